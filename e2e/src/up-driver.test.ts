@@ -89,7 +89,7 @@ test.each([
     'hetzner',
     'must be local, aws, azure or gcp, or the file, folder or installed package of a driver',
   ],
-  ['a folder without a driver', '.', 'contains none of src/driver.ts, dist/driver.js'],
+  ['a folder without a driver', '.', 'contains none of the files src/driver.ts, dist/driver.js'],
   ['a module without createDriver', './slow/src/slow-cloud.ts', 'the export createDriver must be a function'],
 ])('%s is an error that names the fix', async (_, provider, message) => {
   const { cwd } = authorsPackage();

@@ -22,7 +22,7 @@ export interface Bundle {
   readonly folder: string;
   /** `dist/main.js`, the start of the program. */
   readonly file: string;
-  /** `dist/program.js`, the rest of the program. */
+  /** `dist/program.js`, which `dist/main.js` loads. */
   readonly program: string;
   /** The size of the program in bytes. */
   readonly bytes: number;

@@ -40,7 +40,7 @@ if (values.list) {
       `${path} has ${violations.length} violations of the rule "${rule}", at most ${allowed} allowed:\n`,
     );
     print(path, violations.slice(0, 12));
-    if (violations.length > 12) process.stdout.write(`  all of them: pnpm prose --list ${path}\n`);
+    if (violations.length > 12) process.stdout.write(`  to list all violations: pnpm prose --list ${path}\n`);
   }
   process.stdout.write(
     bad.length === 0

@@ -269,7 +269,7 @@ function withoutCodeLines(text: string): string {
  * commands, SQL or PromQL.
  */
 const CODE_STRING =
-  /^\^|^<[A-Z]\w*>|^text\/plain;|^(?:kubectl|set) -|^kubectl (?:annotate|create|delete|describe|get|label|patch) |^exports?[. ]\S+ (?:=|as|from)|@__PURE__|\btype\(self\)|\.matches\('|\bgroup_left\b|^\[ "|^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
+  /^\^|^<[A-Z]\w*>|^aria-label=|^text\/plain;|^(?:kubectl|set) -|^kubectl (?:annotate|create|delete|describe|get|label|patch) |^exports?[. ]\S+ (?:=|as|from)|@__PURE__|\btype\(self\)|\.matches\('|\bgroup_left\b|^\[ "|^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
 /** Returns true if most words are names of code, such as `maxPods`. A text with mostly names is a list of names. */
 function isNames(text: string): boolean {

@@ -96,7 +96,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * The clouds that return a listing in several pages. The number is the number of pages for the machines of this
+ * The clouds that return a listing in several pages. The value is the number of pages that list the machines of the
  * benchmark.
  */
 const OTHERS = [

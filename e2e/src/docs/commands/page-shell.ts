@@ -88,7 +88,7 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
       : [],
   );
 
-/** Escapes a line for double quotes. The shell still inserts the values of placeholders. */
+/** Escapes a line for double quotes, but not its variables, whose values the shell inserts. */
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
 /** Runs a script in bash. If the exit status is not 0, the function rejects with the output of the script. */

@@ -60,7 +60,7 @@ const PLAIN_MODES: ReadonlySet<FleetMode> = new Set([
   ...(['capacity', 'warm', 'zones', 'hooks', 'canary', 'buffers'] as const),
 ]);
 
-/** Whether users neither mark machines as Failed nor pause rollouts. */
+/** False if users mark machines as Failed, or pause rollouts. */
 export const isPlainMode = (mode: FleetMode): boolean => PLAIN_MODES.has(mode);
 
 /**

@@ -144,9 +144,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * `chosen` contains the names of controllers. The value true selects all controllers, and false selects none. The names
- * of kube-controller-manager are valid. `*` selects all controllers, and a leading `-` excludes a controller (`['*',
- * '-job-controller']`).
+ * `chosen` contains the names of controllers. The value true selects all controllers, and false selects none. Each name
+ * of a controller of kube-controller-manager is valid. `*` selects all controllers, and a leading `-` excludes a
+ * controller (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. The controllers of other alpha versions do not run.
  * @throws Error for an unknown name.
  */

@@ -166,7 +166,7 @@ function addToList(
 
 function readMessage(message: string, bytes: Uint8Array, depth: number): Fields {
   const fields = messageFields(message)?.byNumber;
-  if (fields === undefined) throw new WireError(`no field numbers of ${message}`);
+  if (fields === undefined) throw new WireError(`the message ${message} has no field numbers`);
   if (depth > MAX_DEPTH) throw new WireError('message is nested too deep');
   const result: Fields = {};
   for (const { number, varint, bytes: part } of new WireReader(bytes).fields()) {

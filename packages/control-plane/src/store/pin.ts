@@ -10,7 +10,7 @@ const MEETS = 'yes';
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** The records that meet the choice have the value `MEETS`. */
+  /** A record that meets the choice has the index value `MEETS`. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }

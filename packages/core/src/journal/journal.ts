@@ -139,7 +139,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // The record now contains a newer decision with its own outcome.
+        // A newer decision, which has its own outcome, may have replaced the decision in the record.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,

@@ -57,7 +57,7 @@ class Line {
 }
 
 /**
- * A queue of keys, each at most once, of which only one worker at a time processes a key. A key may be added with a
+ * A queue that contains each key at most once. Only one worker at a time processes a key. A key may be added with a
  * delay. The queue works like client-go's workqueue, except that a ready key loses its delay, because its reconcile
  * requests a new delay.
  */

@@ -40,7 +40,7 @@ export interface NoticeWatchOptions {
  */
 export async function watchNotices(options: NoticeWatchOptions, signal: AbortSignal): Promise<void> {
   const { clock, log } = options;
-  const outages = createOutageLog('Read of interruptions from the metadata service', clock, log);
+  const outages = createOutageLog('Request for interruptions to the metadata service', clock, log);
   while (!signal.aborted) {
     try {
       await look(options, signal);

@@ -92,7 +92,7 @@ describe('ordered faults', () => {
 
   test.each<[object, RegExp]>([
     [{ operation: 'instances.create' }, /at least one of error, timeout, latency/],
-    [{ operation: 'create', error: { code: 'X' } }, /^operation: must look like/],
+    [{ operation: 'create', error: { code: 'X' } }, /^operation: must be an operation/],
     [{ operation: '*', error: { code: 'X', status: 200 } }, /^error\.status: /],
     [{ operation: '*', error: { code: 'X' }, probability: 2 }, /^probability: /],
     [{ operation: 'instances.boot', kubelet: { join: 'maybe' } }, /^kubelet\.join: /],

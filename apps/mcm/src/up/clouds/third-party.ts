@@ -48,7 +48,7 @@ function moduleOf(folder: string, text: string): string {
   const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
   if (found === undefined)
     throw new UserError(
-      `--provider ${text}: ${folder} contains none of ${usable.join(', ')}: write the path of the driver file`,
+      `--provider ${text}: ${folder} contains none of the files ${usable.join(', ')}: write the path of the driver file`,
     );
   return found;
 }

@@ -26,7 +26,7 @@ export interface Side {
 
 /** The maximum number of reported differences of an object. */
 const TOLD = 4;
-/** The weight of a difference that no rule allows. A difference with a rule has the weight 1. */
+/** The weight of a difference that no rule allows. A difference that a rule allows has the weight 1. */
 const OPEN = 1_000;
 
 /** Compares mcm with the original: the fields that other programs read, but not the names. */

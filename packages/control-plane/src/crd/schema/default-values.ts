@@ -10,8 +10,8 @@ import { embeddedTypeCauses } from './embedded-type.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Evaluates the CEL rules of a default value for a creation, and for an update without a change. An error in both
- * evaluations is reported once.
+ * Evaluates the CEL rules of a default value, as if an object with the value were created, and then updated without a
+ * change. An error in both evaluations is reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);

@@ -139,7 +139,7 @@ const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
  * The order of the problems is the order of Go's decoder:
- * - JSON of custom objects: repeated fields first
+ * - JSON of custom objects: the problems of repeated fields come first
  * - JSON of built-in kinds: the order of the text
  * - YAML: repeated keys first, then unknown keys in sorted order
  */

@@ -15,7 +15,9 @@ export const faultRule = z
      * The affected operations: one operation (`instances.create`), all operations of a resource (`instances.*`), all
      * operations (`*`), or the boot of kubelets (`instances.boot`).
      */
-    operation: z.string().regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must look like instances.create, instances.* or *'),
+    operation: z
+      .string()
+      .regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must be an operation such as instances.create, or a pattern with *'),
     /** Restricts the rule to a zone, to a machine type, or to instances with a name (`*` matches any text). */
     zone: z.string().optional(),
     machineType: z.string().optional(),
