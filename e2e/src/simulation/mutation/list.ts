@@ -428,11 +428,11 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/deployment/scaling/mark-expiry.ts`,
     OPT_IN.marks,
     [
-      'const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime())',
-      'const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime() + afterMs)',
+      'const machines = marked.filter(({ expiresAt }) => expiresAt <= now)',
+      'const machines = marked.filter(({ expiresAt }) => +expiresAt <= +now + afterMs)',
     ],
     ['list: listWithout(deployment, machines),', 'list: undefined,'],
-    ['time === undefined ? [] : [{ machine, expiresAt: time + afterMs }];', '(time ?? 0) > 0 ? [] : [];'],
+    ['time === undefined ? [] : [{ machine, expiresAt: new Date(time + afterMs) }];', '(time ?? 0) > 0 ? [] : [];'],
   ),
   ...of('volumes', `${CORE}/drain/volumes/volumes.ts`, OPT_IN.volumes, [
     'if (busyDriver(o, used, pod.volumes) !== undefined) break;',

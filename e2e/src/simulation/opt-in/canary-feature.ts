@@ -110,6 +110,8 @@ class CanaryFeature implements Feature {
     this.#isAtRest = true;
     await this.#scale(wish, REPLICAS);
     await world.untilAllSettled([wish], BOUNDS.settled.ms);
+    // Until the manager has recorded the last good set, a rollout to the former template needs no canary.
+    await world.clock.advance(BOUNDS.lastWrites.ms);
     this.#isBroken = true;
     world.reporter.note('act', 'the pods of new nodes never become Ready');
     const former = wish.machineClass;

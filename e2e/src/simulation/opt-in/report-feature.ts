@@ -1,4 +1,11 @@
-import { type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { type Change, type ConfigMap, configMaps, ignoreNotFound } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { Dice } from '../script/dice.ts';
@@ -53,6 +60,8 @@ class ReportFeature implements Feature {
   #isOurs = false;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #starts = 0;
+  /** The class of the template. */
+  #className: string | undefined;
   /** The number of changes of the object by the manager. */
   #updates = 0;
   #verified = 0;
@@ -63,6 +72,10 @@ class ReportFeature implements Feature {
     this.#note();
     follow<Machine>(world, machines, signal, (change) => this.#file(this.#machines, change));
     follow<MachineSet>(world, machineSets, signal, (change) => this.#file(this.#sets, change));
+    follow<MachineDeployment>(world, machineDeployments, signal, ({ object }) => {
+      this.#className = object.spec.template.spec.class.name;
+      this.#note();
+    });
     follow<ConfigMap>(world, configMaps, signal, (change) => this.#written(change));
   }
 
@@ -143,12 +156,14 @@ class ReportFeature implements Feature {
       metadata.deletionTimestamp === undefined && AVAILABLE.has(status?.currentStatus?.phase);
     const { repairs, rollout } = this.#limits;
     const sets = [...this.#sets.values()];
-    const owners = sets.filter(({ spec, status }) => (spec.replicas ?? 0) + (status?.replicas ?? 0) > 0);
+    const owners = sets.filter(({ spec }) => (spec.replicas ?? 0) > 0);
+    // A rollout begins before the new set exists, and ends after the last old machine.
+    const mayRoll = sets.length > 1 || sets.some(({ spec }) => spec.template.spec.class.name !== this.#className);
     this.#states.push({
       at: this.#now,
       machines: this.#machines.size,
       available: [...this.#machines.values()].filter(isAvailable).length,
-      allowed: owners.length > 1 ? [rollout] : sets.length > 1 ? [rollout, repairs] : [repairs],
+      allowed: owners.length > 1 ? [rollout] : mayRoll ? [rollout, repairs] : [repairs],
     });
   }
 
