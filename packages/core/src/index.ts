@@ -17,6 +17,8 @@ export {
   type DeploymentOptions,
   DeploymentReconciler,
   type DeploymentSnapshot,
+  type ExpiringMark,
+  expiringMarks,
   hashSuffix,
   isComplete,
   type Limits,

@@ -3,6 +3,7 @@ import { type Change, type Clock, controllerOf, type MeterLabels, type Meters, t
 import type { DisruptionReport } from '../disruption/report/report.ts';
 import type { DisruptionRow } from '../disruption/report/rows.ts';
 import type { CanaryChecks } from '../rollout/canary-checks.ts';
+import { parseInstant } from '../values/integers.ts';
 import { bufferOf } from '../warm/buffer.ts';
 import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
@@ -215,6 +216,12 @@ function* zonesOf({
     }
 }
 
+/** Returns the time of the last expiry of marks in seconds since 1970, or undefined if no mark has expired. */
+function marksExpiredAt({ metadata }: MachineDeployment): number | undefined {
+  const ms = parseInstant(metadata.annotations?.[Annotations.MarksExpired]);
+  return ms === undefined ? undefined : ms / 1_000;
+}
+
 const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.type === 'updated' &&
   change.old.metadata.deletionTimestamp === undefined &&
@@ -299,6 +306,14 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
       labels: [...NAMED, 'zone', 'state'],
     },
     () => zonesOf({ deployments, sets, machines }),
+  );
+  meters.observed(
+    {
+      name: 'mcm_autoscaler_marks_expired_time_seconds',
+      help: 'Time at which the manager last removed expired deletion marks of an autoscaler, in seconds since 1970',
+      labels: NAMED,
+    },
+    () => perObject(deployments, marksExpiredAt),
   );
   registerDisruptions(meters, sources);
   const checks = meters.counter({

@@ -401,6 +401,24 @@ describe('explain', () => {
     );
   });
 
+  test('a hint names the time at which the deletion mark of an autoscaler expires', () => {
+    const annotations = {
+      'deployment.machine.sapcloud.io/mark-expiry': '1h',
+      'deployment.kubernetes.io/desired-replicas': '1',
+    };
+    const marked = machine('m-1', 'Running', {
+      annotations: {
+        'machinepriority.machine.sapcloud.io': '1',
+        'machine.sapcloud.io/marked-for-deletion-time': at(0),
+      },
+    });
+    const hintsWith = (given: Record<string, string>) =>
+      explainDeployment(read([marked], { deployment: deployment(1, {}, { annotations: given }) }), NOW, []).hints;
+    const hint = expect.stringMatching(/^the deletion mark of m-1 expires at \S+, unless spec.replicas is reduced$/);
+    expect(hintsWith(annotations)).toContainEqual(hint);
+    expect(hintsWith({})).not.toContainEqual(hint);
+  });
+
   test.each([
     ['undo-on-failure', 'undoes'],
     ['pause-on-failure', 'pauses'],

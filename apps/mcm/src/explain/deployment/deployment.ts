@@ -2,6 +2,7 @@ import {
   Annotations,
   type Block,
   counted,
+  formatTime,
   Labels,
   type Machine,
   type MachineClass,
@@ -13,6 +14,7 @@ import {
   bufferOf,
   countsTerminating,
   type DeploymentSnapshot,
+  expiringMarks,
   type GuardsAt,
   guardsOf,
   isComplete,
@@ -158,6 +160,7 @@ function explainActing(
       ...(nodeOf ? inPlaceHints(deployment, all, nodeOf) : []),
       ...disruptionHints(plan.repairs),
       ...canaryHints(reading, plan),
+      ...markHints(reading),
       ...plan.problems.conditions.flatMap((reported) => cureOf(deployment, reported)),
     ];
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, hints };
@@ -184,6 +187,19 @@ function canaryHints(
   if (isProven) return [];
   const then = annotations[Annotations.RolloutUndoOnFailure] === 'true' ? 'undoes' : 'pauses';
   return [`if a pod of the canaries is not Ready after the soak time, mcm ${then} the rollout`];
+}
+
+/** Lists the machines that an autoscaler has marked for deletion, if the marks expire. */
+function markHints({
+  deployment,
+  sets,
+  machines,
+}: Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>): readonly string[] {
+  const marks = expiringMarks(deployment, sets, ({ metadata }) => machines.get(metadata.uid) ?? []) ?? [];
+  return marks.map(
+    ({ machine, expiresAt }) =>
+      `the deletion mark of ${machine.metadata.name} expires at ${formatTime(expiresAt)}, unless spec.replicas is reduced`,
+  );
 }
 
 function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {

@@ -11,12 +11,34 @@ import { expiryOf } from '../../objects/mark-expiry.ts';
 import { fallOf } from '../../objects/scaler.ts';
 import { unmetTriggers } from './trigger-deletion.ts';
 
+/** A deletion mark of an autoscaler that has not deleted its machine yet. */
+export interface ExpiringMark {
+  readonly machine: Machine;
+  readonly expiresAt: Date;
+}
+
 export interface ExpiryPlan {
   readonly machines: readonly Machine[];
   /** The deletion list without the expired machines. `list` is undefined if the deletion list does not change. */
   readonly list?: string | null | undefined;
   readonly nextAt: Date | undefined;
   readonly afterMs: number;
+}
+
+/** Returns the marks that will expire, or undefined if no mark of the deployment expires now. */
+export function expiringMarks(
+  deployment: MachineDeployment,
+  sets: readonly MachineSet[],
+  machinesOf: (set: MachineSet) => readonly Machine[],
+): readonly ExpiringMark[] | undefined {
+  const afterMs = expiryOf(deployment);
+  if (afterMs === undefined || sets.some((set) => fallOf(set, deployment) > 0)) return undefined;
+  return sets.flatMap((set) =>
+    unmetTriggers(set, machinesOf(set)).flatMap(({ machine }) => {
+      const time = markTimeOf(machine);
+      return time === undefined ? [] : [{ machine, expiresAt: new Date(time + afterMs) }];
+    }),
+  );
 }
 
 /**
@@ -31,15 +53,10 @@ export function planExpiry(
   now: Date,
 ): ExpiryPlan | undefined {
   const afterMs = expiryOf(deployment);
-  if (afterMs === undefined || sets.some((set) => fallOf(set, deployment) > 0)) return undefined;
-  const marked = sets.flatMap((set) =>
-    unmetTriggers(set, machinesOf(set)).flatMap(({ machine }) => {
-      const time = markTimeOf(machine);
-      return time === undefined ? [] : [{ machine, expiresAt: time + afterMs }];
-    }),
-  );
-  const machines = marked.filter(({ expiresAt }) => expiresAt <= now.getTime()).map(({ machine }) => machine);
-  const later = marked.map(({ expiresAt }) => expiresAt).filter((time) => time > now.getTime());
+  const marked = expiringMarks(deployment, sets, machinesOf);
+  if (afterMs === undefined || marked === undefined) return undefined;
+  const machines = marked.filter(({ expiresAt }) => expiresAt <= now).map(({ machine }) => machine);
+  const later = marked.filter(({ expiresAt }) => expiresAt > now).map(({ expiresAt }) => expiresAt.getTime());
   const nextAt = later.length > 0 ? new Date(Math.min(...later)) : undefined;
   return { machines, list: listWithout(deployment, machines), nextAt, afterMs };
 }
