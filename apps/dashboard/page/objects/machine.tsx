@@ -159,6 +159,7 @@ export function MachinePage({ ns, name }: { ns: string; name: string }) {
         )}
       </p>
       {problem !== undefined && <p class="gap">{problem}</p>}
+      {data === undefined && problem === undefined && <p class="empty">Loading …</p>}
       <div class="columns wide-left">
         <div>
           {data?.life !== undefined && (

@@ -147,6 +147,7 @@ export function RolloutPage({ ns, name }: { ns: string; name: string }) {
       {row !== undefined && <Status row={row} detail={data} />}
       {row === undefined && data !== undefined && <p class="status">The deployment does not exist.</p>}
       {problem !== undefined && <p class="gap">{problem}</p>}
+      {data === undefined && problem === undefined && <p class="empty">Loading …</p>}
       {data !== undefined && (
         <>
           <Card id="progress" title="Progress">

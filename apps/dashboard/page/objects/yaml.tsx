@@ -20,6 +20,7 @@ export function YamlPage({ kind, ns, name }: { kind: string; ns: string; name: s
       </p>
       <h1 class="break">{name}</h1>
       {problem !== undefined && <p class="gap">{problem}</p>}
+      {data === undefined && problem === undefined && <p class="empty">Loading …</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area needs the focus for the arrow keys */}
       {data !== undefined && <pre tabIndex={0}>{data}</pre>}
     </>
