@@ -8,6 +8,8 @@ interface Move {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   goneAt: number | undefined;
+  /** The time until which a pod without an end counts. */
+  countsUntil: number;
 }
 
 export interface VolumeVerifierOptions {
@@ -35,9 +37,13 @@ export class VolumeVerifier {
 
   constructor(options: VolumeVerifierOptions) {
     this.#o = options;
-    options.cache.pods.onChange(({ type, object }) => {
-      const move = type === 'deleted' ? this.#moves.get(object.metadata.uid) : undefined;
-      if (move) move.goneAt ??= this.#now();
+    options.cache.pods.onChange(({ type, object: { metadata } }) => {
+      const move = this.#moves.get(metadata.uid);
+      if (!move) return;
+      // A removal without a grace period changes the time of the deletion, so only the first time counts.
+      if (metadata.deletionTimestamp && move.countsUntil === Number.POSITIVE_INFINITY)
+        move.countsUntil = new Date(metadata.deletionTimestamp).getTime() + COUNTED_MS;
+      if (type === 'deleted') move.goneAt ??= this.#now();
     });
     options.cache.attachments.onChange(({ type, object: { metadata } }) => {
       if (type === 'added') this.#attachedAt.set(metadata.uid, this.#now());
@@ -65,21 +71,23 @@ export class VolumeVerifier {
     if (volumes.length === 0 || this.#moves.has(uid) || !isLimited(node)) return;
     const others = [...this.#moves.values()].filter((move) => this.#isMoving(move));
     const moving = others.reduce((sum, move) => sum + move.volumes.length, 0);
-    this.#moves.set(uid, { pod, volumes, goneAt: undefined });
+    this.#moves.set(uid, { pod, volumes, goneAt: undefined, countsUntil: Number.POSITIVE_INFINITY });
     if (moving === 0) return;
     this.#verified++;
     if (moving + volumes.length > limit)
       violate(`pod ${name} leaves ${node} while ${moving} volumes move, and the limit is ${limit}`);
   }
 
-  #isMoving({ pod, volumes, goneAt }: Move): boolean {
-    const { cache } = this.#o;
+  #isMoving({ pod, volumes, goneAt, countsUntil }: Move): boolean {
+    const { cache, lagMs } = this.#o;
     if (goneAt !== undefined && this.#now() >= goneAt + COUNTED_MS) return false;
     if (goneAt === undefined) {
       const known = cache.pods.store.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
       const dueAt = new Date(known?.metadata.deletionTimestamp ?? Number.NaN).getTime();
       return known?.metadata.uid === pod.metadata.uid && this.#now() < dueAt + COUNTED_MS;
     }
+    // A pod that stopped counting before its end counts again as soon as the controller has seen its end.
+    if (goneAt > countsUntil && this.#now() - goneAt <= lagMs()) return false;
     return volumes.some((volume) => this.#attachments(volume, pod.spec.nodeName ?? '').length > 0);
   }
 
