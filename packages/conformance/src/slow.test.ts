@@ -16,7 +16,7 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   ...config,
 });
 
-/** More runs find no more errors, and each run takes seconds. */
+/** The number of runs. A larger number finds no further errors, and each run takes seconds. */
 const RUNS = 3;
 const SKIPPED = [
   'alternatives',

@@ -52,7 +52,8 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'values from the server that a JSON patch copies',
-    reason: 'Both servers choose UIDs and versions. The battery hides them in the metadata, but not in other fields.',
+    reason:
+      'Both servers choose UIDs and versions. The battery hides UIDs and versions in the metadata, but not in other fields.',
     matches: ({ case: { steps }, step, failure }) =>
       steps.slice(0, step + 1).some(({ body }) => COPIED.test(JSON.stringify(body ?? null))) &&
       failure.diffs.every(([, expected, actual]) => [expected, actual].every((value) => CHOSEN.test(String(value)))),

@@ -295,6 +295,7 @@ describe('texts', () => {
   });
 
   test('texts are split into sentences, and an abbreviation ends none', () => {
+    expect(sentencesOf('Start the instance with: mcm up')).toEqual(['Start the instance with: mcm up']);
     expect(sentencesOf('Use a port, e.g. 8080. The default\nis 443.')).toEqual([
       'Use a port, e.g. 8080.',
       'The default is 443.',

@@ -156,7 +156,7 @@ export function sentencesOf(text: string): string[] {
       plainText(sentence)
         .replace(/\s+/g, ' ')
         .trim()
-        .replace(/^Mcm\b/, 'mcm'),
+        .replace(/(?<=^|[.!?:]\s)Mcm\b/g, 'mcm'),
     );
   });
   return found;

@@ -333,7 +333,7 @@ const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
 };
 
-/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
+/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', [
     'InvalidArgument',

@@ -423,7 +423,7 @@ const priority: Rule = {
   },
 };
 
-/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
+/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('mcm does not call initialize of a driver without this method', 'InitializeMachine'),
   endsOriginal('mcm returns an error for input that crashes the original', ['InvalidArgument', 'Internal', 'NotFound']),

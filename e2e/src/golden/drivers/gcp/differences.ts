@@ -249,7 +249,7 @@ const oddAnswer: Rule = {
   },
 };
 
-/** Intended differences of calls. Each rule is a row of docs/compatibility/differences.md. */
+/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
   endsOriginal('mcm returns an error for input that crashes the original', ['Internal', 'NotFound']),

@@ -17,7 +17,7 @@ export class MachineError extends Error {
    */
   readonly credentialsRefused: boolean;
 
-  /** Whether the cloud throttles calls. All calls with these credentials then slow down. */
+  /** Whether the cloud throttles calls. After a throttled call, mcm slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
   /**
