@@ -125,6 +125,11 @@ class ReportFeature implements Feature {
     await world.deleteMachine(machine.metadata.name);
     await world.clock.advance(BOUNDS.reported.ms);
     if (this.#verified === before) world.reporter.violate('a deleted machine does not change the disruptions');
+    // A circuit breaker closes without an event, and the manager then writes the disruptions.
+    const client = world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
+    const isOpen = async (): Promise<boolean> =>
+      Object.values((await ignoreNotFound(client.get(NAME)))?.data ?? {}).some((row) => row.includes('breaker: Open'));
+    await world.until(async () => !(await isOpen()), BOUNDS.settled.ms);
   }
 
   async verifyEnd({ replicas }: FeatureWish): Promise<void> {
