@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
       "if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;",
       'if (o) return undefined;',
     ],
-    ['if (!skip && (!o.node.spec.unschedulable || !(terminating || release))) {', 'if (!o) {'],
+    ['if (!skip && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
   ),
   ...of('drain', `${CORE}/machine/model/pod-actions.ts`, M, ['if (plan.evict.length > 0) {', 'if (!o) {']),
   ...of(

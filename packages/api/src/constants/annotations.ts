@@ -266,11 +266,6 @@ export const Annotations = {
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /**
-   * On an empty Node that mcm cordoned for the deletion of its machine: `ScaleDown` or `Unhealthy`. A Node with pods to
-   * evict gets the condition `Terminating` instead. Only in mcm.
-   */
-  CordonedForDeletion: 'node.machine.sapcloud.io/cordoned-for-deletion',
-  /**
    * On a Machine, `true`: the machine was created during a rollout. The first write of the machine controller to the
    * Node then also prevents a scale-down by the cluster autoscaler. Only in mcm.
    */

@@ -348,7 +348,7 @@ export const NODE_CONDITIONS = {
     } satisfies Record<(typeof PreservedReasons)[keyof typeof PreservedReasons], ReasonMeaning>,
   },
   Terminating: {
-    means: 'The machine of the node is being deleted, and the node has or had pods to evict.',
+    means: 'The machine of the node is being deleted.',
     reasons: {
       ScaleDown: {
         status: 'True',

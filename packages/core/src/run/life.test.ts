@@ -68,7 +68,7 @@ const started = async (options: Partial<RigOptions> = {}): Promise<{ rig: Rig; r
 const gone = (r: Rig, name: string) => async (): Promise<boolean> => (await r.machine(name)) === undefined;
 const running = (r: Rig, name: string) => async (): Promise<boolean> => (await r.phase(name)) === 'Running';
 
-test('an empty machine is deleted with four writes, without a read of its own', async () => {
+test('an empty machine is deleted with five writes, without a read of its own', async () => {
   const { rig: r, requests } = await started();
   await r.createMachine('m-1');
   await r.until(running(r, 'm-1'));
@@ -80,6 +80,7 @@ test('an empty machine is deleted with four writes, without a read of its own', 
   const machine = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines/m-1';
   expect(writes(requests).filter((line) => line.includes('m-1'))).toEqual([
     `PATCH ${machine}/status`,
+    'PATCH /api/v1/nodes/m-1/status',
     'PATCH /api/v1/nodes/m-1',
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,

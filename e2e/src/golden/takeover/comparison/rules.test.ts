@@ -8,9 +8,7 @@ import type { Course } from './sequences.ts';
 
 const HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
 const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
-const CORDONED = '.metadata.annotations.node.machine.sapcloud.io/cordoned-for-deletion';
 const PROTECT = '.metadata.annotations.deployment.machine.sapcloud.io/protect-new-node';
-const TERMINATING = '.status.conditions[Terminating]';
 const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-numbers';
 const HISTORY = '.metadata.annotations.deployment.kubernetes.io/revision-history';
 const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
@@ -56,16 +54,6 @@ test.each<[what: string, excused: Example, other: Example]>([
     { lane: HEALTH, mine: 'True', ours: { [PHASE]: ['Running'] } },
   ],
   ['the mark of a replacement', { lane: REPLACEMENT, mine: 'unjoined' }, { lane: REPLACEMENT, mine: 'maybe' }],
-  [
-    'the cordon of an empty Node',
-    { kind: 'Node', lane: CORDONED, mine: 'ScaleDown' },
-    { kind: 'Node', lane: CORDONED, mine: 'true' },
-  ],
-  [
-    'a condition that the cordon of an empty Node replaces',
-    { kind: 'Node', lane: TERMINATING, theirs: 'True/ScaleDown', ours: { [CORDONED]: ['ScaleDown'] } },
-    { kind: 'Node', lane: TERMINATING, theirs: 'True/ScaleDown' },
-  ],
   ['the mark of a machine in a rollout', { lane: PROTECT, mine: 'true' }, { lane: PROTECT, mine: 'false' }],
   [
     'the count of names',

@@ -38,7 +38,6 @@ const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno
 const MACHINE_NAME = '.metadata.labels.node.gardener.cloud/machine-name';
 const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
 const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
-const CORDONED = '.metadata.annotations.node.machine.sapcloud.io/cordoned-for-deletion';
 const PROTECT = '.metadata.annotations.deployment.machine.sapcloud.io/protect-new-node';
 const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
 const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
@@ -71,15 +70,13 @@ const COUNT = /^\d+(,\d+)*$/;
 const CLASS = /^[^/\s]+\/[^/\s]+$/;
 /** The hash of a template, or the empty text that marks the end of an update to another template. */
 const TEMPLATE = /^[a-z0-9]*$/;
-/** The reasons of a cordon. */
-const REASON = /^(ScaleDown|Unhealthy)$/;
 /** The values of the annotation of a replacement. */
 const REPLACES = /^(true|unjoined|absent)$/;
 
 const isDeleted = (machine: ComparedFields): boolean =>
   machine.has('.metadata.deletionTimestamp') || machine.get(PHASE) === 'Terminating';
 const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
-const isLeaving = (node: ComparedFields): boolean => node.get(`${TERMINATING}.status`) === 'True' || node.has(CORDONED);
+const isLeaving = (node: ComparedFields): boolean => node.get(`${TERMINATING}.status`) === 'True';
 const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
 const isWaiting = (ours: string | undefined, theirs: string | undefined): boolean =>
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
@@ -139,21 +136,7 @@ export const RULES: readonly Rule[] = [
     excuses: ({ path, ours, theirs }, sides) =>
       isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
     excusesStep: ({ lane, ours, theirs }, courses) =>
-      isFinalizer(lane) &&
-      ours === ABSENT &&
-      theirs === undefined &&
-      times(courses.ours, TERMINATING) + times(courses.ours, CORDONED) > 0,
-  },
-  {
-    row: 'Annotation `node.machine.sapcloud.io/cordoned-for-deletion` of a Node',
-    what: 'an empty Node gets the reason of its deletion as an annotation',
-    kinds: ['Node'],
-    excuses: ({ path, ours, theirs }, sides) =>
-      (path === CORDONED && REASON.test(ours ?? '') && theirs === undefined) ||
-      (path.startsWith(TERMINATING) && ours === undefined && sides.ours.has(CORDONED)),
-    excusesStep: ({ lane, ours, theirs }, courses) =>
-      (lane === CORDONED && REASON.test(ours ?? '') && theirs === undefined) ||
-      (lane === TERMINATING && ours === undefined && times(courses.ours, CORDONED) > 0),
+      isFinalizer(lane) && ours === ABSENT && theirs === undefined && times(courses.ours, TERMINATING) > 0,
   },
   {
     row: 'Annotation `deployment.machine.sapcloud.io/protect-new-node` of a Machine',

@@ -1,4 +1,4 @@
-import { Annotations, Finalizers, formatTime, Labels, type Machine, Taints } from '@mcm/api';
+import { Finalizers, formatTime, Labels, type Machine, Taints } from '@mcm/api';
 import { isConflict, type KubeClient, type Node, nodes, volumeAttachments } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { refusal, startNodeActions } from '../../run/testing/actions.ts';
@@ -106,28 +106,12 @@ describe('a cordon', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a cordon of an empty Node removes the finalizer of mcm and records the reason in one write', async () => {
-    const { actions, admin, asked, scope } = await startNodeActions();
+  test('a cordon of an empty Node removes the finalizer of mcm in the same write', async () => {
+    const { actions, admin, scope } = await startNodeActions();
     const node = await makeNode(admin, { finalizers: [Finalizers.Node, FOREIGN] });
     await actions.cordon(scope({ node }), { ...CORDON, release: true });
     const after = await present(admin);
-    expect(asked).toEqual(['PATCH /api/v1/nodes/n']);
     expect([after?.spec.unschedulable, after?.metadata.finalizers]).toEqual([true, [FOREIGN]]);
-    expect(after?.metadata.annotations).toEqual({ [Annotations.CordonedForDeletion]: 'ScaleDown' });
-    expect(after?.status?.conditions ?? []).toEqual([]);
-  });
-
-  test.each([
-    ['with its record', true, ['PATCH /api/v1/nodes/n']],
-    ['with its condition', false, ['PATCH /api/v1/nodes/n', 'PATCH /api/v1/nodes/n/status']],
-  ])('the end of a cordon %s leaves no trace', async (_what, release, requests) => {
-    const { actions, admin, asked, scope } = await startNodeActions();
-    await actions.cordon(scope({ node: await makeNode(admin) }), { ...CORDON, release });
-    asked.length = 0;
-    await actions.uncordon(scope({ node: await present(admin) }));
-    const after = await present(admin);
-    expect([asked, after?.spec.unschedulable]).toEqual([requests, undefined]);
-    expect([after?.metadata.annotations ?? {}, after?.status?.conditions ?? []]).toEqual([{}, []]);
   });
 
   test('a cordon writes only what is missing on the Node', async () => {

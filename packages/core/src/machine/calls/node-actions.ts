@@ -1,4 +1,4 @@
-import { Annotations, Finalizers, formatTime, isForceDeletion, Labels, NodeConditions } from '@mcm/api';
+import { Finalizers, formatTime, isForceDeletion, Labels, NodeConditions } from '@mcm/api';
 import {
   type Condition,
   errorText,
@@ -15,7 +15,7 @@ import {
 import type { Caches } from '../../cluster/caches.ts';
 import { settled } from '../../flow/answers.ts';
 import { applyNodeMetadata } from '../../node/apply-metadata.ts';
-import { patchNode, patchNodeStatus } from '../../node/patch.ts';
+import { type NodeChange, patchNode, patchNodeStatus } from '../../node/patch.ts';
 import type { NodePatch } from '../../node/sync.ts';
 import { outOfService } from '../../node/taints.ts';
 import type { Action } from '../model/plan.ts';
@@ -111,10 +111,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /**
-   * Cordons a Node and records the reason. With `release`, one request contains the reason as an annotation. Without
-   * `release`, the reason is a condition, and the spec and the status need separate requests.
-   */
+  /** Cordons a Node and adds a condition with the reason. The spec and the status need separate requests. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -128,12 +125,11 @@ export class NodeActions {
     const times = { lastHeartbeatTime: time, lastTransitionTime: time };
     const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
     const writes: Promise<Node | undefined>[] = [];
-    if (!release && !isTerminating(node)) {
+    if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
       writes.push(ignoreNotFound(patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal })));
     }
     if (!node.spec.unschedulable) {
-      const metadata = { annotations: { [Annotations.CordonedForDeletion]: reason }, ...withoutOurFinalizer(node) };
-      const change = { spec: { unschedulable: true }, metadata: release ? metadata : undefined } as const;
+      const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;
       writes.push(ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })));
     }
     const results = await Promise.allSettled(writes);
@@ -156,11 +152,8 @@ export class NodeActions {
    */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
-    const isAnnotated = node.metadata.annotations?.[Annotations.CordonedForDeletion] !== undefined;
-    const metadata = isAnnotated ? { annotations: { [Annotations.CordonedForDeletion]: null } } : undefined;
-    const change = { spec: { unschedulable: false }, metadata } as const;
-    if (node.spec.unschedulable || isAnnotated) this.#record(await patchNode(this.#nodes(), node, change, { signal }));
-    if (!isTerminating(node)) return;
+    const change = { spec: { unschedulable: false } } as const;
+    if (node.spec.unschedulable) this.#record(await patchNode(this.#nodes(), node, change, { signal }));
     const conditions = [{ type: NodeConditions.Terminating, $patch: 'delete' }];
     this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal }));
   }
@@ -238,7 +231,7 @@ export class NodeActions {
   }
 
   #withoutFinalizer(node: Node, signal: AbortSignal): Promise<Node | undefined> {
-    return ignoreNotFound(patchNode(this.#nodes(), node, { metadata: withoutOurFinalizer(node) }, { signal }));
+    return ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
   }
 
   /**
@@ -287,9 +280,6 @@ export class NodeActions {
 const isTransient = (error: unknown): boolean =>
   !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
 
-const isTerminating = ({ status }: Node): boolean =>
-  status?.conditions?.some(({ type }) => type === NodeConditions.Terminating) === true;
-
-const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node) => ({
-  finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node),
+const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
+  metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },
 });

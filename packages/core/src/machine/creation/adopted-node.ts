@@ -1,5 +1,4 @@
-import { Annotations, type Machine, NodeConditions } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { type Machine, NodeConditions } from '@mcm/api';
 import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
@@ -13,14 +12,9 @@ function joins({ status }: Machine): boolean {
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
 }
 
-/** A cordon by another client has neither the condition nor the annotation. */
-const isCordoned = ({ metadata, status }: Node): boolean =>
-  metadata.annotations?.[Annotations.CordonedForDeletion] !== undefined ||
-  status?.conditions?.some(({ type }) => type === NodeConditions.Terminating) === true;
-
 /**
- * - A former deletion or orphan collection may have cordoned the Node and recorded the reason, so the plan uncordons the
- *   Node.
+ * - A former deletion or orphan collection may have cordoned the Node and set the condition `Terminating`, so the plan
+ * uncordons the Node.
  * - A user can create a Machine with `spec.providerID`. If the driver returns no Node name, the machine gets the Node
  *   with this provider ID.
  */
@@ -29,7 +23,8 @@ export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { metadata, spec, status } = machine;
   if (!node || metadata.deletionTimestamp || status?.currentStatus?.phase === 'Failed') return undefined;
   if (!isInstance(spec.providerID, node.spec.providerID)) return undefined;
-  if (joins(machine) && isCordoned(node)) return act('the Node of the adopted VM is cordoned', { do: 'uncordon' });
+  if (joins(machine) && node.status?.conditions?.some(({ type }) => type === NodeConditions.Terminating))
+    return act('the Node of the adopted VM is cordoned', { do: 'uncordon' });
   if (metadata.labels?.node !== undefined) return undefined;
   const { name } = node.metadata;
   return act(`Node ${name} has the provider ID of the machine`, { do: 'labelNode', nodeName: name });

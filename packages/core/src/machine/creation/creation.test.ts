@@ -1,5 +1,4 @@
 import { Annotations, Labels, type Machine, type MachinePhase, type MachineStatus } from '@mcm/api';
-import type { Condition } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import type { MachineCode } from '../../driver/contract/errors.ts';
 import { MachineError } from '../../driver/contract/errors.ts';
@@ -7,7 +6,7 @@ import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../../settin
 import type { CallKind, CallMemory, MachineObservation, ObservedOffering, Shortage } from '../model/observation.ts';
 import type { Action, Plan } from '../model/plan.ts';
 import { nextStep } from '../next-step.ts';
-import { at, condition, hc, machine, NOON, node } from '../testing.ts';
+import { at, hc, machine, NOON, node } from '../testing.ts';
 import { isBeingCreated, mergeAddresses, planCreation, planLateInitialization } from './creation.ts';
 
 const created = { providerId: 'fakeID-0', nodeName: 'fakeNode-0' };
@@ -605,16 +604,6 @@ test('if the phase is Pending already, nothing is written, and the machine waits
   const plan = nextStep(see(recorded(pending), { calls: ok('initialize') }), NOON);
   expect(plan.actions).toEqual([]);
   expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(at(20)) });
-});
-
-test.each<[what: string, annotations: Record<string, string>, conditions: Condition[], does: string]>([
-  ['with the record of mcm', { [Annotations.CordonedForDeletion]: 'ScaleDown' }, hc('True'), 'uncordon'],
-  ['with the condition', {}, [...hc('True'), condition('Terminating', 'True')], 'uncordon'],
-  ['by another client', {}, hc('True'), 'syncNode'],
-])('a machine that joins ends the cordon %s', (_what, annotations, conditions, does) => {
-  const status: MachineStatus = { currentStatus: { phase: 'Pending', lastUpdateTime: at(0) } };
-  const there = node({ metadata: { annotations }, spec: { providerID: 'fakeID-0', unschedulable: true }, conditions });
-  expect(nextStep(see(recorded(status), { node: there }), NOON).actions[0]?.do).toBe(does);
 });
 
 test('without a Node nothing is synchronized, and the next event wakes the machine [S-N10]', () => {

@@ -241,10 +241,14 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const drain = planDrain(o.drain, now);
   const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
   const skip = drain.forced && o.drain.memory.cordonFailed;
-  const release = isEmpty(o.node, o.drain);
-  if (!skip && (!o.node.spec.unschedulable || !(terminating || release))) {
+  if (!skip && (!o.node.spec.unschedulable || !terminating)) {
     const { forced: tolerant } = drain;
-    return act('cordoning the Node', { do: 'cordon', reason: terminationReason(o), tolerant, release });
+    return act('cordoning the Node', {
+      do: 'cordon',
+      reason: terminationReason(o),
+      tolerant,
+      release: isEmpty(o.node, o.drain),
+    });
   }
   const awaited = planSuccessor(o, now);
   if (awaited && !drain.forced) {
@@ -270,8 +274,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Returns true if the write that cordons the Node may remove the finalizer of mcm. The Node then needs no condition,
- * because the deletion evicts no pod.
+ * Returns true if the write that cordons the Node may remove the finalizer of mcm.
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the finalizer,
  *   Kubernetes would delete the pods of a deleted Node and ignore their disruption budgets.
  * - An empty Node needs no finalizer. The drain still evicts a pod that was bound to the Node before the cordon.
