@@ -71,7 +71,7 @@ export interface Environment {
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts' | 'idOf' | 'events'> | undefined;
   /** Receives the decisions. If `journal` is absent, decisions are not recorded. */
   readonly journal?: Journal | undefined;
-  /** The clusters of the same region of a fleet. */
+  /** In fleet mode, the reachability of the other clusters in the region of this cluster. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** Allows disruptions by rollouts in a fleet. */
   readonly rollouts?: RolloutPermit | undefined;

@@ -94,8 +94,7 @@ test('the API server trusts self-signed certificates, refuses bad manifests, and
     while (!(await trusted()) && Date.now() < end) await sleep(realClock, LOOK_EVERY_MS);
     expect(await trusted()).toBe(true);
 
-    // The CRDs accept an invalid annotation. Only the webhook compares the annotation of a scale-in with the stored
-    // object.
+    // The CRDs accept an invalid annotation for scale-in. Only the webhook validates the annotation.
     const scaleIn = { [Annotations.ScaleIn]: 'rubbish' };
     const refused = await create(pool('bad', { type: 'Recreate' }, scaleIn));
     expect(refused).toMatchObject({ code: 422 });

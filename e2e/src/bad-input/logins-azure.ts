@@ -47,7 +47,7 @@ const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | '
     refusal('AADSTS7000112\\): the application of data\\.clientID is disabled'),
   ],
   [
-    'a tenant that blocks the application',
+    'a tenant whose Conditional Access policy blocks the client',
     { secret: azure.secret({ tenantID: 'refusing-tenant' }) },
     refusal('AADSTS53003\\): a Conditional Access policy'),
   ],

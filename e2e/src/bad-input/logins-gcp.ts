@@ -47,7 +47,7 @@ export const GCP_LOGINS: readonly Case[] = [
     says: /invalid credential_source/,
   },
   {
-    what: 'an identity provider that answers with a page',
+    what: 'an identity provider that responds with a web page instead of a token',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
     event:
       /^CredentialsRefused: .*https:\/\/idp\.example: status 200, but the response is not a token; check credential_source/,

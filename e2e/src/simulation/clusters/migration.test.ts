@@ -14,7 +14,7 @@ const OVERLAP_MS = 3_000;
 const SETTLE_MS = 180_000;
 const LOOK_MS = 10_000;
 
-/** Pairs of separate pods, and a fleet of one replica. */
+/** A world with a pod for each cluster, and a fleet with one replica that can take over the clusters. */
 class Migration {
   readonly world: FleetWorld;
   readonly #pods = new Map<string, readonly SinglePod[]>();

@@ -48,8 +48,8 @@ export class TargetVerifier {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed Returns the limit of nodes with a new target. A limit that an outdated cache may still contain is
-   * allowed too.
+   * @param allowed Returns how many nodes may have a new target at the same time. A limit that an outdated cache may
+   * still contain is allowed too.
    * @param lagMs Returns the maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {

@@ -22,7 +22,7 @@ import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 import type { Restores } from './restores.ts';
 
-/** The number of actions before the faults are removed. */
+/** After at most this number of actions, the history removes the faults. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;

@@ -45,7 +45,7 @@ export class RestoreVerifier {
     // A Machine with the name of the VM has adopted the VM, so mcm may delete both.
     const hasMachine = (await world.machines()).some(({ metadata }) => metadata.name === vm.name);
     if (!node && !hasMachine && this.#forgotten.has(vm.name))
-      world.reporter.violate(`mcm deletes VM ${vm.name} although the restore removed its Node`);
+      world.reporter.violate(`mcm deletes VM ${vm.name} without a drain, because the restore removed its Node`);
     if (ready && !node?.spec.unschedulable) world.reporter.violate(`mcm deletes VM ${vm.name} without a drain`);
   }
 

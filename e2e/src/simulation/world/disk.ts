@@ -48,8 +48,8 @@ export class Disk {
   }
 
   /**
-   * Crashes the local cloud. The next process of the cloud opens a copy of the current files, because the crashed
-   * process may still write to its own files.
+   * Crashes the local cloud. The code of the crashed cloud continues and may still write to its files. The next cloud
+   * therefore opens a copy of the files.
    */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);

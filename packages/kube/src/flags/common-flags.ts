@@ -83,12 +83,12 @@ const electionFlags = (defaults: CommonDefaults) =>
     'leader-elect-lease-duration': durationFlag({
       default: 15_000,
       minMs: 1000,
-      help: 'time without a renewal of the Lease after which another replica can become the leader',
+      help: 'if the leader does not renew the Lease for this time, another replica can become the leader',
     }),
     'leader-elect-renew-deadline': durationFlag({
       default: 10_000,
       minMs: 1,
-      help: 'time without a renewal of the Lease after which the leader stops',
+      help: 'if the leader cannot renew the Lease for this time, the leader stops',
     }),
     'leader-elect-retry-period': durationFlag({
       default: 2000,

@@ -169,7 +169,7 @@ test('the circuit breaker stops a rollout whose updated nodes become Degraded, u
     const { status } = await worker(client);
     expect(conditionOf(status?.conditions, 'RolloutHalted')).toMatchObject({
       status: 'True',
-      message: expect.stringContaining('2 nodes degraded on MachineConfig rendered-worker-'),
+      message: expect.stringContaining('2 nodes became Degraded with MachineConfig rendered-worker-'),
     });
     expect(await targeted(client)).toBe(2);
     await write(client, 'good');

@@ -72,7 +72,7 @@ const placement = z.object({
   tenancy: text('tenancy of the VM: default, dedicated or host'),
   affinity: text('default or host'),
   groupId: text('placement group'),
-  hostId: text('dedicated host of the VM; only with the tenancy host'),
+  hostId: text('dedicated host of the VM; requires the value host in tenancy'),
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 

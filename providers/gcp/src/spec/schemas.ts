@@ -48,7 +48,7 @@ const metadata = z.object({
 const scheduling = z.object({
   automaticRestart: flag('true: the cloud restarts a VM that stopped because of a host failure or maintenance'),
   onHostMaintenance: text(
-    'MIGRATE or TERMINATE a VM for host maintenance; a VM with a GPU requires TERMINATE; required',
+    'required; action for a VM during host maintenance: MIGRATE or TERMINATE; a VM with a GPU requires TERMINATE',
   ),
   preemptible: flag('true: the VMs are preemptible: cheaper, but the cloud can stop them at any time'),
 });

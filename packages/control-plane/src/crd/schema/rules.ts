@@ -19,7 +19,7 @@ import { childrenOf, unreadableWord } from './walk.ts';
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
 /**
- * The maximum number of expensive rules in the error about the total cost. An expensive rule uses at least the share
+ * The error about the total cost lists at most this number of expensive rules. An expensive rule uses at least the share
  * `CONTRIBUTION` of the limit.
  */
 const NAMED_CONTRIBUTORS = 4;

@@ -67,7 +67,7 @@ test('a patch cannot change the kind of an object; errors of the other kind come
     422,
     expect.stringContaining('no kind "ConfigMap" is registered for version "v2"'),
   ]);
-  // A strategic merge patch keeps the kind of the URL.
+  // A strategic merge patch cannot change the kind of the object.
   expect((await patch(CONFIG_MAPS, 'strategic-merge-patch', { kind: 'Secret' })).body.kind).toBe('ConfigMap');
 });
 

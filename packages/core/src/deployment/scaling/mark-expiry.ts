@@ -25,7 +25,7 @@ export interface ExpiryPlan {
   readonly afterMs: number;
 }
 
-/** Returns the marks that will expire, or undefined if no mark of the deployment expires now. */
+/** Returns the marks that will expire. During a scale-down or without an expiry time, the result is undefined. */
 export function expiringMarks(
   deployment: MachineDeployment,
   sets: readonly MachineSet[],

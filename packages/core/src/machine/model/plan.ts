@@ -30,7 +30,7 @@ export type Action =
       /** Health writes of this kind may be delayed if they are too frequent. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
-      /** The text of a report about a deletion, which is delayed if another process overwrites it repeatedly. */
+      /** The text of a report about a deletion. If another process overwrites the report repeatedly, the report is delayed. */
       readonly reports?: string | undefined;
     }
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }

@@ -52,7 +52,7 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** VMs that are not in the set have no drain any more. */
+  /** Forgets the drains of all VMs that are not in the set. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1))) {

@@ -8,7 +8,7 @@ export interface Arrived {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The response to a refused request of a web page in a browser on this machine. */
+/** The response to a request that a web page in a local browser sent. Such requests are refused. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;

@@ -24,9 +24,10 @@ test.each([
   [8, 'n0, n1, n2, n3, n4 and 3 more. No'],
 ])('a stopped rollout names five nodes and counts the others: %i', (count, names) => {
   const { halted, condition } = evaluateRollout(pool, degraded(count), 2);
-  expect([halted, condition?.message?.includes(`${count} nodes degraded on MachineConfig V1: ${names}`)]).toEqual([
-    ...[true, true],
-  ]);
+  expect([
+    halted,
+    condition?.message?.includes(`${count} nodes became Degraded with MachineConfig V1: ${names}`),
+  ]).toEqual([...[true, true]]);
 });
 
 test('the circuit breaker stops the rollout at its limit, and never at 0', () => {

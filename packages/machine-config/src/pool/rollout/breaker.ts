@@ -30,7 +30,7 @@ export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[],
     const names = degradedNodes.slice(0, 5).map(({ metadata }) => metadata.name);
     const more = degradedNodes.length > 5 ? ` and ${degradedNodes.length - 5} more` : '';
     const message =
-      `${counted(degradedNodes.length, 'node')} degraded on MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
+      `${counted(degradedNodes.length, 'node')} became Degraded with MachineConfig ${targetOf(pool)}: ${names.join(', ')}${more}. ` +
       'No further node gets the configuration until the nodes recover or a user reverts the change';
     return { halted: true, condition: { type, status: 'True', reason: 'NodesDegraded', message } };
   }
