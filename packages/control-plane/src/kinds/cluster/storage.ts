@@ -250,7 +250,10 @@ export const csiDriverStrategy = strategy({
     for (const [index, request] of items(spec, 'tokenRequests').entries()) {
       const at = `spec.tokenRequests[${index}]`;
       const audience = text(request, 'audience');
-      if (audiences.has(audience)) findings.duplicate(`${at}.audience`, audience);
+      if (audiences.has(audience)) {
+        findings.duplicate(`${at}.audience`, audience);
+        continue;
+      }
       audiences.add(audience);
       const { expirationSeconds: seconds } = request;
       if (!isNumber(seconds)) continue;
