@@ -317,9 +317,12 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/** Returns true for the first of equal entries, because the control plane can have an entry in each namespace. */
+/**
+ * Returns false if an earlier entry reports the same program. Each namespace has its own controllers, but the control
+ * plane and the cloud serve all namespaces.
+ */
 export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
-  all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
+  one.name in CONTROLLERS || all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
 
 /** Returns the controllers that are not working, with effects and a hint. The list is empty if all controllers work. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
