@@ -98,7 +98,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
       const farewell = decisionFor(other, states);
       return farewell !== undefined && rankOf(other, farewell) === rankOf(machine, farewell);
     });
-    if (equal < 0) problems.push(`mcm deleted Machine ${name}, but in the recording the original kept the Machine`);
+    if (equal < 0) problems.push(`Machine ${name} no longer exists, but the original kept it`);
     else spare.splice(equal, 1);
   }
   return problems;
