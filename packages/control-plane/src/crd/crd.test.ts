@@ -85,6 +85,13 @@ describe('validateCrd', () => {
     for (const { message } of causes) expect(message).toContain('fields are allowed at the root of the schema');
   });
 
+  it('applies the rules of a status subresource to a schema that two versions share, if one version has a status', () => {
+    const schema = { openAPIV3Schema: { type: 'object', maxProperties: 1 } };
+    const other = version({ name: 'v2', storage: false, schema, subresources: { status: {} } });
+    const causes = validateCrd(crd({ versions: [version({ schema, subresources: {} }), other] }));
+    expect(causes.map(({ field }) => field)).toEqual(['spec.validation.openAPIV3Schema']);
+  });
+
   it.each([
     [
       crd({}, 'other.g.example'),
@@ -221,6 +228,47 @@ describe('defaults', () => {
       `${at}[d].default: Invalid value: {"e":"q","f":1}: must not have unknown fields`,
     ]);
     expect(problems(withSchema({ a: { type: 'string', default: 'a', ...rule } }))).toEqual([]);
+  });
+
+  it('requires a type in a default of the whole object', () => {
+    const openAPIV3Schema = { type: 'object', properties: { a: { type: 'integer' } }, default: { a: 1 } };
+    expect(problems(crd({ versions: [version({ schema: { openAPIV3Schema } })] }))).toEqual([
+      `${ROOT}.default.apiVersion: Required value`,
+      `${ROOT}.default.kind: Required value`,
+    ]);
+  });
+
+  const resource = {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    'x-kubernetes-preserve-unknown-fields': true,
+  };
+  it.each<[defect: string, property: Fields, ...causes: string[]]>([
+    [
+      'an embedded resource with an invalid name',
+      { ...resource, default: { apiVersion: 'v1', kind: 'P', metadata: { name: 'a/b' } } },
+      `default.metadata.name: Invalid value: "a/b": may not contain '/'`,
+    ],
+    [
+      'an embedded resource without apiVersion and with a label of a wrong type, which is the only error',
+      { type: 'object', properties: { f: resource }, default: { f: { kind: 'P', metadata: { labels: { x: 5 } } } } },
+      'default.f.metadata: Invalid value: {"labels":{"x":5}}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+    ],
+    [
+      'a name in embedded metadata',
+      {
+        ...resource,
+        properties: { metadata: { type: 'object', properties: { name: { type: 'string', default: 'A/B' } } } },
+      },
+      `properties[metadata].properties[name].default: Invalid value: "A/B": must result in valid metadata: metadata.name: Invalid value: "A/B": may not contain '/'`,
+    ],
+    [
+      'an empty apiVersion in a list of embedded resources',
+      { type: 'array', items: { ...resource, properties: { apiVersion: { type: 'string', default: '' } } } },
+      'items.properties[apiVersion].default: Invalid value: "": must result in valid metadata: apiVersion: Invalid value: "": must not be empty',
+    ],
+  ])('refuses %s', (_defect, property, ...causes) => {
+    expect(problems(withSchema({ p: property }))).toEqual(causes.map((cause) => `${ROOT}.properties[p].${cause}`));
   });
 
   it('evaluates transition rules with the default as old and new value', () => {

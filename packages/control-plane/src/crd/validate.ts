@@ -83,22 +83,24 @@ function validateRoot(schema: Fields, path: string): StatusCause[] {
   return [invalid(path, schema, `only ${ALLOWED_AT_ROOT} fields are allowed at the root ${reason}`)];
 }
 
-/**
- * `hasSchema` means that the internal type stores the schema next to these fields. Without a schema at this position,
- * kube-apiserver refuses selectable fields.
- */
-function validateContents(
-  version: Fields,
-  words: readonly string[],
-  paths: Readonly<Record<string, string>>,
-  hasSchema: boolean,
-): StatusCause[] {
+const hasStatus = (version: Fields): boolean => isRecord(record(version.subresources).status);
+
+interface Contents {
+  readonly words: readonly string[];
+  readonly paths: Readonly<Record<string, string>>;
+  /** Whether a version that uses the schema has a status subresource. */
+  readonly hasStatus: boolean;
+}
+
+/** Validates some fields of a version. As in kube-apiserver, selectable fields need a schema in the same place. */
+function validateContents(version: Fields, { words, paths, hasStatus }: Contents): StatusCause[] {
+  const hasSchema = words.includes('schema');
   const causes: StatusCause[] = [];
   const at = (word: string): string => paths[word] ?? word;
   const schema = record(version.schema).openAPIV3Schema;
   for (const word of words) {
     if (word === 'schema' && isRecord(schema)) {
-      if (isRecord(record(version.subresources).status)) causes.push(...validateRoot(schema, at(word)));
+      if (hasStatus) causes.push(...validateRoot(schema, at(word)));
       if (schema.nullable === true) {
         causes.push(forbidden(`${at(word)}.nullable`, 'nullable cannot be true at the root'));
       }
@@ -149,7 +151,7 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
     additionalPrinterColumns: `${path}.additionalPrinterColumns`,
     selectableFields: `${path}.selectableFields`,
   };
-  return [...causes, ...validateContents(version, own, paths, own.includes('schema'))];
+  return [...causes, ...validateContents(version, { words: own, paths, hasStatus: hasStatus(version) })];
 }
 
 /**
@@ -208,7 +210,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
     additionalPrinterColumns: 'spec.additionalPrinterColumns',
     selectableFields: 'spec.selectableFields',
   };
-  return [...causes, ...validateContents(first, [...shared], paths, shared.has('schema'))];
+  return [...causes, ...validateContents(first, { words: [...shared], paths, hasStatus: versions.some(hasStatus) })];
 }
 
 function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joins = false): StatusCause[] {

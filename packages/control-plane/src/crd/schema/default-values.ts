@@ -6,7 +6,7 @@ import { nodeOf, type SchemaNode } from '../../schema/model/node.ts';
 import { pruneValue } from '../../schema/prune.ts';
 import { validateRules } from '../../schema/rules.ts';
 import { validateValue } from '../../schema/validate.ts';
-import { embeddedTypeCauses } from './embedded-type.ts';
+import { decodingCause, embeddedResourceCauses } from './embedded-resource.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
@@ -21,31 +21,76 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
-function embeddedCauses(value: unknown, node: SchemaNode, path: string): StatusCause[] {
+/** Calls `visit` for each embedded resource in a value, and for the value itself if it is a resource. */
+function visitResources(
+  value: unknown,
+  node: SchemaNode,
+  { path, isResource }: { readonly path: string; readonly isResource: boolean },
+  visit: (resource: Fields, path: string) => void,
+): void {
+  const below = (inner: unknown, schema: SchemaNode, at: string): void =>
+    visitResources(inner, schema, { path: at, isResource: schema.embedded }, visit);
   if (Array.isArray(value)) {
     const { items } = node;
-    return items === undefined ? [] : value.flatMap((item, at) => embeddedCauses(item, items, `${path}[${at}]`));
+    if (items !== undefined) for (const [at, item] of value.entries()) below(item, items, `${path}[${at}]`);
+    return;
   }
-  if (!isRecord(value)) return [];
-  const below = Object.entries(value).flatMap(([key, inner]) => {
+  if (!isRecord(value)) return;
+  if (isResource) visit(value, path);
+  for (const [key, inner] of Object.entries(value)) {
     const property = node.properties.get(key);
-    if (property !== undefined) return embeddedCauses(inner, property, `${path}.${key}`);
-    return node.additional === undefined ? [] : embeddedCauses(inner, node.additional, `${path}[${key}]`);
-  });
-  return node.embedded ? [...embeddedTypeCauses(value, path), ...below] : below;
+    if (property !== undefined) below(inner, property, path === '' ? key : `${path}.${key}`);
+    else if (node.additional !== undefined) below(inner, node.additional, `${path}[${key}]`);
+  }
 }
 
-function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusCause[] {
+/** Returns the first value that Go cannot decode, or all errors in the types and metadata of resources in a value. */
+function resourceCauses(value: unknown, node: SchemaNode, path: string, isResource: boolean): StatusCause[] {
+  const causes: StatusCause[] = [];
+  let undecoded: StatusCause | undefined;
+  visitResources(value, node, { path, isResource }, (resource, at) => {
+    undecoded ??= decodingCause(resource, at);
+    causes.push(...embeddedResourceCauses(resource, at));
+  });
+  return undecoded === undefined ? causes : [undecoded];
+}
+
+/** The position of a schema below the nearest resource, which is the whole object or an embedded resource. */
+interface Place {
+  readonly path: string;
+  readonly isRoot: boolean;
+  readonly resource: SchemaNode;
+  /** Whether the position is in the type or metadata of the resource. */
+  readonly isMeta: boolean;
+  /** Returns a resource that has a value at the position. */
+  readonly around: (value: unknown) => Fields;
+}
+
+const TYPE = { apiVersion: 'validation/v1', kind: 'Validation' } as const;
+const asResource = (value: unknown): Fields => ({ ...TYPE, ...record(value) });
+
+function metaDefaultCauses(value: unknown, { path, resource, around }: Place): StatusCause[] {
+  const causes = resourceCauses(around(value), resource, '', true);
+  if (causes.length === 0) return [];
+  const texts = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))];
+  const why = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  return [invalid(`${path}.default`, value, `must result in valid metadata: ${why}`)];
+}
+
+function validateDefault(schema: Fields, place: Place): StatusCause[] {
   const value = schema.default;
   if (value === undefined || value === null) return [];
   const node = nodeOf(schema as JsonSchema);
-  const field = `${path}.default`;
-  const isResource = isRoot || node.embedded;
-  const found: string[] = [];
-  pruneValue(value, node, { path: '', resource: isResource, keep: true, found });
-  const causes = found.length > 0 ? [invalid(field, value, 'must not have unknown fields')] : [];
-  const embedded = embeddedCauses(value, node, field);
-  if (embedded.length > 0) return [...causes, ...embedded];
+  const field = `${place.path}.default`;
+  const isResource = place.isRoot || node.embedded;
+  const causes: StatusCause[] = [];
+  if (!place.isMeta) {
+    const found: string[] = [];
+    pruneValue(value, node, { path: '', resource: isResource, keep: true, found });
+    if (found.length > 0) causes.push(invalid(field, value, 'must not have unknown fields'));
+  }
+  const meta = place.isMeta ? metaDefaultCauses(value, place) : resourceCauses(value, node, field, isResource);
+  if (meta.length > 0) return [...causes, ...meta];
   const at = ({ field: below = '' }: StatusCause, indexJoint: string): string => {
     if (below === '' || below === NO_FIELD) return field;
     return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
@@ -56,15 +101,41 @@ function validateDefault(schema: Fields, path: string, isRoot: boolean): StatusC
   return [...causes, ...ruleCauses(value, node, isResource).map((cause) => ({ ...cause, field: at(cause, '') }))];
 }
 
-/**
- * A default must have no unknown fields, wrong types, or violations of CEL rules.
- * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
- */
-export function validateDefaults(schema: Fields, path: string, isRoot = true): StatusCause[] {
-  const causes = validateDefault(schema, path, isRoot);
-  if (isRecord(schema.items)) causes.push(...validateDefaults(schema.items, `${path}.items`, false));
+const META_FIELDS = ['metadata', 'apiVersion', 'kind'];
+
+function validateBelow(schema: Fields, place: Place): StatusCause[] {
+  const node = nodeOf(schema as JsonSchema);
+  const isResource = place.isRoot || node.embedded;
+  const here: Place = isResource ? { ...place, resource: node, isMeta: false, around: asResource } : place;
+  const causes = validateDefault(schema, here);
+  const { path, around } = here;
+  const below: Place = { ...here, isRoot: false };
+  if (isRecord(schema.items)) {
+    const items = { ...below, path: `${path}.items`, around: (value: unknown) => around([value]) };
+    causes.push(...validateBelow(schema.items, items));
+  }
   for (const [name, property] of Object.entries(record(schema.properties))) {
-    causes.push(...validateDefaults(record(property), `${path}.properties[${name}]`, false));
+    causes.push(
+      ...validateBelow(record(property), {
+        ...below,
+        path: `${path}.properties[${name}]`,
+        isMeta: here.isMeta || (isResource && META_FIELDS.includes(name)),
+        around: (value) => around({ [name]: value }),
+      }),
+    );
   }
   return causes;
 }
+
+/**
+ * A default must have no unknown fields, wrong types, invalid metadata, or violations of CEL rules.
+ * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
+ */
+export const validateDefaults = (schema: Fields, path: string): StatusCause[] =>
+  validateBelow(schema, {
+    path,
+    isRoot: true,
+    resource: nodeOf(schema as JsonSchema),
+    isMeta: false,
+    around: asResource,
+  });

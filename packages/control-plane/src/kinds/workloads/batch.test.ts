@@ -55,6 +55,22 @@ test.each<[what: string, status: object, spec: object, code: number]>([
   await setup.plane.close();
 });
 
+test('an update of a Job without generated labels requires only the labels without a prefix', async () => {
+  const { client, plane } = await startTestPlane();
+  const labels = { app: 'x' };
+  const template = { metadata: { labels }, spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
+  const metadata = { name: 'j' };
+  const spec = { suspend: true, manualSelector: true, selector: { matchLabels: labels }, template };
+  await client.send('POST', JOBS, { metadata, spec });
+  const { body } = await client.send('PUT', `${JOBS}/j`, { metadata, spec: { ...spec, manualSelector: false } });
+  await plane.close();
+  const { causes } = body.details as { causes: { field: string; reason: string }[] };
+  expect(causes.filter(({ reason }) => reason === 'FieldValueRequired').map(({ field }) => field)).toEqual([
+    'spec.template.metadata.labels[controller-uid]',
+    'spec.template.metadata.labels[job-name]',
+  ]);
+});
+
 test('a condition in the pod failure policy of a CronJob gets the status True', async () => {
   const { client, plane } = await startTestPlane();
   const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };

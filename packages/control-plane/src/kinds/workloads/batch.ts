@@ -101,8 +101,12 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   return findings.causes;
 }
 
-/** See `ValidateGeneratedSelector` in Kubernetes. */
-function ownSelectorCauses(object: ApiObject): StatusCause[] {
+/**
+ * Validates the labels that the server generates. A Job from a server without prefixed labels needs only the labels
+ * without a prefix.
+ * @see k8s.io/kubernetes pkg/apis/batch/validation `validateGeneratedSelector`
+ */
+function ownSelectorCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const { selector } = spec;
   if (spec.manualSelector === true || selector === undefined) return [];
@@ -111,7 +115,12 @@ function ownSelectorCauses(object: ApiObject): StatusCause[] {
   const { uid = '', name = '' } = object.metadata;
   const expected: Record<string, string> = {};
   for (const label of [...OWN_LABELS, ...NAME_LABELS]) expected[label] = OWN_LABELS.includes(label) ? uid : name;
-  for (const label of ['controller-uid', 'job-name', ...Object.keys(expected).filter((one) => one.includes('/'))]) {
+  const prefixed = Object.keys(expected).filter((one) => one.includes('/'));
+  const before = old === undefined ? expected : labels(look(old, 'spec', 'template', 'metadata'), 'labels');
+  if (prefixed.some((label) => before[label] === undefined)) {
+    for (const label of prefixed.splice(0)) delete expected[label];
+  }
+  for (const label of ['controller-uid', 'job-name', ...prefixed]) {
     const field = `spec.template.metadata.labels[${label}]`;
     const why = `must be '${expected[label]}'`;
     if (given[label] === undefined) findings.required(field, why);
@@ -268,7 +277,7 @@ const jobRules = strategy({
     selectOwnPods(object);
     if (isShared) object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
   },
-  causes: (object) => [...ownSelectorCauses(object), ...wholeSpecCauses(look(object, 'spec'))],
+  causes: (object, old) => [...ownSelectorCauses(object, old), ...wholeSpecCauses(look(object, 'spec'))],
   change: jobChange,
   statusCauses: jobStatusCauses,
 });

@@ -1,7 +1,8 @@
 import { invalidValue } from '../../apimachinery/errors/errors.ts';
-import { isRecord, sortedJson } from '../../apimachinery/objects/json-value.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { malformed } from '../../crd/schema/embedded-resource.ts';
 import { DecodeError, readMeta } from '../../resources/shape.ts';
 import type { SchemaNode } from '../../schema/model/node.ts';
 
@@ -25,10 +26,6 @@ export function walk(
     else if (node.additional !== undefined) walk(below, node.additional, `${path}[${key}]`, visit);
   }
 }
-
-/** Go prints a map in the order of its keys. */
-export const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
-  invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 
 /**
  * Converts the metadata of embedded resources to Go types, and removes unknown fields.

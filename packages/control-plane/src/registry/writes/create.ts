@@ -7,11 +7,11 @@ import { formatTime, tidyMeta } from '../../apimachinery/objects/object-text.ts'
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { isTyped, trackUpdate, type VersionOf } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
+import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from '../../resources/metadata.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
 import { nodeOf } from '../../schema/model/node.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
-import { dedupOwners, finalizerWarnings, generalPrefixCauses, metaCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
 /** For example, kube-apiserver stores a new claim without a phase. */

@@ -15,12 +15,12 @@ import { jsonEquals, renderObject, tidyMeta } from '../../apimachinery/objects/o
 import type { StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
 import { differInTimes } from '../../patch/index.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
+import { dedupOwners, finalizerWarnings, metaUpdateCauses } from '../../resources/metadata.ts';
 import type { WriteOptions } from '../../resources/options.ts';
 import type { Before, Call, Registry, Target, Written } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
 import { createObject, matchNamespace, strategyContext, track } from './create.ts';
-import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
 export interface Transformation {

@@ -1,4 +1,4 @@
-import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
+import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../apimachinery/errors/errors.ts';
 import {
   labelProblems,
   labelValueProblems,
@@ -6,11 +6,11 @@ import {
   pathSegmentProblems,
   qualifiedNameProblems,
   subdomainProblems,
-} from '../../apimachinery/errors/names.ts';
-import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
-import type { ApiObject, ObjectMeta, OwnerReference } from '../../apimachinery/objects/object.ts';
-import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
-import type { StatusCause } from '../../apimachinery/objects/status.ts';
+} from '../apimachinery/errors/names.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject, ObjectMeta, OwnerReference } from '../apimachinery/objects/object.ts';
+import { jsonEquals } from '../apimachinery/objects/object-text.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 
 const ANNOTATIONS_LIMIT = 256 * 1024;
 const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
