@@ -1,6 +1,7 @@
 export { UserError } from './command/errors.ts';
 export { serveDashboard } from './dashboard/serve.ts';
 export { applyObjects } from './install/apply.ts';
+export type { ProgramFlags } from './install/chart/chart-flags.ts';
 export { deployFiles } from './install/chart/files.ts';
 export { fleetBinding, handOverBinding } from './install/objects/fleet.ts';
 export { type InstallSection, installSections } from './install/objects/objects.ts';

@@ -113,6 +113,67 @@ describe.runIf(hasHelm)('the chart', () => {
     },
   );
 
+  /** Every component and every part of the chart is enabled. The controllers run in shared pods, separately, or as a fleet. */
+  const EVERYTHING = [
+    ...['provider=aws', 'machineConfig', 'machineConfigTarget', 'machineConfigDaemon', 'dashboard', 'dashboardTarget'],
+    ...['policies', 'monitoring', 'monitoring.podMonitor'],
+  ].map((name) => (name.includes('=') ? name : `${name}.enabled=true`));
+  const OF_MANAGER = /^machine-controller(-manager)?$/;
+  const ofKinds =
+    (kinds: RegExp, name = /./) =>
+    (object: Rendered): boolean =>
+      kinds.test(object.kind) && name.test(object.metadata.name);
+  const MONITORS = /^(Service|Pod)Monitor$/;
+  const RUNS = /^(Deployment|Service|PodDisruptionBudget|NetworkPolicy|ServiceMonitor|PodMonitor)$/;
+  const CONFIG = /^machine-config-controller$/;
+  /** The objects of each switch. */
+  const OWNED: readonly (readonly [name: string, isOwned: (object: Rendered) => boolean])[] = [
+    ['crds', ofKinds(/^CustomResourceDefinition$/)],
+    ['rbac', ofKinds(/^(Role|ServiceAccount)/, OF_MANAGER)],
+    ['targetRbac', ofKinds(/Role/, /^machine-controller(-manager)?-(nodes|tokens|node-events)/)],
+    ['webhooks', ({ kind, metadata }) => kind.endsWith('WebhookConfiguration') || metadata.name.includes('webhooks')],
+    ['workload', (object) => ofKinds(RUNS, OF_MANAGER)(object) || object.kind.endsWith('WebhookConfiguration')],
+    ['podDisruptionBudget', ofKinds(/^PodDisruptionBudget$/)],
+    ['networkPolicy', ofKinds(/^NetworkPolicy$/)],
+    ['fairness', ofKinds(/^(FlowSchema|PriorityLevelConfiguration)$/)],
+    ['machineConfig', (object) => ofKinds(RUNS, CONFIG)(object) || ofKinds(/Role|Account/, CONFIG)(object)],
+    ['machineConfigTarget', ofKinds(/Role/, /^machine-config-(.*-nodes|controller-node-events|daemon-events)$/)],
+    ['machineConfigDaemon', ofKinds(/^(DaemonSet|ServiceAccount)$/, /^machine-config-daemon$/)],
+    ['dashboard', ofKinds(/^(?!ClusterRole)/, /^mcm-dashboard$/)],
+    ['dashboardTarget', ofKinds(/Role/, /^mcm-dashboard-target/)],
+    ['policies', ofKinds(/^ValidatingAdmissionPolicy/)],
+    ['monitoring', (object) => ofKinds(MONITORS)(object) || ofKinds(/^(PrometheusRule|ConfigMap)$/)(object)],
+    ['monitoring.serviceMonitor', ofKinds(/^ServiceMonitor$/)],
+    ['monitoring.podMonitor', ofKinds(/^PodMonitor$/)],
+    ['monitoring.rules', ofKinds(/^PrometheusRule$/)],
+    ['monitoring.dashboards', ofKinds(/^ConfigMap$/)],
+  ];
+
+  // Separate pods are the mode with the most objects.
+  const SEPARATE = [...EVERYTHING, 'separateController.enabled=true'];
+
+  test.each(OWNED)('%s.enabled=false removes all objects of the switch', LIMIT, (name, isOwned) => {
+    const left = rendered(...SEPARATE, `${name}.enabled=false`);
+    expect(left.filter(isOwned).map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([]);
+  });
+
+  test('each switch of the chart has objects', () => {
+    const all = rendered(...SEPARATE);
+    for (const [name, isOwned] of OWNED) expect(all.filter(isOwned), name).not.toEqual([]);
+    // Each section of the values with a switch is in the list, or has its own test.
+    const values = execFileSync('helm', ['show', 'values', CHART], { encoding: 'utf8' });
+    const switches = values.match(/^\w+(?=:\n(?: .*\n)*? {2}enabled: )/gm) ?? [];
+    const listed = [...OWNED.map(([name]) => name.split('.')[0]), 'separateController', 'fleet'];
+    expect(switches.toSorted()).toEqual([...new Set(listed)].toSorted());
+  });
+
+  test('a fleet has its own monitors, and no object of a single installation', () => {
+    const objects = rendered(...EVERYTHING, 'fleet.enabled=true');
+    expect(objects.filter(ofKinds(RUNS, OF_MANAGER)).map(({ kind }) => kind)).toEqual(['ServiceMonitor']);
+    const monitors = objects.filter(({ kind }) => kind === 'PodMonitor').map(({ metadata }) => metadata.name);
+    expect(monitors.toSorted()).toEqual(['machine-config-controller', 'mcm-fleet']);
+  });
+
   test('the chart has no default provider, and needs an image for an unknown provider', () => {
     expect(refusal()).toContain('provider must be set: aws, azure, gcp, local');
     expect(refusal('provider=mine')).toContain('images.controller.repository must be set for the provider mine');

@@ -161,6 +161,14 @@ test.runIf(hasHelm).each([
   ['kubeconfigs.target=somewhere', 'target'],
   ['resources.manager.memory=lots', 'memory'],
   ['flags.manager.Bad_Flag=1', 'Bad_Flag'],
+  ['flags.manager.safty-up=3', 'safty-up'],
+  ['flags.manager.safety-up=lots', 'safety-up'],
+  ['flags.controller.machine-drain-timout=1h', 'machine-drain-timout'],
+  ['flags.controller.machine-drain-timeout=soon', 'machine-drain-timeout'],
+  ['flags.controller.leader-elect=maybe', 'leader-elect'],
+  ['flags.configController.machine-pool=true', 'machine-pool'],
+  ['flags.configDaemon.reboot-comand=none', 'reboot-comand'],
+  ['flags.dashboard.tls-cert=/t', 'tls-cert'],
   ['pod.labels.app\\.kubernetes\\.io/name=x', 'app.kubernetes.io/name'],
   ['pod.tolerations[0].effects=NoSchedule', 'effects'],
   ['pod.affinity.nodeAffinities.x=1', 'nodeAffinities'],
@@ -180,4 +188,18 @@ test.runIf(hasHelm).each([
     }
   };
   expect(String(refused())).toMatch(new RegExp(`schema[^]*${name}`));
+});
+
+test.runIf(hasHelm)('the flags of another provider are unknown, so the chart accepts them', () => {
+  const own = ['provider=mine', 'images.controller.repository=own/controller', 'flags.controller.mine-region=x'];
+  const objects = rendered('workload', 'here', ...own.flatMap((text) => ['--set', text]));
+  expect(argsOf(objects, 'machine-controller')).toContain('--mine-region=x');
+});
+
+test.runIf(hasHelm).each([
+  ['flags.manager.port=1', 'flags.manager.port must not be set: the probes of the pods use the default port'],
+  ['flags.controller.namespace=x', 'flags.controller.namespace must not be set: the chart uses the namespace'],
+  ['fleet.enabled=true,separateController.enabled=true', 'fleet.enabled and separateController.enabled must not both'],
+])('%s is refused with the reason', (given, reason) => {
+  expect(() => rendered('rbac', 'here', '--set', given)).toThrow(reason);
 });

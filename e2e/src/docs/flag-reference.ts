@@ -1,3 +1,4 @@
+import type { ProgramFlags } from '@mcm/cli';
 import { MACHINE_FEATURES, machineFlags } from '@mcm/core';
 import { commonFlags, type Features, type Flag, type Flags, flagGroup, fleetFlags, variableOf } from '@mcm/kube';
 import { machineConfigController } from '@mcm/machine-config-controller';
@@ -41,6 +42,24 @@ const BINARIES = {
   'machine-config-controller': machineConfigController.defaults,
   'machine-config-daemon': machineConfigDaemon.defaults,
 };
+
+/** The flags of the machine controllers that only one provider has. */
+const CLOUDS = { aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags };
+
+/** Returns all flags of each program, which the Helm chart accepts as values. */
+export function programFlags(): ProgramFlags {
+  const [manager, controller, configController, configDaemon] = Object.values(BINARIES).map(
+    (defaults): Flags => commonFlags(defaults),
+  );
+  return {
+    manager: { ...manager, ...fleetFlags, ...machineControllerManager.flags },
+    controllers: Object.fromEntries(
+      Object.entries(CLOUDS).map(([name, own]) => [name, { ...controller, ...fleetFlags, ...machineFlags, ...own }]),
+    ),
+    configController: { ...configController, ...machineConfigController.flags },
+    configDaemon: { ...configDaemon, ...machineConfigDaemon.flags },
+  };
+}
 
 function commonOfAll(): Flags {
   const all = Object.values(BINARIES).map((defaults): Flags => commonFlags({ ...defaults, controllers: [] }));
@@ -89,9 +108,10 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',
     sections(machine),
-    ...Object.entries<Flags>({ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags }).flatMap(
-      ([provider, own]) => [`## More flags of machine-controller-${provider}\n`, sections(flagGroup('Cloud', own))],
-    ),
+    ...Object.entries<Flags>(CLOUDS).flatMap(([provider, own]) => [
+      `## More flags of machine-controller-${provider}\n`,
+      sections(flagGroup('Cloud', own)),
+    ]),
     '## Feature gates\n',
     '`--feature-gates=Name=false` disables a feature. The metric `kubernetes_feature_enabled` shows the enabled features. BETA features are enabled by default, ALPHA features are not.\n',
     table(

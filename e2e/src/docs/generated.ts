@@ -4,7 +4,7 @@ import { deployFiles } from '@mcm/cli';
 import { apiReportFiles } from './api-report.ts';
 import { dependencyReferenceFiles } from './dependency-reference.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
-import { flagReferenceFiles } from './flag-reference.ts';
+import { flagReferenceFiles, programFlags } from './flag-reference.ts';
 import { folderReferenceFiles } from './folder-reference.ts';
 import { keyReferenceFiles } from './key-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
@@ -24,7 +24,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...apiReportFiles(),
     ...dependencyReferenceFiles(),
     ...folderReferenceFiles(),
-    ...deployFiles(),
+    ...deployFiles(programFlags()),
   ]);
 
 /** Returns the paths of generated files that are outdated. */

@@ -11,11 +11,10 @@ function portNumber(text: string): number {
   return port;
 }
 
-export function addDashboard(program: Command, environment: CommandEnvironment): void {
+/** Adds the options of `mcm dashboard`. The chart allows these options as values. */
+export const withDashboardOptions = (command: Command): Command =>
   withCluster(
-    program
-      .command('dashboard')
-      .description('serve a live, read-only page with machines, rollouts and drains for the browser')
+    command
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option(
         '--fleet [labels]',
@@ -28,7 +27,13 @@ export function addDashboard(program: Command, environment: CommandEnvironment):
       )
       .option('--tls-cert-dir <dir>', 'directory with tls.crt and tls.key for --listen (default: self-signed)')
       .option('--port <port>', 'port of the page; 0: any free port', portNumber, 0),
-  ).action(async (flags: DashboardFlags) => {
+  );
+
+export function addDashboard(program: Command, environment: CommandEnvironment): void {
+  const command = program
+    .command('dashboard')
+    .description('serve a live, read-only page with machines, rollouts and drains for the browser');
+  withDashboardOptions(command).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');
     await runDashboard(flags, environment);
   });

@@ -1,5 +1,5 @@
 import { machineFlags } from '@mcm/core';
-import { ConfigError, commonFlags, type Flags, parseFlags } from '@mcm/kube';
+import { ConfigError, commonFlags, type Flags, fleetFlags, parseFlags } from '@mcm/kube';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { awsFlags } from '@mcm/provider-aws/class';
 import { azureFlags } from '@mcm/provider-azure/class';
@@ -26,6 +26,7 @@ const PROVIDER_FLAGS: Readonly<Record<string, Flags>> = {
 export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags> =>
   checked('--manager-flag', given, {
     ...commonFlags(machineControllerManager.defaults),
+    ...fleetFlags,
     ...machineControllerManager.flags,
   });
 
@@ -36,7 +37,7 @@ export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags
 export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {
   const own = PROVIDER_FLAGS[provider];
   const common = commonFlags({ port: 10_259, concurrency: 50, controllers: [] });
-  return checked('--controller-flag', given, own && { ...common, ...machineFlags, ...own });
+  return checked('--controller-flag', given, own && { ...common, ...fleetFlags, ...machineFlags, ...own });
 };
 
 /**

@@ -1,10 +1,19 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
+import {
+  booleanFlag,
+  createClient,
+  durationFlag,
+  handlerTransport,
+  integerFlag,
+  textFlag,
+  VirtualClock,
+} from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { yamlStream } from '../output/format.ts';
 import { applyObjects, checkObjects } from './apply.ts';
 import { chartFiles } from './chart/chart.ts';
+import type { ProgramFlags } from './chart/chart-flags.ts';
 import { kustomizeFiles } from './chart/kustomize.ts';
 import { installSections } from './objects/objects.ts';
 import { DEFAULT_INSTALL, OPTIONAL_SECTIONS, separated } from './objects/settings.ts';
@@ -23,6 +32,15 @@ const installable = () =>
   sections()
     .filter(({ name }) => name !== 'monitoring')
     .flatMap(({ objects }) => objects);
+const FLAGS: ProgramFlags = {
+  manager: { up: integerFlag({ min: 0, default: 0, help: 'count', deprecated: { older: 'use --up' } }) },
+  controllers: {
+    aws: { region: textFlag({ default: '', help: 'region' }) },
+    gcp: { zone: textFlag({ default: '', help: 'zone' }) },
+  },
+  configController: { every: durationFlag({ default: 0, help: 'time' }) },
+  configDaemon: { reboot: booleanFlag({ default: false, help: 'reboot' }) },
+};
 const options = { force: false, signal: new AbortController().signal };
 
 describe('an installation', () => {
@@ -164,7 +182,7 @@ test('installations in two namespaces of a cluster share only the CRDs', () => {
 });
 
 test('every template of the chart is a file of the kustomize base with placeholders', () => {
-  const chart = chartFiles('1.2.3');
+  const chart = chartFiles('1.2.3', FLAGS);
   const kustomize = kustomizeFiles();
   const kinds = (text: string): string[] => text.match(/^kind: .*$/gm) ?? [];
   for (const { name } of sections().filter((section) => section.name !== 'crds')) {
@@ -177,9 +195,35 @@ test('every template of the chart is a file of the kustomize base with placehold
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
 });
 
+test('the schema of the chart contains each flag of the programs, with its older names', () => {
+  const { properties, allOf } = JSON.parse(chartFiles('1.2.3', FLAGS).get('values.schema.json') ?? '');
+  const { manager, controller, configController, configDaemon, dashboard } = properties.flags.properties;
+  const flagsOf = (schema: object): readonly string[] => {
+    expect(schema).toMatchObject({ additionalProperties: false });
+    return Object.keys((schema as { properties: object }).properties);
+  };
+  expect(flagsOf(manager)).toEqual(['up', 'older']);
+  expect(flagsOf(configController)).toEqual(['every']);
+  expect(flagsOf(configDaemon)).toEqual(['reboot']);
+  // The chart writes --name=value, and mcm dashboard refuses a value of --all-namespaces.
+  expect(flagsOf(dashboard)).toContain('tls-cert-dir');
+  expect(flagsOf(dashboard)).not.toContain('all-namespaces');
+  expect(Object.keys(controller.properties)).toEqual(['region', 'zone']);
+  const byProvider = allOf.map(
+    (each: { if: { properties: { provider: { const: string } } }; then: typeof properties }) => [
+      each.if.properties.provider.const,
+      flagsOf(each.then.properties.flags.properties.controller),
+    ],
+  );
+  expect(byProvider).toEqual([
+    ['aws', ['region']],
+    ['gcp', ['zone']],
+  ]);
+});
+
 test('the chart mounts the Secret with the webhooks of hooks only in pods of the machine controller', () => {
   const lines = (name: string) =>
-    (chartFiles('1.2.3').get(`templates/${name}.yaml`) ?? '').split('\n').map((line) => line.trim());
+    (chartFiles('1.2.3', FLAGS).get(`templates/${name}.yaml`) ?? '').split('\n').map((line) => line.trim());
   const volume =
     '{{- if .Values.hookWebhooks.secret }} - name: hooks secret: secretName: {{ .Values.hookWebhooks.secret | quote }}';
   const shared = volume.replace(
@@ -393,6 +437,10 @@ describe('the provider', () => {
     ]);
     const own = { provider: 'mine', controllerImage: 'own:1', controllerFlag: ['mine-region=x'] };
     expect(await printed(own)).toContain(' - --mine-region=x');
+    const fleet = { managerFlag: ['fleet-cache-limit=200'], controllerFlag: ['fleet-cache-limit=200'] };
+    expect(
+      (await printed({ provider: 'aws', with: ['fleet'], ...fleet })).match(/--fleet-cache-limit=200/g),
+    ).toHaveLength(2);
     for (const [flag, problem] of [
       ['machine-drain-timeout', '--controller-flag must be name=value'],
       ['machine-drain-timeout=soon', '--controller-flag: --machine-drain-timeout must be'],
@@ -404,6 +452,15 @@ describe('the provider', () => {
 
   test('the provider is not needed for the roles of the target cluster', async () => {
     expect(await printed({ part: 'target' })).not.toContain('kind: Deployment');
+  });
+
+  test('--with monitoring monitors the machine-config-controller only if it is installed', async () => {
+    const monitors = async (...parts: string[]) =>
+      (await printed({ provider: 'aws', with: ['monitoring', ...parts] })).match(
+        /kind: ServiceMonitor\n.*\n {2}name: .*/g,
+      );
+    expect(await monitors()).toHaveLength(1);
+    expect(await monitors('machine-config')).toHaveLength(2);
   });
 
   test('alerts have links to their runbooks with --runbook-base-url', async () => {

@@ -7,6 +7,7 @@ import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../
 import { applyObjects, checkObjects } from './apply.ts';
 import { controllerFlagsOf, managerFlagsOf } from './container-flags.ts';
 import { ensureNamespace } from './namespace.ts';
+import { isConfigMonitor } from './objects/monitoring.ts';
 import { installSections } from './objects/objects.ts';
 import {
   DEFAULT_INSTALL,
@@ -99,7 +100,8 @@ const objectsOf = async (flags: InstallFlags): Promise<readonly object[]> =>
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .filter(({ name }) => !isFleet(flags) || !NOT_IN_FLEET.includes(name))
-    .flatMap(({ objects }) => objects);
+    .flatMap(({ objects }) => objects)
+    .filter((object) => flags.with.includes('machine-config') || !isConfigMonitor(object));
 
 export async function install(
   flags: InstallFlags,

@@ -1,5 +1,6 @@
 import { DASHBOARD_APP } from '../objects/dashboard.ts';
 import { CONTROLLER_APP, DEFAULT_INSTALL, FLEET_APP, PORTS, PROVIDERS, shared } from '../objects/settings.ts';
+import { FIXED_FLAGS } from './chart-flags.ts';
 import { repositoryOf } from './chart-values.ts';
 
 export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
@@ -74,6 +75,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{- end }}
 `;
 
+/** The template without objects that refuses values which contradict each other. */
+export const CHECKS = `{{- if and .Values.fleet.enabled .Values.separateController.enabled }}
+{{- fail "fleet.enabled and separateController.enabled must not both be true: a fleet runs both programs in each pod" }}
+{{- end }}
+${FIXED_FLAGS}`;
+
 /** The text that Helm prints after an installation and an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if .Values.fleet.enabled }}
@@ -94,10 +101,6 @@ export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in 
      curl -s http://127.0.0.1:${PORTS.manager.plain}/debug/fleet
 
 docs/fleet-mode.md describes the roles in the target clusters.
-{{- if .Values.separateController.enabled }}
-
-separateController.enabled has no effect in a fleet: each pod runs both programs.
-{{- end }}
 {{- else if not .Values.workload.enabled }}
 
 workload.enabled is false: no controller runs.

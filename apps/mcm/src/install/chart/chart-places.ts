@@ -327,12 +327,13 @@ function withPlacesOfKind(placed: Placed): object {
  */
 function policyWithPlaces(name: string, placed: object, spec: PolicySpec): object {
   const more = items('networkPolicy.egress');
+  const enabled = '.Values.networkPolicy.enabled';
   if (name === CONFIG_APP || name === DASHBOARD_APP)
-    return { ...placed, spec: { ...spec, egress: [...spec.egress, ...more] } };
+    return when(enabled, { ...placed, spec: { ...spec, egress: [...spec.egress, ...more] } });
   const isAws = 'eq .Values.provider "aws"';
   if (name === CONTROLLER_APP || name === FLEET_APP) {
     const egress = [...spec.egress, itemIf(isAws, METADATA_EGRESS), ...more];
-    return when('.Values.networkPolicy.enabled', { ...placed, spec: { ...spec, egress } });
+    return when(enabled, { ...placed, spec: { ...spec, egress } });
   }
   const ingress = spec.ingress.map((rule) => ({ ...rule, ports: lastIfShared(rule.ports) }));
   const metadata = itemIf(`and (${isAws}) (not ${IS_SEPARATE})`, METADATA_EGRESS);
@@ -342,7 +343,8 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
 /** Adds markers to a ServiceAccount. Users can choose an existing ServiceAccount for the controllers. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
-  if (name === CONTROLLER_APP) return withMetadata(placed, field('annotations', 'separateController.annotations'));
+  if (name === CONTROLLER_APP)
+    return when('.Values.rbac.enabled', withMetadata(placed, field('annotations', 'separateController.annotations')));
   const annotated = withMetadata(placed, field('annotations', 'serviceAccount.annotations'));
   return name === CONFIG_APP || name === DASHBOARD_APP || name.startsWith(DAEMON_APP)
     ? annotated
@@ -359,16 +361,30 @@ function monitorWithPlaces(placed: Placed & { readonly kind: 'ServiceMonitor' | 
       ...endpoint,
       ...interval('monitoring.serviceMonitor.interval'),
     }));
-    return when('.Values.monitoring.serviceMonitor.enabled', { ...labelled, spec: { ...labelled.spec, endpoints } });
+    return when(monitorCondition('serviceMonitor', placed), { ...labelled, spec: { ...labelled.spec, endpoints } });
   }
   const podMetricsEndpoints = labelled.spec.podMetricsEndpoints.map((endpoint) => ({
     ...endpoint,
     ...field('authorization', 'monitoring.podMonitor.authorization'),
     ...interval('monitoring.podMonitor.interval'),
   }));
-  const enabled = '.Values.monitoring.podMonitor.enabled';
-  return when(placed.metadata.name === CONTROLLER_APP ? `and ${enabled} ${IS_SEPARATE}` : enabled, {
+  return when(monitorCondition('podMonitor', placed), {
     ...labelled,
     spec: { ...labelled.spec, podMetricsEndpoints },
   });
+}
+
+/** Returns the condition under which a monitor exists: its program is enabled. */
+function monitorCondition(kind: 'serviceMonitor' | 'podMonitor', { metadata: { name } }: Placed): string {
+  const conditions: Readonly<Record<string, string>> = {
+    [CONFIG_APP]: '.Values.machineConfig.enabled',
+    [CONTROLLER_APP]: `.Values.workload.enabled ${IS_SEPARATE}`,
+    [FLEET_APP]: '.Values.fleet.enabled',
+  };
+  // The Service of a fleet has the label of the installation, and its pods have a different label.
+  const others =
+    kind === 'serviceMonitor'
+      ? '(or .Values.workload.enabled .Values.fleet.enabled)'
+      : '.Values.workload.enabled (not .Values.fleet.enabled)';
+  return `and .Values.monitoring.${kind}.enabled ${conditions[name] ?? others}`;
 }

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
+import { flagSchemas, flagsByProvider, type ProgramFlags } from './chart-flags.ts';
 
 export const CHART = {
   name: 'machine-controller-manager',
@@ -62,11 +63,6 @@ const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
 const COUNT = { type: 'integer', minimum: 0 };
 const QUANTITY = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' };
 const DURATION = { type: 'string', pattern: '^([0-9]+(ms|s|m|h))*$' };
-const FLAGS = {
-  type: 'object',
-  propertyNames: { pattern: '^[a-z][a-z0-9-]*$' },
-  additionalProperties: { type: ['string', 'number', 'boolean'] },
-};
 /** Labels of pods. The schema refuses the labels that the selector of the Deployment contains. */
 const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
 /** Labels of all objects. The schema refuses the labels that the chart sets. */
@@ -205,7 +201,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
     '',
     { type: 'string', pattern: '^(https?://.+)?$' },
   ),
-  serviceMonitor: group('ServiceMonitors for the metrics of all programs.', {
+  serviceMonitor: group('ServiceMonitors for the metrics of the enabled programs.', {
     enabled: enabled(true, 'Creates ServiceMonitors.'),
     interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
   }),
@@ -234,7 +230,7 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
 const fleetFields = () =>
   part(
     false,
-    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). In fleet mode, the chart does not install the parts rbac, targetRbac, webhooks, workload and networkPolicy.',
+    'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). In fleet mode, the chart does not install the parts rbac, targetRbac, webhooks and workload. The chart refuses separateController in fleet mode.',
     {
       selector: value(
         'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
@@ -260,26 +256,36 @@ const fleetFields = () =>
   );
 
 const partFields = (shares: number | string): Fields => ({
-  rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
+  rbac: part(
+    true,
+    'ServiceAccount and roles of the machine-controller-manager and of the machine controller in the control cluster. The other sections contain the roles of their own programs.',
+  ),
   targetRbac: part(
     true,
     'Roles in the target cluster. For a separate target cluster, set this value to false and run mcm install --part=target in that cluster.',
   ),
-  webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
+  webhooks: part(
+    true,
+    'Admission webhooks for defaults and validation, with self-signed certificates. Requires workload.enabled.',
+  ),
   workload: part(true, 'The Deployment of the controllers, and its Service.'),
   podDisruptionBudget: part(true, 'PodDisruptionBudget of the pods. Requires workload.enabled.', {
     maxUnavailable: value('Number of pods that may be evicted at the same time.', 1, COUNT),
   }),
-  networkPolicy: part(true, 'NetworkPolicy that allows egress only for DNS and for the ports 443 and 6443.', {
-    egress: value(
-      'Additional egress rules in the format of a NetworkPolicy, for example for a proxy or a trace collector.',
-      [],
-      {
-        type: 'array',
-        items: closed({ to: { type: 'array', items: ANYTHING }, ports: { type: 'array', items: ANYTHING } }),
-      },
-    ),
-  }),
+  networkPolicy: part(
+    true,
+    'NetworkPolicies of the controllers and of the dashboard. These policies allow egress only for DNS and for the ports 443 and 6443.',
+    {
+      egress: value(
+        'Additional egress rules in the format of a NetworkPolicy, for example for a proxy or a trace collector.',
+        [],
+        {
+          type: 'array',
+          items: closed({ to: { type: 'array', items: ANYTHING }, ports: { type: 'array', items: ANYTHING } }),
+        },
+      ),
+    },
+  ),
   fairness: part(true, 'Reserves a share of the capacity of the API server for the controllers.', {
     shares: value(
       'Concurrency shares of the controllers. If the cluster has many installations, use a smaller number.',
@@ -292,7 +298,7 @@ const partFields = (shares: number | string): Fields => ({
   }),
   separateController: part(
     false,
-    'Runs the machine controller in separate pods. With separate pods, the pods of the machine-controller-manager have no roles and no credentials of the machine controller.',
+    'Runs the machine controller in separate pods. With separate pods, the pods of the machine-controller-manager have no roles and no credentials of the machine controller. Requires workload.enabled.',
     {
       annotations: value(
         'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to the machine controller.',
@@ -337,8 +343,9 @@ const kubeconfigGroup = (kubeconfigs: typeof DEFAULT_INSTALL.kubeconfigs): Group
     },
   );
 
-function values(): Fields {
+function values(programs: ProgramFlags): Fields {
   const { replicas, kubeconfigs, shares, configController, configDaemon, dashboard, resources } = DEFAULT_INSTALL;
+  const schemaOfFlags: Readonly<Record<Container, object>> = flagSchemas(programs);
   const resourcesOf: Readonly<Record<Container, object>> = {
     ...resources,
     configController: configController.resources,
@@ -379,8 +386,8 @@ function values(): Fields {
     images: forEach('Images of the programs. The name of an image is registry/repository:tag@digest.', imageGroup),
     kubeconfigs: kubeconfigGroup(kubeconfigs),
     flags: forEach(
-      'Flags of the programs, by name without the leading --. docs/reference/flags.md lists the flags.',
-      (_, program) => value(`Flags of ${program}.`, {}, FLAGS),
+      'Flags of the programs, by name without the leading --. The chart refuses unknown flags. docs/reference/flags.md lists the flags.',
+      (container, program) => value(`Flags of ${program}.`, {}, schemaOfFlags[container]),
     ),
     env: forEach(
       'Environment variables of the programs, in the format of a container. Examples are NODE_EXTRA_CA_CERTS, HTTPS proxies, and variables of a cloud SDK.',
@@ -432,7 +439,7 @@ function textOf(fields: Fields, indent = ''): string {
 /**
  * Returns the file values.yaml with a comment for each value. The defaults are those of an installation without Helm.
  */
-export const valuesText = (): string => textOf(values());
+export const valuesText = (programs: ProgramFlags): string => textOf(values(programs));
 
 const schemaOf = (fields: Fields): object =>
   Object.fromEntries(
@@ -443,13 +450,14 @@ const schemaOf = (fields: Fields): object =>
   );
 
 /** Returns the JSON schema with which Helm validates the values. */
-export const valuesSchema = (): object => ({
+export const valuesSchema = (programs: ProgramFlags): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
     // Values that a parent chart shares with this chart.
     global: { type: 'object' },
-    ...schemaOf(values()),
+    ...schemaOf(values(programs)),
   }),
+  allOf: flagsByProvider(programs),
 });
 
 const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, value: Value])[] =>
@@ -458,8 +466,8 @@ const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, va
   );
 
 /** Returns the README of the chart: installation, and a table of the values. */
-export function chartReadme(): string {
-  const fields = values();
+export function chartReadme(programs: ProgramFlags): string {
+  const fields = values(programs);
   const sections = Object.entries(fields)
     .filter((entry): entry is [string, Group] => isGroup(entry[1]))
     .map(([name, entry]) => `### ${name}\n\n${entry.about}\n\n${table(rowsOf(entry.fields, `${name}.`))}`);

@@ -4,7 +4,8 @@ import { fleetBinding, handOverBinding } from '../objects/fleet.ts';
 import { podMonitors } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { type InstallSettings, NOT_IN_FLEET } from '../objects/settings.ts';
-import { HELPERS, NOTES } from './chart-helpers.ts';
+import type { ProgramFlags } from './chart-flags.ts';
+import { CHECKS, HELPERS, NOTES } from './chart-helpers.ts';
 import { filledIn, WHEN, withPlaces } from './chart-places.ts';
 import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
 
@@ -85,8 +86,29 @@ ${templated(handOverBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
 {{- end }}
 `;
 
-/** Returns the files of the Helm chart, by their path in the folder of the chart. */
-export function chartFiles(version: string): ReadonlyMap<string, string> {
+/** The conditions of sections that need another section. */
+const NEEDS: Readonly<Record<string, string>> = {
+  webhooks: '.Values.workload.enabled',
+  'network-policy': '.Values.workload.enabled',
+  'separate-controller': '.Values.workload.enabled',
+};
+
+/** Returns the condition under which the chart contains the objects of a section. */
+function conditionOf(section: string): string {
+  const enabled = `.Values.${section.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}.enabled`;
+  const conditions = [
+    enabled,
+    ...(NEEDS[section] === undefined ? [] : [NEEDS[section]]),
+    ...(NOT_IN_FLEET.includes(section) ? ['(not .Values.fleet.enabled)'] : []),
+  ];
+  return conditions.length === 1 ? enabled : `and ${conditions.join(' ')}`;
+}
+
+/**
+ * Returns the files of the Helm chart, by their path in the folder of the chart.
+ * @param programs The flags that the chart accepts.
+ */
+export function chartFiles(version: string, programs: ProgramFlags): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const about = {
     apiVersion: 'v2',
@@ -98,18 +120,20 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
     kubeVersion: '>=1.29.0-0',
   };
   files.set('Chart.yaml', stringify(about));
-  files.set('README.md', chartReadme());
-  files.set('values.yaml', valuesText());
-  files.set('values.schema.json', `${JSON.stringify(valuesSchema(), undefined, 2)}\n`);
+  files.set('README.md', chartReadme(programs));
+  files.set('values.yaml', valuesText(programs));
+  files.set('values.schema.json', `${JSON.stringify(valuesSchema(programs), undefined, 2)}\n`);
   files.set('templates/_helpers.tpl', HELPERS);
+  files.set('templates/checks.yaml', CHECKS);
   files.set('templates/NOTES.txt', NOTES);
   for (const [file, text] of grafanaFiles()) files.set(`dashboards/${file}`, text);
   for (const { name, objects } of installSections(SYMBOLIC)) {
     const all = name === 'monitoring' ? [...objects, ...podMonitors(SYMBOLIC)] : objects;
-    const enabled = `.Values.${name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}.enabled`;
-    const condition = NOT_IN_FLEET.includes(name) ? `and ${enabled} (not .Values.fleet.enabled)` : enabled;
     const more = name === 'fleet' ? CLUSTER_BINDINGS : '';
-    files.set(`templates/${name}.yaml`, `{{- if ${condition} }}\n${all.map(templated).join('')}${more}{{- end }}\n`);
+    files.set(
+      `templates/${name}.yaml`,
+      `{{- if ${conditionOf(name)} }}\n${all.map(templated).join('')}${more}{{- end }}\n`,
+    );
   }
   return files;
 }

@@ -1,9 +1,19 @@
 import { grafanaFiles } from '../grafana/files.ts';
 import { alertsWithLinks } from './alerts.ts';
 import { CONFIG_APP, CONFIG_METRICS_PORT, CONFIG_SELECTOR } from './machine-config.ts';
-import { CONTROLLER_APP, type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
+import { CONTROLLER_APP, FLEET_APP, type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
 
 const GROUP = 'monitoring.coreos.com/v1';
+
+/** Returns true for a monitor of the machine-config-controller, which is an optional program. */
+export const isConfigMonitor = (object: object): boolean => {
+  const { apiVersion, metadata } = object as {
+    readonly apiVersion: string;
+    readonly metadata: { readonly name: string };
+  };
+  return apiVersion === GROUP && metadata.name === CONFIG_APP;
+};
+
 const PORTS = ['manager-tls', 'controller-tls'];
 
 const endpointOf = (port: string) => ({
@@ -75,6 +85,7 @@ export function podMonitors(settings: InstallSettings): readonly object[] {
   return [
     monitor(name, selectorOf(settings), PORTS),
     monitor(CONTROLLER_APP, selectorOf({ app: CONTROLLER_APP }), ['controller-tls']),
+    monitor(FLEET_APP, selectorOf({ app: FLEET_APP }), PORTS),
     monitor(CONFIG_APP, CONFIG_SELECTOR, [CONFIG_METRICS_PORT]),
   ];
 }
