@@ -18,7 +18,7 @@ import {
 } from '@mcm/kube';
 import type { KillPoint } from '../processes/simulated-process.ts';
 import { Reporter } from '../record/reporter.ts';
-import { MAX_CALLS } from '../record/step-limit.ts';
+import { maxCallsOf } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
 import { type FleetDefect, PROGRAMS, Program, type ProgramName, type ReplicaParts } from './replica.ts';
@@ -152,7 +152,7 @@ export class FleetWorld {
   }
 
   static async start(options: FleetWorldOptions): Promise<FleetWorld> {
-    const clock = new VirtualClock({ maxCalls: MAX_CALLS });
+    const clock = new VirtualClock({ maxCalls: maxCallsOf(options.clusters) });
     const reporter = new Reporter(clock);
     const random = seededRandom(options.seed);
     const plane = await startControlPlane({ clock, random: () => random.next(), crds });

@@ -7,7 +7,12 @@ const WRITES_A_MINUTE = 200;
 const REQUESTS = 300_000;
 /** The maximum number of calls of the clock at one instant. A loop without requests exceeds the maximum. */
 export const MAX_CALLS = 1_000_000;
+/** The start of a cluster of a fleet takes about 1700 calls. All clusters of a fleet start at one instant. */
+const CALLS_A_CLUSTER = 5_000;
 const MINUTE = 60_000;
+
+/** Returns the maximum number of calls of the clock at one instant in a history of a fleet of clusters. */
+export const maxCallsOf = (clusters: number): number => MAX_CALLS + CALLS_A_CLUSTER * clusters;
 
 /**
  * Ends a history in which the controllers do not become idle, and reports the object that the controllers write

@@ -37,6 +37,8 @@ export class VirtualClock implements Clock {
    */
   #lastCall: number;
   readonly #maxCalls: number;
+  /** The error of the first call that exceeds the maximum. The stack of this error shows the endless loop. */
+  #excess: Error | undefined;
   #held = 0;
 
   constructor(options: VirtualClockOptions = {}) {
@@ -52,10 +54,11 @@ export class VirtualClock implements Clock {
   }
 
   #verifyCalls(): void {
-    if (this.#activity > this.#lastCall)
-      throw new Error(
-        `more than ${this.#maxCalls} calls of the clock at ${this.#now} ms: the work does not become idle`,
-      );
+    if (this.#activity <= this.#lastCall) return;
+    this.#excess ??= new Error(
+      `more than ${this.#maxCalls} calls of the clock at ${this.#now} ms: the work does not become idle`,
+    );
+    throw this.#excess;
   }
 
   now(): Date {
