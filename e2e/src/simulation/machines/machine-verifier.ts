@@ -155,11 +155,15 @@ export class MachineVerifier {
     if (!spec.unschedulable) this.#orphanCordonedAt.delete(name);
     else if (this.#lostNodes.has(name) && !this.#orphanCordonedAt.has(name))
       this.#orphanCordonedAt.set(name, this.#now());
-    const ready = status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
+    const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+    const ready = condition?.status === 'True';
     const { since = this.#now(), until = 0 } = this.#unready.get(name) ?? {};
     const wasReady = until !== Number.POSITIVE_INFINITY;
     if (ready && !wasReady) this.#unready.set(name, { since, until: this.#now() });
-    if (!ready && wasReady) this.#unready.set(name, { since: this.#now(), until: Number.POSITIVE_INFINITY });
+    if (ready || !wasReady) return;
+    // The timeout starts at the time in the condition. With latency, the condition reaches the API server later.
+    const changedAt = millis(condition?.lastTransitionTime) || this.#now();
+    this.#unready.set(name, { since: Math.min(changedAt, this.#now()), until: Number.POSITIVE_INFINITY });
   }
 
   #machine(change: Change<Machine>): void {

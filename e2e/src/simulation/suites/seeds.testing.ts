@@ -20,4 +20,5 @@ export function seedsOf(suite: string, count: number, more: readonly number[] = 
   return [...new Set([...first, ...more])].map((seed) => ({ suite, seed }));
 }
 
-export const again = ({ suite, seed }: Case): string => `pnpm simulate --suite ${suite} --seeds ${seed} repeats this`;
+export const again = ({ suite, seed, profile = 'none' }: Case): string =>
+  `pnpm simulate --suite ${suite} --profile ${profile} --seeds ${seed} repeats this`;
