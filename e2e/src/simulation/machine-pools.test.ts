@@ -4,8 +4,8 @@ import { isThorough } from '@mcm/kube/testing';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { TargetVerifier } from './histories/pool-history.ts';
-import { ConfigWorld, fileOf } from './world/config-world.ts';
-import { NAMESPACE, type WorldOptions } from './world/world.ts';
+import { ConfigWorld, type ConfigWorldOptions, fileOf } from './world/config-world.ts';
+import { NAMESPACE } from './world/world.ts';
 
 /** Tests pools with machines while both controllers run. */
 
@@ -17,7 +17,7 @@ const UNTIL = 'machineconfiguration.openshift.io/update-in-progress-until';
 
 async function inWorld(
   pool: object,
-  options: WorldOptions,
+  options: ConfigWorldOptions,
   story: (config: ConfigWorld) => Promise<void>,
 ): Promise<void> {
   const config = await ConfigWorld.start({ machineRef: REF, maxUnavailable: 1, ...pool }, options);
@@ -159,6 +159,31 @@ test('Replace with a bad configuration stops at the first new machine, and conti
     await config.untilUpdated(3, (name) => name !== first && name !== bad);
     expect((await uids(config)).filter((uid) => now.includes(uid))).toEqual([]);
   }));
+
+test('the circuit breaker stops an update in place while an updated node is not Ready, although the limit allows more [10.4]', () => {
+  // The first updated node is not Ready before the second pair of nodes is updated.
+  const options = { kubelets: { configDelay: 120_000 }, configControllers: { haltDegraded: 1 } };
+  return inWorld({ maxUnavailable: 2 }, options, async (config) => {
+    const { world } = config;
+    await world.createDeployment(6);
+    const first = await config.untilUpdated(6);
+    const changed = async (key: string) =>
+      (await config.nodes()).filter(({ metadata }) => metadata.annotations?.[key] !== first);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.until(async () => (await changed(CurrentConfig)).length > 0);
+    const [sick] = await changed(CurrentConfig);
+    const vm = [...world.cloud.instances.list()].find(({ name }) => name === sick?.metadata.name);
+    world.cloud.kubelets.order(vm?.id ?? '', { silent: true });
+    await world.until(async () => (await conditions(config, 'RolloutHalted'))?.status === 'True');
+    expect((await conditions(config, 'RolloutHalted'))?.message).toContain(`: ${sick?.metadata.name}. `);
+    const targets = (await changed(DesiredConfig)).length;
+    await world.clock.advance(6 * MINUTE);
+    expect([targets, (await changed(DesiredConfig)).length]).toEqual([4, 4]);
+    world.cloud.kubelets.order(vm?.id ?? '', { silent: false });
+    await config.untilUpdated(6, (name) => name !== first);
+    expect((await conditions(config, 'RolloutHalted'))?.status).toBe('False');
+  });
+});
 
 test.runIf(isThorough)(
   'a new machine that joins during a long outage of the controller gets its configuration afterwards [10.4]',
