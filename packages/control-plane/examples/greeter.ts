@@ -1,6 +1,6 @@
 /**
- * Tests an external controller for a custom kind. The controller uses only `@kubernetes/client-node`. The program exits
- * with 0 after the controller has created its objects.
+ * Tests an external controller for a custom kind. The controller uses only `@kubernetes/client-node`. After the
+ * controller has created its objects, the program exits with 0.
  *
  *     Run `node --conditions=source examples/greeter.ts` in this repository, and `node greeter.ts` in other projects.
  */

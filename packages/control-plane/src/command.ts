@@ -43,7 +43,7 @@ function parseDuration(text: string): number {
   return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
 
-/** Parses API versions in the format of kube-apiserver, for example `lifecycle.k8s.io/v1alpha1=true`. */
+/** Parses the value of `--runtime-config` in the format of kube-apiserver, such as `lifecycle.k8s.io/v1alpha1=true`. */
 function parseRuntimeConfig(text: string): string[] {
   return text.split(',').flatMap((entry) => {
     const [version = '', enabled = 'true'] = entry.split('=');
@@ -90,7 +90,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** Removes the value of an unknown flag, because the parser would print the value, and the value may be a secret. */
+/** Removes the value of an unknown flag. The parser would print the value, which may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -125,7 +125,10 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/** Removes an existing file first, because other users may be able to read the existing file. */
+/**
+ * Writes a file that only its owner can read. An existing file is removed first, because its mode may allow other
+ * users.
+ */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);
@@ -140,8 +143,7 @@ async function start(): Promise<ControlPlane> {
     advertiseAddress: flags.advertiseAddress,
     runtimeConfig: flags.runtimeConfig,
     eventTtlMs: flags.eventTtl,
-    // The start of the controllers takes half of the start time, so the controllers start after the program has printed
-    // `ready`.
+    // The controllers need half of the start time, so they start after the program has printed `ready`.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
       if (controller === 'controllers') fail(error);
@@ -183,7 +185,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// If the parent process has an IPC channel to this process, the end of the parent ends this process.
+// A parent process with an IPC channel ends this process when the parent ends.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

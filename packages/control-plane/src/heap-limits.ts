@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** A heap above this size in bytes uses the default growth of V8. A small heap grows slowly. */
+/** The heap size in bytes above which V8 uses its default growth. A smaller heap is limited to slow growth. */
 const LARGE_HEAP = 256 * 2 ** 20;
 const CHECK_MS = 5_000;
 
 /**
  * Returns the V8 flags for a heap of this size in bytes.
  *
- * The flags for a small heap limit the young generation to 16 MB, and the heap to 1.5 times its live size. With the
+ * For a small heap, the flags limit the young generation to 16 MB, and the heap to 1.5 times its live size. With the
  * defaults of V8, many writes permanently enlarge the young generation to 48 MB, and the heap to twice its live size.
  * In a large heap, these limits would cost more than a third of the CPU time.
  */

@@ -178,7 +178,7 @@ const REFUSED: readonly (readonly [flags: readonly string[], reported: string])[
   [['--runtime-config=lifecycle.k8s.io/v1alpha1=yes'], 'must be true or false'],
 ];
 
-// Each case starts a process, so a plain run has only the first cases.
+// Each case starts a process, so only a thorough run contains all cases.
 test.each(isThorough ? REFUSED : REFUSED.slice(0, 2))('the flags %j are refused', async (flags, reported) => {
   const { code, stderr } = await launch(...flags).ended;
   expect(code).toBe(1);

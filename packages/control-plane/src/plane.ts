@@ -35,75 +35,76 @@ import type { Store, StoreSnapshot } from './store/store.ts';
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
-/** All options of a control plane have defaults. */
+/** The options of a control plane. All options have defaults. */
 export interface ControlPlaneOptions {
-  /** The default is the clock of the system. */
+  /** The clock for all times and timers (default: the clock of the system). */
   readonly clock?: Clock;
   /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
   readonly random?: () => number;
   /**
    * The location of the data: `memory` (default), or a folder for the store, the certificates and the tokens.
-   * `maxBytes` limits the size of the store in the folder. With a snapshot, the store is in memory and contains the
-   * snapshot.
+   * `maxBytes` limits the size of the store in a folder. With a snapshot, the store is in memory and starts with the
+   * content of the snapshot.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1. The value 0 selects a free port. Without `port`, the control plane opens no socket, and
-   * only this process can send requests.
+   * The TCP port on 127.0.0.1. For the value 0, the system selects a free port. Without `port`, the control plane opens
+   * no socket, and only this process can send requests.
    */
   readonly port?: number;
   /**
-   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The advertised address cannot be a loopback
-   * address. With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the
-   * default is 192.0.2.1. The server listens only on 127.0.0.1.
+   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The address cannot be a loopback address.
+   * With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the default
+   * is 192.0.2.1. The server listens only on 127.0.0.1.
    */
   readonly advertiseAddress?: string | undefined;
   /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * A promise that delays the start of the controllers, so that a server process answers requests before the
-   * controllers start. By default, the controllers start before the control plane is returned.
+   * The controllers start after this promise resolves. A server process can therefore respond to requests earlier. By
+   * default, the controllers start before the control plane is returned.
    */
   readonly controllersAfter?: Promise<unknown>;
   /**
-   * The rates of evictions from unreachable nodes. Names and defaults are those of the flags of
+   * The rates at which pods are evicted from unreachable nodes. The names and defaults are those of the flags of
    * kube-controller-manager.
    */
   readonly evictionRules?: Partial<EvictionRules>;
-  /** CustomResourceDefinitions that exist from the start. */
+  /** CustomResourceDefinitions that the control plane creates at its start. */
   readonly crds?: readonly object[];
   /**
-   * Additional alpha API versions to serve, as in `--runtime-config` of kube-apiserver. The only supported version is
-   * `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. The default is an empty list.
+   * Alpha API versions that the control plane serves in addition, as in `--runtime-config` of kube-apiserver. The only
+   * supported version is `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. The default is an
+   * empty list.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** The default is the stored token of the folder, or a random token. */
+  /** The bearer token of the administrator. The default is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
    * Whether a request from this process without credentials has the permissions of the administrator. The default is
-   * true. If `trustInProcess` is false, a request without credentials has the anonymous user.
+   * true. If `trustInProcess` is false, the user of a request without credentials is anonymous.
    */
   readonly trustInProcess?: boolean;
-  /** Reports every answered request once. */
+  /** Called once for each request after its response. */
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
-  /** Reports each failed task of a controller. The controller retries the task. */
+  /** Called for each failed task of a controller. The controller retries the task. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
   /**
-   * Reports a permanent failure of writes to the store once. A full store is no permanent failure. After this report,
-   * the store acknowledges no write.
+   * Called once if writes to the store fail permanently. A full store is not a permanent failure. After this call, the
+   * store acknowledges no write.
    */
   readonly onStoreFailure?: (error: Error) => void;
   /** Sends calls to admission webhooks (default: HTTPS). */
   readonly webhookTransport?: WebhookTransport;
   /**
-   * The time for which an Event exists after its last write, in milliseconds. The default is an hour, as for
-   * `--event-ttl` of kube-apiserver. With the value 0, Events never expire.
+   * An Event is deleted this number of milliseconds after its last write. The default is an hour, as for `--event-ttl`
+   * of kube-apiserver. With the value 0, Events never expire.
    */
   readonly eventTtlMs?: number | undefined;
-  /** The time for which changes are available to watches and pages, in milliseconds. The default is 5 minutes. */
+  /** Watches and pages can read changes of the last `historyMs` milliseconds. The default is 5 minutes. */
   readonly historyMs?: number;
 }
 
@@ -111,33 +112,34 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   /**
    * Handles a request from this process. A request without an `Authorization` header has the permissions of the
-   * administrator. A watch is a stream of JSON lines that ends when the signal of the request aborts.
+   * administrator. The response to a watch is a stream of JSON lines. The stream ends when the signal of the request
+   * aborts.
    */
   fetch(request: Request): Promise<Response>;
-  /** The clients of `@mcm/kube` use this method, which is faster than {@link fetch}. */
+  /** Handles a request from this process faster than {@link fetch}. The clients of `@mcm/kube` use this method. */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /**
    * Returns a kubeconfig (YAML) with the CA, the token and a client certificate of the administrator. Without a socket,
    * the server in the kubeconfig is `https://127.0.0.1`.
    */
   kubeconfig(): string;
-  /** `https://127.0.0.1:PORT`, or undefined without a socket. */
+  /** The address `https://127.0.0.1:PORT`, or undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate (PEM), or undefined without a socket. */
+  /** The CA certificate of the server as PEM, or undefined without a socket. */
   readonly caCertificate: string | undefined;
-  /** Copies the store. A second control plane can start with the snapshot. */
+  /** Returns a copy of the store. Another control plane can start with the snapshot. */
   snapshot(): StoreSnapshot;
   /**
-   * Removes all earlier changes, like a compaction of etcd. After the removal, a new watch or a further page from an
-   * older version fails with the status 410.
+   * Removes the history of earlier changes, like a compaction of etcd. A later watch or page from an older version
+   * fails with the status 410.
    */
   compact(): void;
   /** Ends watches and controllers, and closes the socket and the store. */
   close(): Promise<void>;
 }
 
-/** The minimum lifetime of tokens in Secrets. */
+/** Tokens in Secrets are valid for at least this time. */
 const SECRET_TOKEN_SECONDS = 100 * 365 * 86_400;
 
 const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', warn: () => undefined };
@@ -147,8 +149,7 @@ const hexToken = (random: () => number): string =>
 
 /**
  * Starts a control plane in this process.
- * @throws Error if the port or the store is not available. The message is one
- * sentence
+ * @throws Error if the port or the store is not available. The message of the error is one sentence
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
@@ -180,7 +181,7 @@ async function serve(
   const random = options.random ?? Math.random;
   const kinds = new KindRegistry([...builtinKinds.map(withCrdStrategy), ...alphaKinds(options.runtimeConfig ?? [])]);
   const keptKey = dir === undefined ? undefined : keepServiceAccountKey(dir);
-  // Without a folder, the key is created only for the first token.
+  // Without a folder, the key for service account tokens is created when the first token is signed.
   const access = createAccessAuthority({ store, clock, random }, () => keptKey ?? createKey());
   const { authorize, tokens } = access;
   const registry = new Registry({ store, kinds, clock, random, authorize, tokens });
@@ -198,7 +199,7 @@ async function serve(
 
   let made: CertificateAuthority | undefined;
   let adminPair: KeyPair | undefined;
-  /** Without a socket, the first request for a certificate creates the CA. */
+  /** Without a socket, the CA is created for the first certificate request. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
@@ -260,8 +261,8 @@ async function fillRegistry(registry: Registry, crds: readonly object[], isInMem
 }
 
 /**
- * Opens the socket.
- * @throws Error if the port is not available. The message is one sentence
+ * Opens the TCP socket of the server.
+ * @throws Error if the port is not available. The message of the error is one sentence
  */
 async function listenOn(handler: Handler, port: number, authority: CertificateAuthority): Promise<Listener> {
   const { key, certificate } = authority.issueServer(['127.0.0.1', 'localhost', 'kubernetes.default.svc']);
@@ -301,7 +302,10 @@ function controllerEnvironment(
   };
 }
 
-/** Starts the controllers. With `controllersAfter`, the function returns before the controllers start. */
+/**
+ * Starts the controllers of the control plane. With `controllersAfter`, the function returns before the controllers
+ * start.
+ */
 async function startControllers(
   options: ControlPlaneOptions,
   environment: ControllerEnvironment,

@@ -6,21 +6,23 @@ import type { StoreSnapshot } from './store/store.ts';
 export interface RestoreOptions {
   /**
    * The number that a restore adds to the revision of the backup, like `etcdutl snapshot restore --bump-revision`. With
-   * the default 0, a restore can decrease the revision.
+   * the default 0, the revision can be lower after a restore.
    */
   readonly bumpRevision?: number;
 }
 
-/** A control plane in this process that can be restored from a backup. Requests go to the current control plane. */
+/**
+ * A control plane in this process with methods for a restore and a crash. Requests are sent to the current control
+ * plane.
+ */
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> {
   /**
-   * Ends the current control plane and its watches, and starts a control plane with the objects and the revision of the
-   * backup.
+   * Stops the control plane and its watches, and starts another one with the objects and the revision of the backup.
    */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
   /**
-   * Ends all connections immediately, as after a crash, and refuses all requests until `restart`. Copy the files of the
+   * Ends all connections immediately, as a crash does, and refuses all requests until `restart`. Copy the files of the
    * store before the next turn of the event loop, because the control plane may write later.
    */
   crash(): void;
@@ -30,7 +32,7 @@ export interface RestorablePlane
 const RESET = 'read ECONNRESET';
 const REFUSED = 'connect ECONNREFUSED';
 
-/** Starts a control plane that supports restores and crashes. The control plane has no socket. */
+/** Starts a control plane that supports restores and crashes. The control plane opens no socket. */
 export async function startRestorablePlane(options: Omit<ControlPlaneOptions, 'port'> = {}): Promise<RestorablePlane> {
   let plane = await startControlPlane(options);
   let life = new AbortController();

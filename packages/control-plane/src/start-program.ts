@@ -1,9 +1,9 @@
-/** The oldest supported version of Node.js, as in the field `engines` of the packages. */
+/** The oldest supported version of Node.js. The field `engines` of the packages contains it too. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * The result is undefined for a supported version of Node.js.
- * @param version such as `20.20.2`
+ * Returns the error for an old version of Node.js. For a supported version, the result is undefined.
+ * @param version the version, such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -13,17 +13,17 @@ function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. Maglev can also block `process.exit` forever in
+ * Disables the Maglev compiler, which saves 8 to 10 MB of memory. Maglev can also block `process.exit` forever in
  * Node.js 24.21, because a Maglev thread waits for a garbage collection of the main thread.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
- * Starts a program. The function checks the version of Node.js, and then loads the rest of the program.
+ * Starts a program. The function checks the version of Node.js before it loads the rest of the program.
  *
- * This module and the modules that call it have no static import of a Node.js module. In an older Node.js, an import of
- * a missing name ends the process with a `SyntaxError` before any code runs.
- * @param load imports the module with the rest of the program
+ * This module, and each module that calls it, must not have a static import of a Node.js module. In an older Node.js,
+ * an import of a missing name ends the process with a `SyntaxError` before any code runs.
+ * @param load imports the rest of the program
  */
 export function startProgram(name: string, load: () => Promise<unknown>): void {
   const problem = oldNode(name, process.versions.node);
@@ -33,11 +33,11 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     return;
   }
   process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
-  // With the compile cache, Node.js compiles modules once instead of at every start. For TypeScript sources, the cache
-  // contains JavaScript.
+  // With the compile cache, Node.js compiles each module only once, and not at every start. For TypeScript sources, the
+  // cache contains JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Node.js would print its version as the last line, so the handler prints the cause as the last line.
+    // Without this handler, Node.js prints its own version as the last line. The last line must be the cause.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

@@ -2,7 +2,7 @@ import type { Clock } from './apimachinery/objects/clock.ts';
 import type { ApiObject, ObjectMeta } from './apimachinery/objects/object.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './plane.ts';
 
-/** Only `advance` changes the time of this clock. */
+/** A clock whose time only `advance` changes. */
 export class StillClock implements Clock {
   #now = Date.parse('2026-01-01T00:00:00Z');
   readonly #timers = new Set<{ at: number; fn: () => void }>();
@@ -45,7 +45,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** `message` contains the text of a body that is not JSON. */
+  /** The body of the response. For a body that is not JSON, `message` contains the text. */
   readonly body: AnswerBody;
 }
 
@@ -80,7 +80,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch. `ended` is true after the server has closed the watch. */
+  /** Opens a watch. When the server has closed the watch, `ended` is true. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));
@@ -103,7 +103,9 @@ export class TestClient {
   }
 }
 
-/** Starts a control plane without controllers. The clock of the test plane does not advance by itself. */
+/**
+ * Starts a control plane without controllers. The clock of this control plane stands still until a test advances it.
+ */
 export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const clock = new StillClock();
   const plane = await startControlPlane({ clock, controllers: false, ...options });

@@ -1,2 +1,2 @@
-/** `.ci/run` sets `MCM_THOROUGH`. Without `MCM_THOROUGH`, tests use a fixed sample. */
+/** Whether the tests run all cases, because `.ci/run` sets `MCM_THOROUGH`. Other runs use a fixed sample. */
 export const isThorough: boolean = Number(process.env.MCM_THOROUGH ?? 0) >= 1;

@@ -1,3 +1,3 @@
-/** Reads and prints YAML as the API server and kubectl do, for other packages. */
+/** Other packages read and print YAML with these functions, as the API server and kubectl do. */
 
 export { parseYamlText } from './registry/bodies/yaml-body.ts';

@@ -3,7 +3,10 @@ import type { AdmissionPlugin } from '../resources/admission.ts';
 
 const REQUESTS = 'certificates.k8s.io/certificatesigningrequests';
 
-/** Writes the user of the request into a new CertificateSigningRequest, and ignores the user in the body. */
+/**
+ * Sets the user fields of a new CertificateSigningRequest to the user of the request. The user fields in the body are
+ * ignored.
+ */
 export const certificateRequester: AdmissionPlugin = {
   name: 'CertificateRequester',
   admit({ operation, served, subresource, object, user }) {

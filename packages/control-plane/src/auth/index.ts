@@ -14,7 +14,9 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
-/** The registry uses the authorizer and the tokens, so both are created before the registry. */
+/**
+ * The parts of access control that the registry needs. The authorizer and the tokens are created before the registry.
+ */
 export interface Authority {
   readonly authorize: Authorizer;
   readonly tokens: ServiceAccountTokens;
@@ -37,7 +39,10 @@ export function createAccessAuthority(parts: TokenParts, serviceAccountKey: () =
 
 export interface AccessOptions {
   readonly adminToken: string;
-  /** Whether a request from this process without credentials has the permissions of the administrator. */
+  /**
+   * Whether a request without credentials has the permissions of the administrator, if the request comes from this
+   * process.
+   */
   readonly trustInProcess: boolean;
 }
 

@@ -8,7 +8,7 @@ const NO: Verdict = { allowed: false, reason: '' };
 const YES: Verdict = { allowed: true, reason: '' };
 const refuse = (reason: string): Verdict => ({ allowed: false, reason });
 
-/** Permissions of every node for whole resources (the node role). */
+/** The rules of the node role: the permissions of every node for whole resources. */
 const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   {
@@ -37,13 +37,16 @@ interface NodeAccess extends Access {
   readonly related: Related;
 }
 
-/** The node may get an object only if a pod of the node refers to the object (`authorizeGet`). */
+/** A node may get an object only if a pod of the node refers to the object, as in `authorizeGet` of Kubernetes. */
 function mayGet(access: NodeAccess): Verdict {
   if (access.verb !== 'get' || access.name === '') return refuse('can only get individual resources of this type');
   return access.subresource === '' ? access.related(access) : refuse('cannot get subresource');
 }
 
-/** The node may read an object only if a pod of the node refers to the object (`authorizeReadNamespacedObject`). */
+/**
+ * A node may read an object only if one of its pods refers to the object, as in `authorizeReadNamespacedObject` of
+ * Kubernetes.
+ */
 function mayRead(access: NodeAccess): Verdict {
   if (!READS.has(access.verb)) return refuse('can only read resources of this type');
   if (access.subresource !== '') return refuse('cannot read subresource');
@@ -108,7 +111,7 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** Resources for which a node may access only some objects. */
+/** For these resources, a node may access only some objects. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,
@@ -122,7 +125,7 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   'coordination.k8s.io/leases': leases,
 };
 
-/** If the result is undefined, the next authorizers decide. */
+/** Decides whether a node may access a resource. If the result is undefined, the next authorizers decide. */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;

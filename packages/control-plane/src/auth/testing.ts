@@ -1,6 +1,6 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** Tests read any path with `?.`, and assert the value. */
+/** A value whose fields tests read with `?.`, without a check of types. */
 interface Loose {
   readonly [key: string]: Loose;
 }
@@ -17,7 +17,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** For tests. */
+/** Returns a client for a user in tests. */
 export const caller =
   (plane: ControlPlane) =>
   async (method: string, path: string, { body, token, headers }: CallOptions = {}): Promise<Answer> => {

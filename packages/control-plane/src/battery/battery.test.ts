@@ -6,8 +6,8 @@ import { type ControlPlane, startControlPlane } from '../plane.ts';
 import { isThorough } from '../thorough.testing.ts';
 
 /**
- * The minimum number of passing cases in each category. The list omits categories that wait for controllers, token
- * caches or timeouts. `pnpm battery` runs all categories.
+ * For each category, the number of cases that must pass. Categories that wait for controllers, token caches or timeouts
+ * are omitted. `pnpm battery` runs all categories.
  */
 const FLOORS: Readonly<Record<string, number>> = {
   clients: 17,
@@ -67,8 +67,8 @@ test.each(Object.entries(FLOORS).filter(([category]) => isThorough || category !
     const play = () => runner.runBattery({ transport, files: [file], log: () => undefined });
     const report = await play();
     expect(report.results).toHaveLength(cases.length);
-    // The recorded times have whole seconds, so a case fails if a new second starts between two of its writes. The
-    // second run starts at another fraction of a second.
+    // The recorded times have whole seconds. A case fails if a new second starts between two of its writes. The second
+    // run starts at another fraction of a second, so the case passes then.
     const again = report.passed < floor ? await play() : report;
     const passed = new Set([...report.results, ...again.results].filter(isPassed).map(({ name }) => name));
     const failed = report.results.filter(({ name, outcome }) => outcome === 'failed' && !passed.has(name));

@@ -24,7 +24,7 @@ export interface KeyPair {
   readonly certificate: string;
 }
 
-/** Kubernetes uses the subject of a certificate as the name and the groups of a user. */
+/** The subject of a certificate, which Kubernetes reads as the name and the groups of a user. */
 interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -32,7 +32,7 @@ interface Subject {
 
 /** The certificate authority of the control plane. */
 export interface CertificateAuthority extends KeyPair {
-  /** Issues a server certificate for these host names and IPv4 addresses, valid for a year. */
+  /** Issues a server certificate for the host names and IPv4 addresses. The certificate is valid for a year. */
   issueServer(hosts: readonly string[]): KeyPair;
   /** Issues a certificate for the given key and purpose. */
   issue(leaf: Leaf): string;
@@ -46,7 +46,7 @@ interface Leaf {
   readonly notAfter: Date;
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
-  /** Host names and IP addresses. */
+  /** The host names and IP addresses in a server certificate. */
   readonly hosts: readonly string[];
   readonly emails?: readonly string[];
   readonly uris?: readonly string[];
@@ -73,7 +73,7 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
-/** The bit numbers in KeyUsage, from the left (RFC 5280, 4.2.1.3). */
+/** The numbers of the bits in the certificate extension KeyUsage, from the left (RFC 5280, 4.2.1.3). */
 const KEY_USAGE_BITS = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -88,7 +88,7 @@ const KEY_USAGE_BITS = {
 
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 
-/** Object identifiers of certificate purposes (RFC 5280, 4.2.1.12). */
+/** The object identifiers of the purposes in a certificate (RFC 5280, 4.2.1.12). */
 const EXTENDED_KEY_USAGES = {
   any: '2.5.29.37.0',
   serverAuth: OID.serverAuth,
@@ -151,7 +151,7 @@ const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format
 
 function serial(): Buffer {
   const bytes = randomBytes(16);
-  // A serial number must be positive, and must have no leading zero byte.
+  // A serial number of a certificate must be positive and must have no leading zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
   return bytes;
 }
@@ -173,8 +173,8 @@ function issue(signer: KeyObject, { subject, publicKey, notBefore, notAfter, ext
 const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /**
- * Opens an authority with a stored key and certificate.
- * @param now the time at which an issued certificate becomes valid
+ * Opens a certificate authority from its stored key and certificate.
+ * @param now the start of the validity of issued certificates
  */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);
@@ -219,7 +219,7 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   };
 }
 
-/** Creates a new authority, valid for ten years. */
+/** Creates a new certificate authority, which is valid for ten years. */
 export function createAuthority(now: Date): CertificateAuthority {
   const { privateKey, publicKey } = generate();
   const certificate = issue(privateKey, {

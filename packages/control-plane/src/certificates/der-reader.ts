@@ -1,6 +1,6 @@
 export interface DerValue {
   readonly tag: number;
-  /** The bytes of the header and of the content. */
+  /** The bytes of the whole value: the header and the content. */
   readonly bytes: Buffer;
   readonly content: Buffer;
 }
@@ -9,7 +9,7 @@ export class DerError extends Error {
   override readonly name = 'DerError';
 }
 
-/** @throws DerError */
+/** @throws DerError if the bytes do not start with a valid DER value */
 export function readValue(bytes: Buffer): DerValue {
   const [tag, first] = bytes;
   if (tag === undefined || first === undefined) throw new DerError('asn1: syntax error: data truncated');
@@ -28,7 +28,7 @@ export function readValue(bytes: Buffer): DerValue {
 
 /**
  * Reads the values in a SEQUENCE, a SET or any other constructed value.
- * @throws DerError
+ * @throws DerError if the content is not a list of valid DER values
  */
 export function readAll(content: Buffer): DerValue[] {
   const values: DerValue[] = [];
@@ -42,7 +42,7 @@ export function readAll(content: Buffer): DerValue[] {
 
 /**
  * Reads an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`.
- * @throws DerError
+ * @throws DerError if the value is no valid OBJECT IDENTIFIER
  */
 export function readOid({ tag, content }: DerValue): string {
   const [first] = content;
@@ -60,7 +60,7 @@ export function readOid({ tag, content }: DerValue): string {
   return arcs.join('.');
 }
 
-/** Reads the text of a string type: UTF8String, PrintableString, IA5String or BMPString. */
+/** Reads the text of a string in DER: UTF8String, PrintableString, IA5String or BMPString. */
 export function readText({ tag, content }: DerValue): string {
   if (tag !== 0x1e) return content.toString('utf8');
   const swapped = Buffer.from(content);

@@ -1,4 +1,4 @@
-/** Writes DER (ITU-T X.690). The writer supports only the types that certificates need. */
+/** Writes values in the encoding DER (ITU-T X.690). The writer supports only the types that certificates need. */
 
 const header = (tag: number, length: number): Buffer => {
   if (length < 0x80) return Buffer.from([tag, length]);
@@ -19,10 +19,10 @@ export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, Buffe
 export const utf8 = (text: string): Buffer => value(0x0c, Buffer.from(text));
 export const boolean = (yes: boolean): Buffer => value(0x01, Buffer.from([yes ? 0xff : 0]));
 export const explicit = (tag: number, ...items: Uint8Array[]): Buffer => value(0xa0 | tag, ...items);
-/** The implicit tag `[n]` replaces the tag of the type. */
+/** Replaces the tag of a value by the implicit tag `[n]`. */
 export const implicit = (tag: number, bytes: Uint8Array): Buffer => value(0x80 | tag, bytes);
 
-/** Encodes a positive integer, in big endian. */
+/** Encodes a positive integer in big-endian order. */
 export function integer(bytes: Uint8Array | number): Buffer {
   const raw = typeof bytes === 'number' ? Buffer.from([bytes]) : Buffer.from(bytes);
   return (raw[0] ?? 0) & 0x80 ? value(0x02, Buffer.from([0]), raw) : value(0x02, raw);
@@ -41,7 +41,7 @@ export function oid(dotted: string): Buffer {
   return value(0x06, Buffer.from(bytes));
 }
 
-/** Encodes a time. Certificates use the longer time format for the year 2050 and later years. */
+/** Encodes a time for a certificate. From the year 2050 on, certificates use the longer time format. */
 export function time(date: Date): Buffer {
   const digits = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
   return date.getUTCFullYear() < 2050

@@ -11,7 +11,8 @@ const ACCOUNT_KEY = 'service-account.key';
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
 /**
- * With an invalid authority, clients would reject the server, and the log of the server would not contain the reason.
+ * Refuses an invalid certificate authority at the start. Without this check, clients reject the server and the log
+ * contains no reason.
  */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
@@ -26,8 +27,9 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
 }
 
 /**
- * Returns the authority in a data folder. At the first start, the function creates the authority.
- * @throws Error if the authority cannot be read or written. The message is one sentence
+ * Returns the certificate authority in a data folder. At the first start, the function creates the certificate
+ * authority.
+ * @throws Error if the authority cannot be read or written. The message of the error is one sentence
  */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
@@ -48,10 +50,10 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** Creates the token at the first start. */
+/** Returns the administrator token in a data folder. The first start creates the token. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/** Creates the key at the first start. The key signs tokens of service accounts. */
+/** Returns the key for service account tokens in a data folder. The first start creates the key. */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

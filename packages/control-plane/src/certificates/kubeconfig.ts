@@ -7,7 +7,7 @@ export interface KubeconfigFacts {
   readonly caCertificate: string | undefined;
   /** A client certificate, in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** The common name of the cluster, the user and the context. */
+  /** The name of the cluster, of the user and of the context in the kubeconfig. */
   readonly name?: string;
 }
 
@@ -15,7 +15,7 @@ export interface KubeconfigFacts {
 export function renderKubeconfig({ server, token, caCertificate, client, name = 'mcm' }: KubeconfigFacts): string {
   const line = (field: string, pem: string | undefined): string =>
     pem === undefined ? '' : `      ${field}: ${Buffer.from(pem).toString('base64')}\n`;
-  // Quotes a text. JSON is valid YAML, so the YAML library is not needed.
+  // Quotes a text for the kubeconfig. JSON is valid YAML, so the function does not load the YAML library.
   const text = JSON.stringify;
   return `apiVersion: v1
 kind: Config

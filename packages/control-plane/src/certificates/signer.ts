@@ -3,7 +3,7 @@ import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authori
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
 export interface RequestSpec {
-  /** The request: PEM, encoded as base64. */
+  /** The certificate request: PEM, encoded as base64. */
   readonly request: string;
   readonly signerName: string;
   readonly usages: readonly string[];
@@ -15,12 +15,12 @@ export interface Signer {
   serves(signerName: string): boolean;
   /**
    * Returns the certificate as PEM.
-   * @throws RefusedRequest if the request violates a rule of its signer
+   * @throws RefusedRequest if the request violates a rule of the signer that the request names
    */
   sign(spec: RequestSpec): string;
 }
 
-/** The error for a request that violates a rule of its signer. */
+/** The error for a certificate request that violates a rule of its signer. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -37,17 +37,17 @@ const NODE_USER_PREFIX = 'system:node:';
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /**
- * The validity of a certificate starts five minutes before the signature, because the clock of a client may be late.
+ * The validity of a certificate starts five minutes before its signature, because the clock of a client may be slow.
  */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** The validity of a certificate with a shorter lifetime starts at the signature. */
+/** The validity of a certificate with a shorter lifetime starts at its signature. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
 }
 
-/** Key encipherment is optional, and all other usages must match exactly. */
+/** Returns whether the usages are exactly the allowed usages. Only key encipherment is optional. */
 const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));
@@ -115,7 +115,7 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** The order of the purposes is the order in a certificate. */
+/** The purposes of a certificate, in the order in which a certificate contains them. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -140,13 +140,15 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
   ),
 ];
 
-/** The requested duration is limited to the range from ten minutes to a year. */
+/**
+ * Returns the expiry time of a certificate. The requested duration is limited to the range from ten minutes to a year.
+ */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
 }
 
-/** The signer calls `authority` when it signs the first certificate. */
+/** Returns a signer. Before its first signature, the signer calls `authority`. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
   return {
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),

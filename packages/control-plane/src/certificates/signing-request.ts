@@ -18,7 +18,7 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** The digest of each signature algorithm. If the key determines the digest, the value is null. */
+/** The digest of each signature algorithm. If the type of the key determines the digest, the value is null. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -36,14 +36,14 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** Validation, approval and signing read one request within milliseconds, so the latest requests are cached. */
+/** The latest parsed requests. Validation, approval and signing read the same request within milliseconds. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
 /**
- * Parses a request, and verifies its signature with the public key in the request.
- * @param text base64 of PEM, as in `spec.request`
- * @throws Error with the problem
+ * Parses a certificate request. The signature must match the public key in the request.
+ * @param text the request as base64 of PEM, as in `spec.request`
+ * @throws Error with the reason why the request is invalid
  */
 export function readSigningRequest(text: string): SigningRequest {
   const found = known.get(text);
@@ -92,7 +92,7 @@ function readSubject(subject: DerValue): Pick<SigningRequest, 'commonName' | 'or
   return { commonName, organizations };
 }
 
-/** RFC 5280 defines the tags (`GeneralName`). */
+/** Reads the names in a certificate request. RFC 5280 defines the tags (`GeneralName`). */
 function readNames(
   attributes: DerValue | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'emails' | 'uris'> {

@@ -35,9 +35,9 @@ const USAGES = [
 ];
 
 const SHORTEST_SECONDS = 600;
-/** Conditions that a client cannot remove from a request. */
+/** The conditions that a client cannot remove from a CertificateSigningRequest. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer of requests from v1beta1, which allowed requests without a signer name. */
+/** The signer name of v1beta1 requests without a signer name. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
@@ -136,7 +136,10 @@ const causesOf = (object: ApiObject): StatusCause[] => {
 const withType = (object: ApiObject, type: string): Plain[] =>
   items(look(object, 'status'), 'conditions').filter((condition) => condition.type === type);
 
-/** Final conditions must remain, and only the subresource `approval` may change the approval. */
+/**
+ * Validates changes of conditions: final conditions must remain, and only the subresource `approval` may change the
+ * approval.
+ */
 function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: StrategyContext): StatusCause[] {
   const forbid = (why: string) => [forbiddenValue('status.conditions', why)];
   const removed = FINAL.flatMap((type) =>
@@ -155,8 +158,8 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 }
 
 /**
- * Restores the old approval conditions if a write of the status keeps their number (`preserveConditionInstances`).
- * Mutates the object.
+ * If a write of the status keeps the number of approval conditions, restores the old conditions
+ * (`preserveConditionInstances`). Mutates the object.
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;
@@ -182,7 +185,10 @@ function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
 
 type Strategy = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
-/** The spec is immutable. The approval and the status are separate subresources. */
+/**
+ * The rules of a CertificateSigningRequest: the spec is immutable. The approval and the status are separate
+ * subresources.
+ */
 export const certificateRequestStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};

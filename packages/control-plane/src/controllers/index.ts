@@ -38,18 +38,19 @@ import { statefulSetController } from './workloads/stateful-set/index.ts';
 
 export type { EvictionRules } from './node/eviction-rules.ts';
 
-/** Some controllers have settings. */
+/** The settings of the controllers that have settings. */
 interface ControllerSettings extends AccountSecretValues {
-  /** Signs certificates. Without a signer, the controllers sign no certificates. */
+  /** The signer of certificates. Without a signer, the certificate controllers sign no certificates. */
   readonly signer?: Signer | undefined;
-  /** The rules replace the defaults of kube-controller-manager for the eviction from unreachable nodes. */
+  /** The eviction from unreachable nodes. These rules replace the defaults of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
 }
 
 export interface ControllerEnvironment extends RuntimeEnvironment, ControllerSettings {}
 
 /**
- * All controllers. Controllers that read every kind come last, because they share the caches of the other controllers.
+ * Returns all controllers. Controllers that read every kind come last, because they share the caches of the other
+ * controllers.
  */
 const allControllers = (settings: ControllerSettings): readonly Controller[] => [
   disruption,
@@ -94,7 +95,10 @@ const allControllers = (settings: ControllerSettings): readonly Controller[] => 
 
 export const controllerNames: readonly string[] = allControllers({}).map(({ name }) => name);
 
-/** Older and current names in `--controllers` of kube-controller-manager that differ from the names in this package. */
+/**
+ * Controller names of kube-controller-manager that differ from the names in this package. The map contains older and
+ * current names.
+ */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
@@ -126,8 +130,8 @@ function ownName(name: string): string {
 export interface Controllers {
   readonly names: readonly string[];
   /**
-   * Runs the controllers until the signal aborts. The promise resolves when the controllers have processed all existing
-   * objects.
+   * Runs the controllers until the signal is aborted. The promise resolves when the controllers have processed all
+   * existing objects.
    */
   start(signal: AbortSignal): Promise<void>;
 }
@@ -138,17 +142,17 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // An unknown name after a leading `-` is an error too.
+  // A name after a leading `-` must exist too.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }
 
 /**
- * `chosen` contains the names of controllers. The value true selects all controllers, and false selects none. Each name
- * of a controller of kube-controller-manager is valid. `*` selects all controllers, and a leading `-` excludes a
- * controller (`['*', '-job-controller']`).
- * @param alpha The alpha API versions that the server serves. The controllers of other alpha versions do not run.
- * @throws Error for an unknown name.
+ * Returns the selected built-in controllers. `chosen` contains the names of controllers. The value true selects all
+ * controllers, and false selects none. Names from kube-controller-manager are valid too. `*` selects all controllers,
+ * and a leading `-` excludes a controller (`['*', '-job-controller']`).
+ * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
+ * @throws Error for an unknown name of a controller.
  */
 export function builtinControllers(
   environment: ControllerEnvironment,

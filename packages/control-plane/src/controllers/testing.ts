@@ -21,7 +21,7 @@ export class TestClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Fires the timers in order, and waits for all resulting work after each timer. */
+  /** Fires the timers in order. After each timer, waits for all resulting work. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -57,7 +57,7 @@ export class TestPlane {
     return TestPlane.serving([], ...controllers);
   }
 
-  /** Starts a control plane that also serves these alpha API versions. */
+  /** Starts a control plane that serves alpha API versions too. */
   static async serving(runtimeConfig: readonly string[], ...controllers: string[]): Promise<TestPlane> {
     const clock = new TestClock();
     const errors: string[] = [];
@@ -102,7 +102,7 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** Omits the objects of the Service `default/kubernetes`, which every cluster has. */
+  /** Returns the objects at a path, without the objects of the Service `default/kubernetes` that every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(
@@ -115,7 +115,7 @@ export class TestPlane {
     return (await this.send('GET', path)).code === 200;
   }
 
-  /** Returns the unparsed response, for watches. */
+  /** Returns the response with its body as a stream, for watches. */
   fetch(path: string): Promise<Response> {
     return this.#plane.fetch(new Request(`http://plane${path}`));
   }

@@ -9,8 +9,8 @@ import { labelProblems } from './schema/words.ts';
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];
 
 /**
- * Validates `spec.conversion`. Errors use the internal type of kube-apiserver, in which the fields of the webhook are
- * one level higher than in the API.
+ * Validates the field `spec.conversion` of a CRD. In errors, the fields of the webhook are one level higher than in the
+ * API, because kube-apiserver validates its internal type.
  */
 export function validateConversion(conversion: Fields, path: string): StatusCause[] {
   const strategy = text(conversion.strategy);

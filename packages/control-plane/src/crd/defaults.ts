@@ -3,11 +3,11 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { record, records, text, texts } from './schema/fields.ts';
 
 /**
- * Sets the defaults of a CRD: singular and listKind from the kind, conversion `None`, the storage version in the stored
- * versions, and an empty status. Mutates the CRD.
+ * Sets the defaults of a CRD: `singular` and `listKind` from the kind, the conversion `None`, the stored versions, and
+ * an empty status. Mutates the CRD.
  */
 export function defaultCrd(crd: ApiObject): void {
-  // A missing spec counts as an empty spec.
+  // A CRD without a spec counts as a CRD with an empty spec.
   if (!isRecord(crd.spec)) crd.spec = {};
   const spec = record(crd.spec);
   const names = record(spec.names);
@@ -28,8 +28,8 @@ export function defaultCrd(crd: ApiObject): void {
 }
 
 /**
- * Removes a conversion webhook without contents, which kube-apiserver stores as two fields without values. Mutates the
- * CRD.
+ * Removes a conversion webhook without content from a CRD. kube-apiserver stores two fields without values instead.
+ * Mutates the CRD.
  */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);

@@ -52,16 +52,16 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
   });
 }
 
-/** Custom kinds have additional properties. */
+/** The definition of a custom kind, which has more properties than a built-in kind. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** The warning in every response of a deprecated version. */
+  /** The warning that every response of a deprecated version contains. */
   readonly deprecationWarning?: string;
   readonly storage: boolean;
 }
 
 /**
- * Stable versions come first, then beta, then alpha, then other names. Among versions of equal stability, the higher
- * number comes first.
+ * Sorts versions: stable versions first, then beta, then alpha, then other names. Among equally stable versions, the
+ * higher number is first.
  */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
@@ -91,7 +91,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** The requested names replace missing accepted names. */
+/** Returns the names of a custom kind. If an accepted name is missing, the requested name replaces it. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
@@ -145,7 +145,7 @@ export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   return kinds.length === 1 ? served : served.map(related);
 }
 
-/** The server may not serve the storage version. */
+/** Returns the kind of the storage version. The server may not serve this version. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
   const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
   return version === undefined ? undefined : kindOfVersion(crd, version);

@@ -3,13 +3,13 @@ import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, text, texts } from './schema/fields.ts';
 import { labelProblems } from './schema/words.ts';
 
-/** An empty name has no error. */
+/** Validates a name as a DNS label. An empty name is valid. */
 function label(field: string, name: string): StatusCause[] {
   const problems = name === '' ? [] : labelProblems(name);
   return problems.length === 0 ? [] : [invalid(field, name, problems.join(','))];
 }
 
-/** An empty entry in a list of names is an error. */
+/** Validates a name in a list of names. An empty name is an error. */
 const entry = (field: string, name: string): StatusCause[] =>
   name === '' ? [invalid(field, name, labelProblems(name).join(','))] : label(field, name);
 
@@ -21,13 +21,13 @@ function mixedCase(field: string, name: string): StatusCause[] {
 
 const REQUIRED = ['plural', 'singular', 'kind', 'listKind'];
 
-/** Validates `spec.names`. */
+/** Validates the requested names in `spec.names` of a CRD. */
 export const validateNames = (names: Fields, path: string): StatusCause[] => [
   ...REQUIRED.filter((name) => text(names[name]) === '').map((name) => required(`${path}.${name}`)),
   ...validateGivenNames(names, path),
 ];
 
-/** Validates names that may be absent, such as `status.acceptedNames`. */
+/** Validates names in a CRD that may be absent, such as `status.acceptedNames`. */
 export function validateGivenNames(names: Fields, path: string): StatusCause[] {
   const kind = text(names.kind);
   const listKind = text(names.listKind);

@@ -24,11 +24,13 @@ const goType = (value: unknown): string =>
 
 interface Found {
   readonly value?: unknown;
-  /** The error text of Go's accessors for unstructured objects, if the value is missing. */
+  /** The reason why the value is missing, with the error text of Go's accessors for unstructured objects. */
   readonly problem?: string;
 }
 
-/** The path is a simple JSON path (`.spec.replicas`). An existing value must have the given type. */
+/**
+ * Returns the value at a simple JSON path such as `.spec.replicas`. If the value exists, it must have the type `type`.
+ */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -41,7 +43,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: wrongType(fields, value, type) };
 }
 
-/** Formats a value. A number beyond 64 bits is printed as a float. */
+/** Formats a value of the scale subresource for an error. A number beyond 64 bits is formatted as a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 
@@ -58,8 +60,8 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
 }
 
 /**
- * The replicas must be numbers, and the selector must be a string. A write of the status does not check the replicas in
- * the spec.
+ * Validates the fields of the scale subresource. Replicas must be numbers, and the selector must be a string. In a
+ * write of the status, the replicas in the spec are not validated.
  */
 export function scaleCauses(
   scale: NonNullable<KindDefinition['subresources']>['scale'],

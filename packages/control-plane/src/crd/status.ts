@@ -45,7 +45,10 @@ interface NameVerdict {
   readonly message: string;
 }
 
-/** The reason of the condition describes the last name conflict, as in the naming controller. */
+/**
+ * Assesses the names of a CRD. As in the naming controller, the reason of the condition describes the last name
+ * conflict.
+ */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
@@ -87,7 +90,7 @@ const ordered = (names: Fields): Fields => {
   return result;
 };
 
-/** Sets a condition. The transition time changes only with the status of the condition. */
+/** Sets a condition of a CRD. If the status of the condition is unchanged, the transition time stays. */
 function put(conditions: Fields[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
@@ -132,14 +135,14 @@ function storedVersions(crd: ApiObject): string[] {
   return storage === undefined || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** The status of a new CRD contains the storage version, but no accepted names yet. */
+/** Returns the status of a new CRD: the storage version, but no accepted names. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }
 
 /**
- * Computes the status like the naming and establishing controllers. The result equals the old status if nothing
- * changes.
+ * Computes the status of a CRD like the naming and establishing controllers of Kubernetes. If nothing changes, the
+ * result equals the old status.
  * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {

@@ -68,12 +68,15 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/** Validates `selectableFields`. Each entry must select a different field with a scalar type. */
+/**
+ * Validates the field `selectableFields` of a CRD version. Each entry must select another field, and the field must
+ * have a scalar type.
+ */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length === 0) return [];
   if (!isRecord(schema)) {
-    // kube-apiserver has this text, although the text states the opposite of the rule.
+    // The error text comes from kube-apiserver, although the text states the opposite of the rule.
     const why =
       path === 'spec.selectableFields'
         ? 'validations.schema is included'

@@ -16,11 +16,14 @@ import { validateColumns, validateSelectableFields, validateSubresources } from 
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** If all versions have equal values for such a field, the internal type stores the field once, in the spec. */
+/**
+ * Fields of a CRD version that the internal type of kube-apiserver stores only once if all versions have equal values.
+ */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * If all versions have equal values, error paths of the field start in the spec (`spec.validation.openAPIV3Schema…`).
+ * Returns whether all versions have equal values in a field. Error paths of the field then start in the spec
+ * (`spec.validation.openAPIV3Schema…`).
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
@@ -55,7 +58,10 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
-/** Fields that the root of a schema with a status subresource must not contain, in the order of the Go structure. */
+/**
+ * Fields that the root of a schema with a status subresource must not contain. The order is the order of the Go
+ * structure.
+ */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
   ...['oneOf', 'anyOf', 'not', 'additionalProperties', 'patternProperties', 'dependencies', 'additionalItems'],
@@ -66,8 +72,8 @@ const ALLOWED_AT_ROOT =
   '[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]';
 
 /**
- * The schema of the status must not depend on fields of the root. As in kube-apiserver, only the first forbidden field
- * is reported.
+ * Validates the root of a schema with a status subresource. The schema of the status must not depend on fields of the
+ * root. As in kube-apiserver, only the first forbidden field is reported.
  */
 function validateRoot(schema: Fields, path: string): StatusCause[] {
   const isSet = (field: string): boolean => {
@@ -92,7 +98,7 @@ interface Contents {
   readonly hasStatus: boolean;
 }
 
-/** Validates some fields of a version. As in kube-apiserver, selectable fields need a schema in the same place. */
+/** Validates some fields of a CRD version. As in kube-apiserver, selectable fields need a schema in the same place. */
 function validateContents(version: Fields, { words, paths, hasStatus }: Contents): StatusCause[] {
   const hasSchema = words.includes('schema');
   const causes: StatusCause[] = [];
@@ -117,10 +123,10 @@ function validateContents(version: Fields, { words, paths, hasStatus }: Contents
   return causes;
 }
 
-/** Matches characters that are not printable in Go. U+0020 is the only printable space. */
+/** Matches characters that Go does not print. The only printable space is U+0020. */
 const NOT_PRINTABLE = /(?! )[\p{C}\p{Z}]/u;
 
-/** See `validateDeprecationWarning` in Kubernetes. */
+/** Returns the reasons why a deprecation warning is invalid, as `validateDeprecationWarning` in Kubernetes. */
 function warningProblems(warning: string, isDeprecated: boolean): readonly string[] {
   if (!isDeprecated) return ['can only be set for deprecated versions'];
   const odd = NOT_PRINTABLE.exec(warning);
@@ -155,15 +161,15 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
 }
 
 /**
- * The number of cached valid versions. Clients often send a CRD again, and the compilation of patterns and rules is
- * slow.
+ * The maximum number of versions in the cache of valid versions. Clients often send a CRD again, and the compilation of
+ * patterns and rules is slow.
  */
 const MAX_VALID = 256;
 const validVersions = new Set<string>();
 
 /**
- * Validates `spec.versions`. Versions that were valid in an earlier request are cached, so they need no second
- * validation.
+ * Validates the versions of a CRD. The cache contains versions that were valid in an earlier request, so these versions
+ * need no second validation.
  */
 function validateVersions(list: unknown): StatusCause[] {
   const hash = createHash('sha256')
@@ -200,7 +206,7 @@ function findVersionCauses(list: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // The internal type contains the name of the first version in the spec, because early CRDs had only one version.
+  // Early CRDs had only one version, so the internal type contains the name of the first version in the spec.
   const name = text(first.name);
   const nameProblems = name === '' ? [] : labelProblems(name);
   if (nameProblems.length > 0) causes.push(invalid('spec.version', name, nameProblems.join(',')));
@@ -237,7 +243,10 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
 
-/** Validates the approval. A CRD in an API group of the Kubernetes project needs an annotation about its API review. */
+/**
+ * Validates the annotation about the API review of a CRD. Only API groups of the Kubernetes project need this
+ * annotation.
+ */
 function validateApproval(crd: ApiObject, group: string): StatusCause[] {
   if (!isProtected(group)) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
@@ -257,8 +266,8 @@ function isEstablished(crd: ApiObject): boolean {
 }
 
 /**
- * Validates immutable fields. The group and the plural are immutable. After the CRD is established, the scope and the
- * kind are immutable.
+ * Validates that immutable fields of a CRD are unchanged. The group and the plural are immutable. After the CRD is
+ * established, the scope and the kind are immutable.
  */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
@@ -274,13 +283,13 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a write of the status. As in kube-apiserver, the stored versions are not checked. */
+/** Validates a write of the status of a CRD. As in kube-apiserver, this check ignores the stored versions. */
 export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
   validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 
 /**
- * Validates a CRD. Errors have the field names and texts of kube-apiserver. @param old the CRD before an update, or
- * undefined for a new CRD
+ * Validates a CRD. The errors have the field names and texts of kube-apiserver. @param old the CRD before an update;
+ * for a new CRD, the value is undefined
  */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
@@ -307,7 +316,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // An update adds a new storage version to `storedVersions` after this check.
+    // A new storage version is added to `storedVersions` only after this check.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

@@ -6,8 +6,8 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 /**
- * The verbs in discovery of a custom kind whose CRD is being deleted. The server accepts updates, but discovery omits
- * the verb.
+ * The verbs in discovery for a custom kind whose CRD is being deleted. The server accepts updates of such a kind, but
+ * discovery omits the verb `update`.
  */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
@@ -21,7 +21,7 @@ interface GroupVersionKind {
 export interface SubresourceFacts {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of the request bodies, if it differs from the kind of the resource. */
+  /** The kind of the request bodies of a subresource, unless the resource has the same kind. */
   readonly kind?: GroupVersionKind;
 }
 
@@ -35,7 +35,7 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** Subresources whose bodies have another kind than the resource. */
+/** The subresources whose request bodies have another kind than the resource. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -56,7 +56,10 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
-/** The subresources of a built-in kind are sorted by name. The status subresource of a custom kind comes first. */
+/**
+ * Returns the subresources of a kind. For a built-in kind, the subresources are sorted by name. For a custom kind, the
+ * status subresource is first.
+ */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
   if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
@@ -67,13 +70,13 @@ export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   return kind.custom ? facts : facts.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The order of the verbs is the order in kube-apiserver. */
+/** Returns the verbs of a kind in the order of kube-apiserver. */
 export function verbsOf(kind: KindDefinition): readonly string[] {
   if (kind.terminating === true) return TERMINATING_VERBS;
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
-/** Built-in resources that kube-apiserver 1.36 does not store in the first served version. */
+/** Built-in resources for which kube-apiserver 1.36 stores another version than the first served version. */
 const STORED_IN: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
   ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
@@ -88,8 +91,8 @@ function storageGroupVersion(kind: KindDefinition): string {
 }
 
 /**
- * Returns a short hash of the group, version and kind in which a resource is stored. A client uses the hash to detect a
- * change of the storage version.
+ * Returns a short hash of the group, version and kind in which the server stores a resource. A client uses the hash to
+ * detect a change of the storage version.
  */
 export const storageVersionHash = (kind: KindDefinition): string =>
   createHash('sha256')
@@ -103,14 +106,14 @@ const groupOf = (group: ServedGroup): Record<string, unknown> => {
   return { name: group.name, versions, preferredVersion: versions[0] };
 };
 
-/** The document of `/api`. */
+/** Returns the document at the path `/api`. */
 export const apiVersions = (serverAddress: string): Record<string, unknown> => ({
   kind: 'APIVersions',
   versions: ['v1'],
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
 });
 
-/** The document of `/apis`. */
+/** Returns the document at the path `/apis`. */
 export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
@@ -120,7 +123,7 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
     .map(groupOf),
 });
 
-/** The document of `/apis/GROUP`, or undefined if the server does not serve the group. */
+/** Returns the document at `/apis/GROUP`. If the server does not serve the group, the result is undefined. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
   const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
@@ -135,7 +138,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     shortNames: kind.shortNames === undefined || kind.shortNames.length === 0 ? undefined : kind.shortNames,
     categories: kind.categories === undefined || kind.categories.length === 0 ? undefined : kind.categories,
-    // A kind without the verb `watch` has no stored objects, so the kind has no hash.
+    // The server stores no objects of a kind without the verb `watch`, so the kind has no hash.
     storageVersionHash: verbsOf(kind).includes('watch') ? storageVersionHash(kind) : undefined,
   });
   const parts = subresourcesOf(kind).map((part) => {
@@ -153,7 +156,10 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
   return [main, ...parts];
 }
 
-/** The document of `/api/v1` or `/apis/GROUP/VERSION`, or undefined if the server does not serve the version. */
+/**
+ * Returns the document at `/api/v1` or `/apis/GROUP/VERSION`. If the server does not serve the version, the result is
+ * undefined.
+ */
 export function apiResourceList(
   kinds: KindRegistry,
   group: string,
@@ -164,17 +170,20 @@ export function apiResourceList(
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
   return defined({
     kind: 'APIResourceList',
-    // kube-apiserver omits the apiVersion in the list of the core group.
+    // As in kube-apiserver, the list of the core group has no apiVersion.
     apiVersion: group === '' ? undefined : 'v1',
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
   });
 }
 
-/** The media type of the aggregated documents. The version v2beta1 is not served. */
+/** The media type of aggregated discovery documents. The server does not support the older version v2beta1. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** The media type of the aggregated document takes precedence at any position of the Accept header. */
+/**
+ * Returns whether a client accepts the aggregated document. The aggregated media type takes precedence at any position
+ * of the Accept header.
+ */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));
@@ -211,7 +220,7 @@ export function aggregatedVersion(kinds: KindRegistry, group: string, version: s
 
 /**
  * Returns the aggregated document for `/api` (core group) or `/apis` (all other groups) as text.
- * @param versionText The text of `aggregatedVersion`, which changes only when the kinds of the version change
+ * @param versionText The text of `aggregatedVersion`, which changes only when a kind of the version changes
  */
 export function aggregatedDiscovery(
   kinds: KindRegistry,

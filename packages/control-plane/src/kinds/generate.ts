@@ -5,8 +5,8 @@
  *
  *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
- * The program must run again when the client library gets the models of a newer Kubernetes version. The file `facts.ts`
- * contains data that is missing in the models.
+ * Run the program again when the client library contains the models of a newer Kubernetes version. The file `facts.ts`
+ * contains data that the models lack.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   meta: 'io.k8s.apimachinery.pkg.apis.meta.v1',
 };
 
-/** Package names are, for example, `io.k8s.api.policy.v1` and `io.k8s.api.coordination.v1`. */
+/** Returns the name of an API package, such as `io.k8s.api.policy.v1` or `io.k8s.api.coordination.v1`. */
 const packageOf = (group: string, version: string): string =>
   PACKAGES[group] ?? `io.k8s.api.${group.replace(/\..*$/, '')}.${version}`;
 
@@ -63,7 +63,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   V1MicroTime: 'date-time-micro',
 };
 
-/** The short form has `[]` for lists and `{}` for maps, followed by a scalar or the name of a model. */
+/** Returns the short form of a type: `[]` for lists and `{}` for maps, then a scalar or the name of a model. */
 function shortType(type: string, format: string): string {
   const list = /^Array<(.*)>$/.exec(type)?.[1];
   if (list !== undefined) return `[]${shortType(list, format)}`;
@@ -89,7 +89,9 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/** Adds a model and all models to which it refers. New models belong to the API package of the referring model. */
+/**
+ * Adds a model, and all models to which the model refers. New models belong to the API package of the referring model.
+ */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);

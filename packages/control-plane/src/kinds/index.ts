@@ -9,7 +9,7 @@ import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
 import { tokenRequestKind } from './token-request.ts';
 
-/** All kinds that are served without a CustomResourceDefinition. */
+/** All kinds that the server serves without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [
   ...coreKinds,
   ...workloadKinds,
@@ -22,10 +22,10 @@ const scaleKind: KindDefinition = {
   columns: SCALE_COLUMNS,
 };
 
-/** The Scale of a custom kind. The Scales of custom kinds have the columns of custom kinds in a Table. */
+/** The kind Scale for custom kinds. In a Table, the Scale of a custom kind has the columns of custom kinds. */
 export const customScaleKind: KindDefinition = { ...scaleKind, custom: true, columns: CUSTOM_SCALE_COLUMNS };
 
-/** Kinds without a resource: bodies and responses of subresources, and options of requests. */
+/** Kinds that have no resource: bodies and responses of subresources, and options of requests. */
 export const bodyKinds: readonly KindDefinition[] = [
   defineReview({ group: 'policy', kind: 'Eviction', plural: 'evictions', namespaced: true }),
   scaleKind,

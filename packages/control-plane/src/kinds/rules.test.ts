@@ -19,7 +19,7 @@ async function send(path: string, body: Json): Promise<{ code: number; body: Jso
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** The value undefined removes the field. */
+/** Returns a copy of a body with another value at a path. The value undefined removes the field. */
 function changed(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body);
   const steps = path.split('.');

@@ -4,7 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The key `name[]` means the items of a list or the values of a map. */
+/**
+ * The texts and allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a
+ * map.
+ */
 export interface ModelTexts {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;

@@ -136,7 +136,7 @@ export class Components {
     return made;
   }
 
-  /** Instead of a shared definition, the schema has a reference and the description of the property. */
+  /** Returns the schema of a property. For a shared definition, the schema contains a reference and the description. */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
     if ($id !== undefined && SCALARS.has($id)) {
@@ -194,7 +194,7 @@ export class Components {
       metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
     });
     const given = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
-    // If a schema has properties, kubectl refuses all other fields.
+    // kubectl refuses a field that the properties of a schema do not contain, so an open object has no properties.
     if (isV2 && isOpen(given)) return { type: 'object' };
     this.need(META);
     const embedded = { isV2, resourceFields: resourceFields(EMBEDDED_TEXTS) };
@@ -219,7 +219,9 @@ const EMBEDDED_TEXTS = {
   kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
 };
 
-/** The key `name[]` means the items of a list or the values of a map. */
+/**
+ * Adds the allowed values to the fields of a schema. The key `name[]` means the items of a list or the values of a map.
+ */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
   for (const [name, values] of Object.entries(enums)) {
     const field = properties[name.replace('[]', '')];

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 
-/** The document omits these keywords if their value is false. */
+/** Keywords that the document contains only with the value true. */
 const FLAGS = [
   'nullable',
   'uniqueItems',
@@ -14,11 +14,14 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The data for a published schema that the CRD does not contain. */
+/** The parts of a published schema that do not come from the CRD. */
 export interface Published {
-  /** OpenAPI v2 omits keywords that clients of v2 misinterpret. */
+  /**
+   * Whether the document has the format OpenAPI v2. Clients of v2 misinterpret some keywords, so the document omits
+   * them.
+   */
   readonly isV2: boolean;
-  /** The fields that every whole object has. */
+  /** The schemas of apiVersion, kind and metadata, which every whole object has. */
   readonly resourceFields: JsonObject;
 }
 
@@ -47,16 +50,19 @@ function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): 
   return change(made);
 }
 
-/** Completes a schema. An int-or-string gets both types, and an embedded resource gets the fields of every resource. */
+/**
+ * Completes the schema of a CRD for publication. An int-or-string gets both types, and an embedded resource gets the
+ * fields of every resource.
+ */
 export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
   everySchema(schema, (one) => {
     const made = { ...one };
-    // Clients that write protobuf send every boolean of a CRD, even if it is false. Like kube-apiserver, this server
-    // publishes a boolean only if it is true.
+    // A client that writes protobuf sends every boolean of a CRD, even with the value false. Like kube-apiserver, this
+    // server publishes a boolean only if it is true.
     for (const word of FLAGS) if (made[word] === false) delete made[word];
     if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
-    // If a schema has properties, kubectl refuses all other fields. An object that keeps unknown fields therefore gets
-    // no properties in OpenAPI v2.
+    // kubectl refuses a field that the properties of a schema do not contain. In OpenAPI v2, an object that keeps
+    // unknown fields therefore has no properties.
     if (!isTrue(made, 'x-kubernetes-embedded-resource') || (isV2 && isOpen(made))) return made;
     made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };
     const required = Array.isArray(made.required) ? made.required : [];
@@ -69,20 +75,21 @@ const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default
 
 const isNullable = (schema: unknown): boolean => isRecord(schema) && schema.nullable === true;
 
-/** Fields that may be null are not required in OpenAPI v2. */
+/** Returns the required fields for OpenAPI v2. A field that may be null is not required. */
 function requiredInV2({ required, properties, additionalProperties }: JsonObject): Json[] {
   if (!Array.isArray(required) || isNullable(additionalProperties)) return [];
   const fields = isRecord(properties) ? properties : {};
   return required.filter((name) => !isNullable(fields[String(name)]));
 }
 
-/** Converts a custom schema to OpenAPI v2 (`ToStructuralOpenAPIV2`). */
+/** Converts the schema of a custom kind to OpenAPI v2 (`ToStructuralOpenAPIV2`). */
 export function schemaInV2(schema: Json): Json {
   if (!isRecord(schema)) return schema;
   const made: JsonObject = {};
   const open = isOpen(schema);
   for (const word of Object.keys(schema)) if (!V3_WORDS.has(word)) made[word] = schema[word] as Json;
-  // For kubectl, an open or untyped value has no properties and no items. A list without items has no type.
+  // For kubectl, an object with unknown fields or a value without a type has no properties and no items. If the items
+  // of a list have no schema, the list has no type.
   if (schema.nullable === true || open) {
     delete made.items;
     delete made.properties;

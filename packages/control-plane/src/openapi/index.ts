@@ -14,7 +14,7 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/** Built-in schemas do not change while the server runs, so the hash does not include built-in schemas. */
+/** Returns a hash of custom kinds. Built-in schemas do not change while the server runs, so the hash ignores them. */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
@@ -31,8 +31,8 @@ export interface GroupVersionEntry {
 }
 
 /**
- * The index at `/openapi/v3` contains one document for each group version. The URL of a document contains a hash for
- * the caches of clients.
+ * Returns the index at `/openapi/v3`, which lists one document for each group version. The URL of a document contains a
+ * hash, so that clients can cache the document.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -53,19 +53,22 @@ function build(kinds: readonly KindDefinition[], dialect: Dialect): { paths: Jso
   return { paths: operations.paths, schemas: components.schemas };
 }
 
-/** Returns the OpenAPI v3 document of one group version: the paths and all schemas of its kinds. */
+/** Returns the OpenAPI v3 document of one group version: its paths, and the schemas of all its kinds. */
 export function openApiV3(kinds: readonly KindDefinition[]): Json {
   const { paths, schemas } = build(kinds, V3);
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** The text of a group version in the OpenAPI v2 document. */
+/** The part of the OpenAPI v2 document for one group version. */
 export interface V2Piece {
-  /** The JSON members of `paths`, without braces. */
+  /** The members of `paths` as JSON text, without braces. */
   readonly paths: string;
-  /** The definitions of the kinds, by name. Each definition contains the group, the version and the kind. */
+  /**
+   * The definitions of the kinds in this group version, by name. Each definition states the group, the version and the
+   * kind.
+   */
   readonly own: ReadonlyMap<string, string>;
-  /** Shared definitions to which the definitions of this group version refer, by name. */
+  /** The shared definitions that this group version needs, by name. */
   readonly shared: ReadonlyMap<string, string>;
 }
 
@@ -80,10 +83,7 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   };
 }
 
-/**
- * Joins the texts of all group versions to the OpenAPI v2 document. A shared definition is equal in the texts of all
- * group versions.
- */
+/** Joins the parts of all group versions to the OpenAPI v2 document. A shared definition is equal in all parts. */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));
   for (const { own } of pieces) for (const [name, text] of own) definitions.set(name, text);

@@ -1,8 +1,8 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
 /**
- * The schema of a built-in kind has the name of its definition. The schema name of a custom kind starts with the
- * reversed group.
+ * Returns the name of a schema. A built-in kind has the name of its definition. For a custom kind, the name starts with
+ * the reversed group.
  */
 export function schemaName(kind: KindDefinition): string {
   const id = kind.schema?.$id;
@@ -22,18 +22,18 @@ function groupWord(kind: KindDefinition): string {
   return `${group.split(/[.-]/).map(capital).join('')}${capital(kind.version)}`;
 }
 
-/** Operation IDs have the form `readCoreV1NamespacedPodStatus`. */
+/** Returns the ID of an operation, such as `readCoreV1NamespacedPodStatus`. */
 export function operationId(verb: string, kind: KindDefinition, scope: '' | 'Namespaced', suffix = ''): string {
   return `${verb}${groupWord(kind)}${scope}${kind.kind}${suffix}`;
 }
 
-/** The operations of a group version have one tag, for example `apps_v1`. */
+/** Returns the tag for all operations of a group version, such as `apps_v1`. */
 export function tagOf(kind: KindDefinition): string {
   const word = groupWord(kind);
   const group = word.slice(0, word.length - kind.version.length);
   return `${group.charAt(0).toLowerCase()}${group.slice(1)}_${kind.version}`;
 }
 
-/** The root path is `/api/v1` or `/apis/group/version`. */
+/** Returns the root path of a group version: `/api/v1` or `/apis/group/version`. */
 export const rootPath = (group: string, version: string): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

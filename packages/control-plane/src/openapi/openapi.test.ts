@@ -71,7 +71,7 @@ describe('a document', () => {
       'x-kubernetes-action': 'patch',
       'x-kubernetes-group-version-kind': { group: 'g.example.dev', version: 'v1', kind: 'Thing' },
     });
-    // Before a dry run or validation on the server, kubectl reads these parameters.
+    // kubectl reads these parameters before a dry run, or before a validation on the server.
     const parameters = paths[item]?.patch?.parameters?.map(({ name }) => name);
     expect(parameters).toEqual(expect.arrayContaining(['dryRun', 'fieldValidation', 'fieldManager', 'force']));
     expect(components.schemas['dev.example.g.v1.Thing']?.properties?.spec).toMatchObject({

@@ -21,7 +21,10 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
   ...(dialect === V2 ? { type: 'string', uniqueItems: true } : { schema: { type: 'string', uniqueItems: true } }),
 });
 
-/** kubectl reads these parameters of writes to detect the support of dry runs and field validation. */
+/**
+ * Returns the parameters of write operations. With these parameters, kubectl detects that dry runs and field validation
+ * are supported.
+ */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
   query(dialect, 'dryRun', 'string', 'When present, indicates that modifications should not be persisted.'),
   query(
@@ -175,7 +178,7 @@ export class Operations {
   }
 
   private content(kind: KindDefinition): JsonObject {
-    // Only documents with autoscaling/v1 contain the schema of Scale.
+    // The schema of Scale exists only in the document of autoscaling/v1.
     if (kind.kind === 'Scale' || kind.schema === undefined) return { schema: { type: 'object' } };
     return { schema: { $ref: `${this.dialect.prefix}${schemaName(kind)}` } };
   }

@@ -3,7 +3,10 @@ import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/** The media types are in the order of preference. Users of client-go, such as kubectl, request the older name. */
+/**
+ * The media types of OpenAPI v2 in protobuf. The preferred type is first. Clients with client-go, such as kubectl,
+ * request the older name.
+ */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
@@ -15,8 +18,8 @@ export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 const EXTENSION = /^x-/;
 
 /**
- * Converts an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords without a field in the messages are
- * omitted. A value of a wrong type counts as absent.
+ * Converts an OpenAPI v2 document to the message `openapi.v2.Document` of gnostic. Keywords that the messages do not
+ * contain are omitted. A value of a wrong type counts as absent.
  */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
@@ -54,7 +57,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** A zero value is written only if its presence matters. */
+/** Returns whether a value is a zero value. A zero value is written only if its presence matters. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 
@@ -67,7 +70,7 @@ function writeExtensions(writer: WireWriter, number: number, value: Readonly<Rec
   writeNamed(writer, number, 'any', value, (name) => EXTENSION.test(name));
 }
 
-/** Each member becomes a message with a name (1) and a value (2). */
+/** Writes the members of an object. Each member becomes a message with a name (1) and a value (2). */
 function writeNamed(
   writer: WireWriter,
   number: number,
@@ -120,7 +123,7 @@ function writeNested(writer: WireWriter, number: number, type: MessageName, valu
   writer.head(number, mark);
 }
 
-/** Writes an `Any`. The second field of an `Any` is YAML, and JSON is valid YAML. */
+/** Writes a value as the message `Any`. The second field of the message contains YAML, and JSON is valid YAML. */
 function writeAny(writer: WireWriter, number: number, value: unknown): void {
   if (value === undefined) return;
   const mark = writer.size;

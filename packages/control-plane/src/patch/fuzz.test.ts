@@ -69,7 +69,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** Generates valid objects. */
+/** Generates objects that match the schema. */
 const fitting = fc
   .record(
     {
@@ -88,7 +88,7 @@ const fitting = fc
 
 const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
 
-/** Runs a function. Any error except the refusal of a request fails the test. */
+/** Runs a function that may throw the refusal of a request. Any other error fails the test. */
 function refusedOrDone(run: () => unknown): void {
   try {
     run();

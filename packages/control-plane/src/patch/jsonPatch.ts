@@ -4,7 +4,7 @@ import { StatusError } from '../apimachinery/objects/status.ts';
 import { goTypeName } from './errors.ts';
 
 export const MAX_OPERATIONS = 10_000;
-/** The maximum total of JSON bytes that the `copy` operations of a patch may copy, as in kube-apiserver. */
+/** The `copy` operations of one patch may copy at most this number of JSON bytes, as in kube-apiserver. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 interface Operation {
@@ -40,7 +40,7 @@ function parseOperation(entry: unknown): Operation {
   return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
 }
 
-/** The part of a pointer before the first slash is ignored, as in evanphx/json-patch. */
+/** Splits a JSON pointer. As in evanphx/json-patch, the part before the first slash is ignored. */
 const tokens = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -88,7 +88,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** As in kube-apiserver, the value of an absent key is null. */
+/** Returns the value at a JSON pointer. As in kube-apiserver, a missing key has the value null. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
@@ -102,7 +102,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** The library of kube-apiserver adds a missing key to a map, although RFC 6902 requires an error. */
+/** Replaces a value. As in kube-apiserver, a missing key is added to a map, although RFC 6902 requires an error. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);
@@ -148,7 +148,7 @@ function apply(document: Json, operation: Operation, copies: Copies): Json {
 }
 
 /**
- * Applies an RFC 6902 patch to a copy of `target`, and returns the copy.
+ * Applies a JSON patch (RFC 6902) to a copy of `target`, and returns the copy.
  * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for a failed operation.
  */
 export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObject {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../apimachinery/objects/object.ts';
 import { applyMergePatch } from './mergePatch.ts';
 
 describe('applyMergePatch', () => {
-  // Examples of RFC 7386, appendix A, with objects as target and patch.
+  // The examples in RFC 7386, appendix A, whose target and patch are objects.
   it.each([
     [{ a: 'b' }, { a: 'c' }, { a: 'c' }],
     [{ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' }],

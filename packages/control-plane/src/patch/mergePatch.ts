@@ -11,13 +11,14 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
     const before = own(result, key);
     if (value === null) delete result[key];
     else if (isRecord(value)) put(result, key, merge(before, value));
-    // A list that replaces an object is copied unchanged. In all other cases, null values are removed.
+    // If a list replaces an object, the list is copied unchanged. In all other cases, null values in the list are
+    // removed.
     else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
 }
 
-/** Removes null values, including nulls in lists, if the target object does not contain the field. */
+/** Removes null values from a new value, including nulls in lists. */
 function withoutNulls(value: unknown): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   return isRecord(value) ? merge(undefined, value) : (value as Json);
@@ -26,7 +27,7 @@ function withoutNulls(value: unknown): Json {
 /**
  * Applies a merge patch (RFC 7386), and returns the result. The result shares unchanged parts with `target`, which is
  * not mutated.
- * @throws StatusError 400 when the patch is not an object.
+ * @throws StatusError 400 if the patch is not an object.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   const body: unknown = patch;

@@ -19,7 +19,7 @@ function find(document: JsonObject, pointer: string): { holder: JsonObject | unk
   return { holder: isContainer(holder) ? holder : undefined, last };
 }
 
-/** Returns the reason why a token of a JSON pointer is not a valid list index. */
+/** Returns the reason why a step of a JSON pointer is not a valid list index. */
 function indexProblem(step: string, size: number): string | undefined {
   if (!/^[+-]?\d+$/.test(step)) return `strconv.Atoi: parsing ${JSON.stringify(step)}: invalid syntax`;
   const at = Number(step);
@@ -34,8 +34,8 @@ function addProblem(document: JsonObject, path: string): string | undefined {
 }
 
 /**
- * Returns the reason why an operation of a JSON patch fails, with the error text of kube-apiserver's library. The
- * caller uses `patchProblem` only after a failed operation.
+ * Returns the reason why an operation of a JSON patch fails, with the error text of the library in kube-apiserver. The
+ * function is called only after an operation has failed.
  */
 export function patchProblem(document: JsonObject, operation: unknown): string {
   const { op, path, from } = operation as { op?: string; path?: string; from?: string };

@@ -159,7 +159,7 @@ describe('refusals', () => {
 });
 
 describe('large lists', () => {
-  /** The items count how often a test reads their names. */
+  /** Creates list items that count the reads of their names. */
   const counted = (count: number, prefix: string, extra: JsonObject, onRead: () => void): JsonObject[] =>
     Array.from({ length: count }, (_, at) =>
       Object.defineProperty({ ...extra }, 'name', {
@@ -188,8 +188,8 @@ describe('large lists', () => {
       patch({ containers }, { containers: change, '$setElementOrder/containers': $setElementOrder });
       return read;
     };
-    // Ten times as many items need little more than ten times the reads. A comparison of all pairs would need 100 times
-    // the reads.
+    // For ten times as many items, the merge needs little more than ten times the reads. If the merge compared all
+    // pairs, it would need 100 times the reads.
     expect(reads(1000) / reads(100)).toBeLessThan(20);
   });
 });

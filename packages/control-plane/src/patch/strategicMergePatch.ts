@@ -8,12 +8,12 @@ import { mergeMaps } from './strategic/merge.ts';
 
 /**
  * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. A list with
- * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. The patch replaces every list
- * without this strategy. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
+ * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. A list without this strategy is
+ * replaced by the list in the patch. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
  * `$deleteFromPrimitiveList/…`.
  *
- * @throws StatusError 400 for an invalid directive, 500 (as in kube-apiserver) for a missing merge key or an unknown
- * `$patch`
+ * @throws StatusError 400 for an invalid directive, 500 for a missing merge key or an unknown `$patch`, as in
+ * kube-apiserver
  */
 export function applyStrategicMergePatch(target: JsonObject, patch: JsonObject, schema: JsonSchema): JsonObject {
   const body: unknown = patch;

@@ -41,7 +41,7 @@ const refusal = (data: Uint8Array): StatusError['status'] => {
   throw new Error('nothing was refused');
 };
 
-/** Go's clients send all scalar fields of the metadata, even if they are empty. */
+/** Encodes metadata. The clients of Go send all scalar metadata fields, even empty ones. */
 const meta = (name: string, ...more: Uint8Array[]): Uint8Array =>
   field(
     1,

@@ -15,7 +15,10 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/** Go ignores the nanoseconds, except in a MicroTime. An empty message is Go's zero time, which is null in JSON. */
+/**
+ * Reads a time. Except in a MicroTime, Go ignores the nanoseconds. An empty message is the zero time of Go, which is
+ * null in JSON.
+ */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
   let seconds = 0n;
@@ -42,7 +45,7 @@ function readIntOrString(bytes: Uint8Array): number | string {
   return isString ? text : int;
 }
 
-/** A quantity, raw JSON and a duration are messages with a single field. */
+/** Reads the single field of a message for a quantity, raw JSON or a duration. */
 function readWrapped(bytes: Uint8Array): { varint: bigint; bytes: Uint8Array } {
   let found: { varint: bigint; bytes: Uint8Array } = { varint: 0n, bytes: new Uint8Array() };
   for (const field of new WireReader(bytes).fields()) {
@@ -72,7 +75,10 @@ function readTexts(bytes: Uint8Array, number: number): string[] {
 
 const PROPS = 'apiextensions.v1.JSONSchemaProps';
 
-/** Instead of a schema, the message may contain a list of schemas (A), a bool (B), or a list of texts (C). */
+/**
+ * Reads a schema. Instead of one schema, the message may contain a list of schemas (A), a bool (B), or a list of texts
+ * (C).
+ */
 function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   if (type === 'C') {
     const texts = readTexts(bytes, 2);
@@ -90,7 +96,7 @@ function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   return type === 'B' ? allows : schemas;
 }
 
-/** Converts an integer. As in `parseJson`, an integer beyond 2^53 becomes a bigint. */
+/** Converts an integer of protobuf to a number. As in `parseJson`, an integer beyond 2^53 becomes a bigint. */
 function integerOf(varint: bigint): number | bigint {
   const value = BigInt.asIntN(64, varint);
   const rounded = Number(value);
@@ -145,7 +151,7 @@ function readEntry(type: string, bytes: Uint8Array, depth: number): readonly [st
   return [key, value];
 }
 
-/** The zero value is used for a map entry without a value. */
+/** Returns the zero value of a type, which is the value of a map entry without a value. */
 const readDefault = (type: string, depth: number): unknown =>
   readValue(type, 0n, type === 'd' ? new Uint8Array(8) : new Uint8Array(), depth);
 
@@ -226,7 +232,7 @@ function readEnvelope(body: Uint8Array): Envelope {
   return envelope;
 }
 
-/** Go encodes all scalar metadata fields, even if they are empty. */
+/** Removes empty metadata fields, because Go encodes all scalar fields of the metadata. */
 function dropEmptyMeta(meta: Fields): void {
   for (const key of Object.keys(meta)) {
     const value = meta[key];
@@ -235,8 +241,8 @@ function dropEmptyMeta(meta: Fields): void {
 }
 
 /**
- * Decodes a body of `application/vnd.kubernetes.protobuf`. Go's clients write all scalar fields. The defaulting of the
- * kind removes the empty values that JSON would omit.
+ * Decodes a request body with the media type `application/vnd.kubernetes.protobuf`. The clients of Go write all scalar
+ * fields, even empty ones. The defaults of the kind remove the empty values that JSON would omit.
  * @throws StatusError 400 if the bytes are not a valid message, or if the field numbers of the kind are unknown
  */
 export function decodeProtobuf(

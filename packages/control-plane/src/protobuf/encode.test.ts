@@ -13,7 +13,7 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** A response of kube-apiserver, as JSON and as protobuf. */
+/** A recorded response of kube-apiserver, as JSON and as protobuf. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
@@ -82,7 +82,7 @@ function sampleOf(type: string, depth: number): unknown {
   const value: Record<string, unknown> = {};
   if (depth > WALK_DEPTH) return value;
   for (const [name, field] of Object.entries(fields)) {
-    // The envelope contains the type of the object, and nested objects have no type.
+    // The envelope contains the type of the object, but nested objects have no type.
     if ('metadata' in fields && (name === 'apiVersion' || name === 'kind')) continue;
     value[name] = sampleOf(field, depth + 1);
   }

@@ -7,7 +7,7 @@ import { WireWriter } from './writer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Only APIVersions has no apiVersion. */
+/** An object with a kind. APIVersions is the only kind without an apiVersion. */
 type Typed = Pick<ApiObject, 'kind'> & Partial<Pick<ApiObject, 'apiVersion'>> & Fields;
 
 const NOTHING: Fields = {};
@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** The decoder of the kind has already refused all values except scalars. */
+/** Formats a scalar as text. The decoder of the kind has already refused all other values. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,7 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** Go's zero time is null in JSON, and is not encoded in protobuf. */
+/** Writes a time. The zero time of Go is null in JSON, and protobuf omits it. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -131,7 +131,7 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 
-/** All list messages have metadata and items, so the table contains no list messages. */
+/** Writes a list. All list messages consist of metadata and items, so the table does not contain them. */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
     const mark = writer.size;
@@ -145,7 +145,7 @@ function writeList(writer: WireWriter, item: string, value: Fields): void {
 
 export const hasProtobuf = (apiVersion: string, kind: string): boolean => formOf(apiVersion, kind) !== undefined;
 
-/** Returns the number of bytes. */
+/** Writes an object with its kind and apiVersion. */
 function writeEnvelope(writer: WireWriter, object: Typed): void {
   const { apiVersion = '', kind } = object;
   const form = formOf(apiVersion, kind);
@@ -164,9 +164,9 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Uses the same bytes as Go's generated code: fields are sorted by number, and maps are sorted by key. Empty scalar
- * fields are encoded too.
- * @throws RangeError if the kind has no protobuf form (see `hasProtobuf`)
+ * Encodes an object with the same bytes as Go's generated code: fields are sorted by number, and maps by key. Empty
+ * scalar fields are encoded too.
+ * @throws RangeError if the kind cannot be encoded (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {
   const writer = new WireWriter();
@@ -174,7 +174,7 @@ export function encodeProtobuf(object: Typed): Uint8Array {
   return writer.finish();
 }
 
-/** The encoding consists of the length in four bytes, and a WatchEvent whose object has its own envelope. */
+/** Encodes an event of a watch: the length in four bytes, and a WatchEvent that contains the encoded object. */
 export function encodeWatchEvent(type: string, object: Typed): Uint8Array {
   const writer = new WireWriter();
   writeEnvelope(writer, object);

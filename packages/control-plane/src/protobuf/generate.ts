@@ -26,7 +26,7 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** The name of a Go field in JSON ('' for an inline field), and whether Go always writes the field. */
+/** The name of a Go field in JSON ('' for an inline field), and whether Go writes the field even if it is empty. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -58,7 +58,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Kinds in requests or responses that the models do not contain. */
+/** The kinds in requests or responses that the models of the client library lack. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -105,10 +105,10 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps, whose nil value is not written. */
+/** Named Go types that are lists or maps. Go does not write their nil value. */
 const collections = new Set<string>();
 
-/** The map key is `message.number`. */
+/** Parses the Go types. The key of a field is `message.number`. */
 function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
   for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
     for (const row of body.split('\n')) {
@@ -145,11 +145,11 @@ for (const { text } of goFiles) {
 }
 for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 
-/** If the models contain a message, only the fields of the model are listed. */
+/** If the models contain a message, the program lists only the fields of the model. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// The models do not limit the fields of these messages, because their schemas are free-form.
+// The schemas of these messages are free-form, so the models do not limit their fields.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};
@@ -173,7 +173,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// The rows refer to JSONSchemaProps by a letter instead of a name.
+// The rows contain a letter instead of the name JSONSchemaProps.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

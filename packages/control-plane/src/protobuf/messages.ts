@@ -2,16 +2,16 @@ import rows from './generated/messages.json' with { type: 'json' };
 
 export interface MessageField {
   readonly name: string;
-  /** The letter of a scalar (see `generate.ts`), or the name of a message. */
+  /** The type of the field: the letter of a scalar (see `generate.ts`), or the name of a message. */
   readonly type: string;
   readonly shape: 'single' | 'list' | 'map';
-  /** Whether JSON contains the fields of the message instead of this field. */
+  /** Whether the fields of the message are inline in JSON. */
   readonly inline: boolean;
-  /** Whether an empty field is written. */
+  /** Whether the writer encodes the field even if the field is empty. */
   readonly always: boolean;
 }
 
-/** The fields by number, and by descending number for the writer. */
+/** A message with its fields by number. The writer needs the fields in descending order of the numbers. */
 export interface Message {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   readonly descending: readonly (readonly [number: number, field: MessageField])[];

@@ -2,7 +2,7 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** An encoded field is a number (varint or fixed), or bytes. */
+/** A field in the protobuf encoding: a number (varint or fixed), or bytes. */
 export interface WireField {
   readonly number: number;
   readonly varint: bigint;

@@ -1,17 +1,17 @@
 /**
- * The writer starts at the end of a message, because each length precedes its content. The caller must write the fields
- * in descending order of their numbers. The caller must write the content of a field before its tag and length.
+ * Writes a protobuf message from its end, because the length of a field precedes its content. The caller must write the
+ * fields in descending order of their numbers. The caller must write the content of a field before its tag and length.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** The number of written bytes is the mark for `head`. */
+  /** The number of written bytes. `head` needs this number as its mark. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** The bytes belong to this writer and must not be changed. */
+  /** Returns the encoded bytes. The bytes belong to this writer and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
@@ -44,7 +44,7 @@ export class WireWriter {
     this.#bytes.writeDoubleLE(value, at);
   }
 
-  /** The number is below 2^53, or a bigint of at most 64 bits. */
+  /** Writes a number below 2^53, or a bigint of at most 64 bits. */
   varint(value: number | bigint): void {
     if (typeof value === 'bigint' || value < 0 || value > 0x7fff_ffff) {
       this.#wide(typeof value === 'bigint' ? value : BigInt(value));
@@ -72,14 +72,14 @@ export class WireWriter {
   }
 
   /**
-   * The value of the field must already be written.
+   * Writes the tag of a field after its value, because the message is written from its end.
    * @param wireType 0: varint; 1: eight bytes; 2: bytes with a length
    */
   tag(number: number, wireType: 0 | 1 | 2): void {
     this.varint(number * 8 + wireType);
   }
 
-  /** The content of the field is all bytes since `mark`. */
+  /** Writes the tag and the length of a field whose content was written since `mark`. */
   head(number: number, mark: number): void {
     this.varint(this.size - mark);
     this.tag(number, 2);

@@ -15,7 +15,8 @@ const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].
 const OPTIONS = { dryRun: false, fieldValidation: 'Ignore', force: false } as const;
 
 /**
- * @param uid the UID of the object; random if absent
+ * Creates an object unless it exists.
+ * @param uid the UID of the object; without `uid`, the UID is random
  * @throws StatusError if the object is invalid
  */
 export async function ensureObject(
@@ -35,7 +36,7 @@ export async function ensureObject(
   await createObject(registry, call, target, copy, { ...OPTIONS, fieldManager }, { uid });
 }
 
-/** Returns an object as the server would store the object at another time, with another UID. */
+/** Returns the stored form of an object with another creation time and another UID. */
 export const stamped = (object: ApiObject, uid: string, time: string): ApiObject => ({
   ...object,
   metadata: {
@@ -46,11 +47,11 @@ export const stamped = (object: ApiObject, uid: string, time: string): ApiObject
   },
 });
 
-/** The stored form of each constant object, for all control planes of the process. */
+/** The stored form of each constant object. All control planes of the process share this cache. */
 const known = new WeakMap<object, ApiObject>();
 
 /**
- * Creates an object that never changes, unless an object with this name exists. The process checks the object only
+ * Creates an object that never changes, unless an object with this name exists. The process validates the object only
  * once.
  */
 async function ensureConstant(registry: Registry, call: Call, object: ApiObject, fieldManager?: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 /** The default of `--event-ttl` in kube-apiserver. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** The events of one time span expire together, because kube-apiserver uses one etcd lease for a time span. */
+/** Events from one period of this length expire together, because kube-apiserver uses one etcd lease for a period. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -15,8 +15,8 @@ interface Key {
 }
 
 /**
- * The batches are ordered by the time of the last write, with the oldest batch first. The key of a batch is the end of
- * its time span. The memory use depends on the number of events, and not on the number of writes.
+ * Batches of events with almost equal times of their last write. The oldest batch is first. The key of a batch is the
+ * end of its period. The memory use depends on the number of events. The number of writes has no effect.
  */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
@@ -43,7 +43,7 @@ class Batches {
     if (batch?.size === 0) this.#batches.delete(end);
   }
 
-  /** Each minute of the TTL has at most one batch. */
+  /** Returns the key of the oldest batch. Each minute of the TTL has at most one batch. */
   oldest(): number | undefined {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
@@ -67,9 +67,9 @@ function lastWrite(json: string): number {
 }
 
 /**
- * Deletes each event `ttlMs` milliseconds after its last write, or up to a minute later. The value 0 disables the
- * deletion. All events share one timer. The last write of an event in a reopened store is unknown, so the latest time
- * in the event counts. Returns a function that stops the deletion.
+ * Deletes each event `ttlMs` milliseconds after its last write, with a delay of up to one minute. The value 0 disables
+ * the deletion. All events share one timer. In a reopened store, the last write of an event is unknown, so the latest
+ * time in the event counts. Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;
@@ -92,7 +92,7 @@ export function expireEvents(registry: Registry, ttlMs: number): () => void {
       due.push(...batches.take(end));
     }
     for (const key of due) remove(key);
-    // A full disk may have prevented the deletion of expired events.
+    // If the disk was full, the deletion of expired events may have failed.
     store.settled().catch(() => {
       for (const key of due) batches.note(key, clock.now().getTime());
       schedule();

@@ -60,7 +60,7 @@ test('a deleted Service, its Endpoints and its slice are created again within te
   const { uid } = (await plane.must('GET', SERVICE)).metadata;
   for (const path of [SERVICE, SLICE]) await plane.must('DELETE', path);
   await plane.clock.advance(4_000);
-  // The endpoints controller deletes the Endpoints of a deleted Service.
+  // The endpoints controller deletes the Endpoints object when the Service is deleted.
   for (const path of [SERVICE, ENDPOINTS, SLICE, ADDRESS]) expect(await plane.exists(path), path).toBe(false);
   await plane.clock.advance(1_000);
   for (const path of [SERVICE, ENDPOINTS, SLICE, ADDRESS]) expect(await plane.exists(path), path).toBe(true);

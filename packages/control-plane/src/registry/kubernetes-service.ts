@@ -15,7 +15,10 @@ const NAME = 'kubernetes';
 const SERVICE_PORT = 443;
 const PORT_NAME = 'https';
 const MANAGER = 'kube-apiserver';
-/** The interval at which kube-apiserver compares the objects, in milliseconds (`EndpointInterval`). */
+/**
+ * The interval of kube-apiserver between two checks of the Service `default/kubernetes`, in milliseconds
+ * (`EndpointInterval`).
+ */
 const INTERVAL_MS = 10_000;
 
 const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
@@ -32,9 +35,12 @@ export interface Advertised {
   readonly port: number;
 }
 
-/** kube-apiserver's default port, which a server without a socket advertises. */
+/** The port that a server without a socket advertises: the default port of kube-apiserver. */
 const DEFAULT_PORT = 6443;
-/** A server without an address advertises an address of the documentation block (RFC 5737). */
+/**
+ * The address that a server without an address advertises. The address belongs to the block for documentation (RFC
+ * 5737).
+ */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -43,9 +49,9 @@ const hostAddress = (): string | undefined =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /**
- * Without an address, a server on the loopback address advertises the first address of its host, as kube-apiserver
- * does.
- * @param port The port of the server socket. `advertisedBy` returns undefined without a socket.
+ * Returns the advertised address and port. Like kube-apiserver, a server on the loopback address advertises the first
+ * address of its host.
+ * @param port The port of the server socket. Without a socket, `advertisedBy` returns undefined.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
   address: address ?? (port === undefined ? undefined : hostAddress()) ?? NO_ADDRESS,
@@ -96,7 +102,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** As in kube-apiserver, the slice has the ports of the Endpoints. */
+/** Returns the EndpointSlice of the Service. As in kube-apiserver, its ports are the ports of the Endpoints. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -125,8 +131,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates missing objects, and restores the addresses of changed objects.
-   * @param isStart Whether the server has just started, because only a start restores a changed port.
+   * Creates missing objects of the Service, and restores the addresses of changed objects.
+   * @param isStart Whether the server has just started. Only a start restores a changed port.
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -174,8 +180,8 @@ class KubernetesService {
   }
 
   /**
-   * Creates a missing object, and returns the stored object. The UID depends on the time, because a random UID would
-   * change the random sequence of tests.
+   * Creates a missing object, and returns the stored object. The UID is computed from the time, because a random UID
+   * would change the random sequence of tests.
    */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
@@ -212,11 +218,11 @@ class KubernetesService {
 
 /**
  * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice after a deletion or a change of their
- * addresses. As in kube-apiserver, the restoration needs no controller. Returns a function that stops the restoration.
+ * addresses. As in kube-apiserver, no controller is necessary. Returns a function that stops the restoration.
  *
- * kube-apiserver compares the objects every ten seconds. This control plane starts a timer for the rest of the interval
- * only after a change. Without a change, no timer runs and no write happens.
- * @param onError receives the error of a failed comparison, which is repeated after `INTERVAL_MS` @see kubernetes
+ * kube-apiserver checks these objects every ten seconds. This control plane waits for the rest of the ten seconds, but
+ * only after a change. While nothing changes, no timer runs and the store is not written.
+ * @param onError Receives the error of a failed check. The check is repeated after `INTERVAL_MS`. @see kubernetes
  * pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */
 export async function keepKubernetesService(

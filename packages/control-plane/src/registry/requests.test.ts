@@ -30,7 +30,7 @@ test('the version in the deletion of a collection is the version of the deleted 
   const { metadata } = (await setup.client.send('GET', MAPS)).body;
   await setup.client.send('POST', MAPS, { metadata: { name: 'd' } });
   const path = `${MAPS}?resourceVersion=${metadata.resourceVersion}`;
-  // Without a body, the resourceVersion is a precondition of each delete too.
+  // The resourceVersion in the query is a precondition for each deletion, even without a body.
   expect((await setup.client.send('DELETE', path)).body.message).toContain(
     'does not match the ResourceVersion in record',
   );

@@ -50,7 +50,7 @@ test('an update cannot set the template generation, which counts changes of the 
   expect(shown((await send('PUT', `${PATH}/d`, daemonSet(undefined, 'other'))).body)).toBe('6');
   const { body } = await send('PUT', `${PATH}/d/status?fieldManager=s`, daemonSet('77', 'i', { numberReady: 1 }));
   expect(shown(body)).toBe('6');
-  // As in Kubernetes, another value in the body counts as a change, although the server ignores the value.
+  // As in Kubernetes, a different value in the body counts as a change, although the server ignores it.
   const ofStatus = body.metadata.managedFields?.find(({ manager }) => manager === 's');
   expect(ofStatus?.fieldsV1).toMatchObject({ 'f:metadata': { 'f:annotations': { [`f:${NAME}`]: {} } } });
 });

@@ -45,7 +45,7 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-/** Limits a webhook or policy to fewer objects than its resource has. */
+/** Narrows a webhook or policy to some of the objects of its resource. */
 interface Narrow {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
@@ -91,7 +91,7 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
     await makeGuards(setup, `kind-${i}`, 'secrets');
     await makeGuards(setup, `namespace-${i}`, 'configmaps', { namespaceSelector: byName(`n-${i}`) });
     await makeGuards(setup, `object-${i}`, 'configmaps', { objectSelector: byName(`o-${i}`) });
-    // Webhooks cannot select by object name.
+    // A webhook cannot select objects by their name.
     const spec = {
       matchConstraints: { resourceRules: [{ ...rule('configmaps'), resourceNames: [`name-${i}`] }] },
       validations: [{ expression: 'true' }],
@@ -106,8 +106,8 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
 }
 
 /**
- * Returns the number of guards (webhooks and policies) that the server reads for a write after a change of one guard.
- * @param others the number of unrelated guards
+ * Changes a webhook or policy, and returns how many webhooks and policies the server reads for the next write.
+ * @param others the number of webhooks and policies for other objects
  */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
@@ -141,7 +141,7 @@ test('the first write after a change of a guard reads only matching webhooks and
 });
 
 /**
- * Returns the number of rules that the server evaluates for a read request of a user.
+ * Returns how many rules the server evaluates for a read request of a user.
  * @param others the number of
  * unrelated roles and bindings
  */
@@ -173,7 +173,7 @@ test('only the rules of the bindings of a user are evaluated, independent of the
 });
 
 /**
- * Returns the number of objects that the garbage collector reads for an owner with one dependent.
+ * Deletes an owner with one dependent, and returns how many objects the garbage collector reads.
  * @param others the
  * number of unrelated owners
  */

@@ -26,8 +26,8 @@ const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
 /**
- * Returns the number of objects that the second of two evictions reads, because the first eviction reads every budget
- * once.
+ * Returns how many objects the second of two evictions reads. The first eviction is ignored, because it reads every
+ * budget once.
  */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
@@ -60,7 +60,7 @@ test('a delete without finalizers and grace period reads its object twice', asyn
 });
 
 /**
- * Returns the number of stored objects that each type of request reads.
+ * Returns how many stored objects each type of request reads.
  * @param others the number of unrelated objects
  */
 async function touched(others: number): Promise<Record<string, number>> {

@@ -3,7 +3,7 @@ import { jsonEquals } from '../apimachinery/objects/object-text.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { ServedKind } from './kind-registry.ts';
 
-/** The kind of a request body that is not an object of the requested resource. */
+/** The kind of a request body, if it differs from the kind of the resource. */
 export interface CarriedKind {
   readonly group: string;
   readonly version: string;
@@ -17,8 +17,8 @@ export interface AdmissionAttributes {
   readonly name: string;
   readonly subresource: string;
   /**
-   * The new object. A mutating plugin changes this object or returns another object. `object` is undefined for a
-   * delete.
+   * The new object of the request. A mutating plugin changes this object, or returns another one. For a deletion,
+   * `object` is undefined.
    */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
@@ -26,19 +26,19 @@ export interface AdmissionAttributes {
   readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** The options from the client, without kind and version. */
+  /** The options in the request, without kind and version. */
   readonly options?: JsonObject | undefined;
   readonly warn: (message: string) => void;
   /**
-   * The state that mutating plugins keep between the two rounds. `reinvocation` is undefined if a plugin is called
-   * alone.
+   * The data that mutating plugins keep between the two rounds of admission. If only one plugin is called,
+   * `reinvocation` is undefined.
    */
   readonly reinvocation?: Reinvocation;
 }
 
 /**
- * A plugin requests a second round of mutating admission after a change that may affect other plugins. In the second
- * round, each mutating plugin decides which webhooks or policies it calls again.
+ * The second round of mutating admission. A plugin requests the round after a change that may affect other plugins. In
+ * the second round, each mutating plugin decides which webhooks or policies it calls again.
  */
 export class Reinvocation {
   /** The number of the admission round: 0 or 1. */
@@ -57,8 +57,8 @@ export class Reinvocation {
 }
 
 /**
- * The webhooks or policies that a plugin calls again in the second round. A webhook or policy with a reinvocation
- * policy runs again if the object changed after its call.
+ * The webhooks or policies of a plugin that run again in the second round. With a reinvocation policy, a webhook or
+ * policy runs again if the object changed after its first run.
  */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
@@ -70,12 +70,12 @@ export class Repeats {
     this.#reinvocation = reinvocation;
   }
 
-  /** If other plugins changed the object, the second round calls all webhooks with a reinvocation policy. */
+  /** Starts a round. If other plugins changed the object, all webhooks with a reinvocation policy run again. */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** The second round runs only the webhooks and policies that were selected for reinvocation. */
+  /** Returns whether the second round skips a webhook or policy, because it was not selected for reinvocation. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
@@ -99,9 +99,9 @@ export class Repeats {
 }
 
 /**
- * `admit` may change the object, and `validate` may only refuse the object. A plugin throws a StatusError to refuse the
- * request. A plugin may return a promise. If the stored object changes before the promise resolves, the server retries
- * the write.
+ * An admission plugin. `admit` may change the object, and `validate` may only refuse it. A plugin throws a StatusError
+ * to refuse the request. A plugin may return a promise. If the stored object changes before the promise resolves, the
+ * server repeats the write.
  */
 export interface AdmissionPlugin {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-// The import provides the types, and includes the data files in the build.
+// With this import, TypeScript knows the types, and the build includes the data files.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -14,21 +14,24 @@ const load = createRequire(import.meta.url);
 let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
-/** The file with the texts has half a megabyte and is rarely needed, so the first call loads the file. */
+/**
+ * Returns the API documentation of a model. The file with the documentation has half a megabyte and is rarely needed,
+ * so the first call loads it.
+ */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];
 }
 
-/** The key `name[]` means the items of a list or the values of a map. */
+/** Returns the allowed values of the fields. The key `name[]` means the items of a list or the values of a map. */
 export function enumsOf(model: string): Enums {
   enums ??= load('../kinds/generated/enums.json') as typeof enumData;
   return enums[model] ?? {};
 }
 
-/** Returns the API documentation of a model, or '' without documentation. */
+/** Returns the API documentation of a model. Without documentation, the result is ''. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
-/** The text omits the list of allowed values. */
+/** Returns the API documentation of a field, without the list of allowed values. */
 export const fieldDoc = (model: string, field: string): string =>
   (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n.*$/s, '');

@@ -94,7 +94,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
     return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
   }),
-  // Server-side apply replaces each of these lists as a whole, but a strategic merge patch merges the lists.
+  // For these lists, server-side apply replaces the whole list, but a strategic merge patch merges the lists.
   [
     'core.v1.PodStatus.hostIPs',
     {
@@ -116,7 +116,7 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
 const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
-  // Raw JSON is replaced as a whole.
+  // Raw JSON is always replaced as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
   ['resource.v1.AllocatedDeviceStatus.data', atomicMap],
   ['resource.v1.OpaqueDeviceConfiguration.parameters', atomicMap],
@@ -144,7 +144,7 @@ meta.v1: LabelSelector OwnerReference
 
 const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Properties of whole definitions, by name. */
+/** Properties of definitions as a whole, by the name of the definition. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
   // The server validates managed fields without a schema.
@@ -191,19 +191,19 @@ const typed = (table: string, scalar: string): [string, string][] =>
   );
 
 /**
- * The actual types of fields with a wrong type in the models, in the short form of `definitions.json`. In the models,
+ * The actual types of fields whose type in the models is wrong, in the short form of `definitions.json`. In the models,
  * most of these fields are plain strings.
  */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
   ['resource.v1.CapacityRequestPolicy.validValues', '[]quantity'],
-  // The server does not interpret the values of default, example and enum in a CRD.
+  // The values of default, example and enum in a CRD can be any JSON.
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
 /**
- * Fields with a special encoding, which the models do not describe. Most of these fields have a special JSON decoder in
+ * Fields with a special encoding that the models do not describe. Most of these fields have a special JSON decoder in
  * Go.
  */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
@@ -213,7 +213,7 @@ export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.CustomResourceSubresources.status', 'empty'],
 ]);
 
-/** The keys of lists need these defaults of the published schema. */
+/** Defaults from the published schema for keys of list items. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

@@ -8,16 +8,17 @@ import type { StoredRecord } from '../store/record.ts';
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of the resource in the store, for all versions. */
+  /** The key of the resource in the store. All versions share this key. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
   /**
-   * The first revision with the current schema. A read prunes an object from an earlier revision and sets its defaults.
+   * The first revision in the store with the current schema. An object from an earlier revision is pruned and gets
+   * defaults when it is read.
    */
   readonly #since: number;
-  /** The stored version, if its schema differs. */
+  /** The kind in the storage version. If both versions have the same schema, the value is undefined. */
   readonly #stored: ServedKind | undefined;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -28,7 +29,7 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** Most kinds are never used, so the schema is compiled at its first use. */
+  /** The schema is compiled when it is first used, because most kinds are never used. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
@@ -44,15 +45,15 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /** Returns the response form of an object in this version. */
+  /** Returns the text of an object for responses in this version. */
   textOf(record: StoredRecord, subresource = ''): string {
     const text = this.storedTextOf(record);
     return subresource === '' ? (this.kind.shownAs?.(text) ?? text) : text;
   }
 
   /**
-   * Returns the stored form of an object in this version. With the conversion strategy `None`, only the apiVersion
-   * differs. Fields outside of this version are pruned.
+   * Returns the stored text of an object in this version. With the conversion strategy `None`, only the apiVersion
+   * changes. Fields outside of this version are pruned.
    */
   storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
@@ -93,16 +94,16 @@ function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Reports the added, changed and removed kinds. */
+/** Called with the kinds that were added, changed or removed. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** The kinds of CRDs change when CRDs are created, changed or deleted. */
+/** All kinds that the server serves. The creation, change or deletion of a CRD changes the custom kinds. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
   readonly #byVersion = new Map<string, Map<string, ServedKind>>();
   readonly #byResource = new Map<string, ServedKind[]>();
-  /** The number of kinds, by group and version. */
+  /** For each API group, the number of kinds in each version. */
   readonly #byGroup = new Map<string, Map<string, number>>();
   readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();
@@ -119,7 +120,7 @@ export class KindRegistry {
     return this.#served.get(`${group}/${version}/${plural}`);
   }
 
-  /** Owner references contain an apiVersion and a kind. */
+  /** Finds a kind by its apiVersion and name, as in an owner reference. */
   byKind(apiVersion: string, kind: string): ServedKind | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
@@ -166,7 +167,7 @@ export class KindRegistry {
   }
 
   /**
-   * An empty list removes the kinds of the CRD.
+   * Replaces the kinds of a CRD. An empty list removes the kinds.
    * @param since the revision of the CRD. Objects from earlier revisions
    * may have another schema.
    */
@@ -190,7 +191,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // If several kinds have one name, the first kind is used.
+    // If several kinds have the same name, the first kind is used.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

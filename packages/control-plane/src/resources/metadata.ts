@@ -28,7 +28,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   const causes: StatusCause[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // Keys are validated in lower case, because annotations were case-insensitive in early versions.
+    // The keys are validated in lower case, because the first versions of Kubernetes ignored the case of annotations.
     for (const problem of qualifiedNameProblems(key.toLowerCase())) {
       causes.push(invalidValue('metadata.annotations', key, problem));
     }
@@ -38,7 +38,10 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/** For example, `v1` and `group/v1` contain a version, but `group/` and `a/b/c` do not. */
+/**
+ * Returns whether an apiVersion contains a version. For example, `group/v1` contains one, but `group/` and `a/b/c` do
+ * not.
+ */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -78,7 +81,7 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/** A finalizer of a built-in kind must be a standard finalizer, or contain a domain. */
+/** Validates the finalizers of a built-in kind. A finalizer must be a standard finalizer, or contain a domain. */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -99,13 +102,13 @@ function finalizerPairCauses(finalizers: readonly string[]): StatusCause[] {
 function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): StatusCause[] {
   return [
     ...finalizerNameCauses(finalizers),
-    // The rule of built-in kinds applies after the general rule.
+    // The rule for finalizers of built-in kinds applies after the general rule.
     ...(anyName ? [] : finalizerDomainCauses(finalizers)),
     ...finalizerPairCauses(finalizers),
   ];
 }
 
-/** Kinds that apply their rule for names only to the generated name, and not to `generateName`. */
+/** Kinds whose rule for names applies to the generated name, but not to `generateName`. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set([
   '/events',
   '/replicationcontrollers',
@@ -121,18 +124,19 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
   if (validateName === pathSegmentProblems) return generalPrefixCauses({ generateName });
-  // A prefix may end with a dash, so the check replaces the dash with a letter.
+  // A prefix may end with a dash. The check of names would refuse the dash, so a letter replaces it.
   const prefix = generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName;
   return validateName(prefix).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 }
 
 /**
- * Every `generateName` must be the start of a path segment. A creation checks this rule after all rules of the kind.
+ * Validates `generateName`, which must be the start of a path segment. For a creation, all rules of the kind are
+ * checked before this rule.
  */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 
-/** See `ValidateObjectMeta` in Kubernetes. */
+/** Validates the metadata of an object, as `ValidateObjectMeta` in Kubernetes. */
 export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] {
   const causes = prefixCauses(kind, meta);
   const nameProblems = kind.validateName ?? subdomainProblems;
@@ -159,7 +163,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** Groups whose kinds have only the general rules for metadata. A finalizer in these groups needs no domain. */
+/** The groups whose kinds have only the general rules for metadata. In these groups, a finalizer needs no domain. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -172,11 +176,11 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: AssessedKind): boolean =>
   kind.custom === true || kind.assessesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** The strategy of a kind validates the metadata of an update as a change, or as a new object. */
+/** How the strategy of a kind validates the metadata in an update: as a change, or as new metadata. */
 type Look = 'change' | 'new';
 
 /**
- * Kinds whose strategy validates the metadata differently from the default. The key is `group/plural`, followed by the
+ * The kinds whose strategy does not use the default validation of metadata. The key is `group/plural`, followed by the
  * subresource if the subresource has its own strategy.
  */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
@@ -232,7 +236,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
   LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
 
-/** These errors are possible both in new and in changed metadata. */
+/** Returns the errors that new metadata and changed metadata can have. */
 const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...labelCauses(meta.labels),
   ...annotationCauses(meta.annotations),
@@ -295,8 +299,8 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * Two steps report their errors separately:
- * - the general step, as a new object and as a change (`ValidateObjectMetaAccessor`,
+ * Validates the metadata in an update. Two steps report their errors separately:
+ * - the general step: as new metadata and as a change (`ValidateObjectMetaAccessor`,
  *   `ValidateObjectMetaAccessorUpdate`),
  * - the strategy of the kind (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
@@ -317,7 +321,7 @@ export function metaUpdateCauses(
   return [...generalPrefixCauses(meta), ...general, ...change, ...looks];
 }
 
-/** Only new finalizers of an update cause warnings. */
+/** Returns warnings about new finalizers. In an update, existing finalizers cause no warning. */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];
@@ -330,7 +334,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Returns a warning with the UIDs of the removed owner references. Mutates the metadata. */
+/** Removes duplicate owner references, and returns a warning with their UIDs. Mutates the metadata. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

@@ -23,11 +23,14 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
   invalid({ group: 'meta.k8s.io', kind }, '', causes);
 
-/** The maximum length of a manager name in bytes. */
+/** The maximum length of a field manager in bytes. */
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** As in Go, the position of an unprintable character in a manager name is a number of bytes. */
+/**
+ * Returns an error for each unprintable character in the name of a manager. As in Go, the position is a number of
+ * bytes.
+ */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -45,10 +48,10 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** In a query, only `0`, `false` and an absent value are false. */
+/** Returns whether an option in a query is true. Only `0`, `false` and an absent value are false. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
-/** @throws StatusError 400 with the error text of Go's package `strconv` */
+/** @throws StatusError 400 with the error text of `strconv` in Go, if the text is not an integer */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const digits = /^[-+]?\d+$/.test(value);
@@ -58,14 +61,14 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** The default field manager of a write is a part of the user agent. */
+/** Returns the default field manager: the part of the user agent before the first slash. */
 const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 export type WriteOptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 
 /**
  * Parses `dryRun`, `fieldManager`, `fieldValidation` and `force`.
- * @throws StatusError 422 with the kind of the options.
+ * @throws StatusError 422 with the kind of the options, for an invalid option.
  */
 export function parseWriteOptions(
   kind: WriteOptionsKind,
@@ -129,7 +132,7 @@ export interface ListOptions {
   readonly watch: boolean;
 }
 
-/** @throws StatusError 400 for invalid numbers. */
+/** @throws StatusError 400 if a number is invalid. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   return {
@@ -153,8 +156,8 @@ const forbiddenCause = (field: string, message: string): StatusCause => ({
 });
 
 /**
- * Refuses invalid combinations, like `ValidateListOptions` in Kubernetes.
- * @throws StatusError 422
+ * Refuses invalid combinations of list options, like `ValidateListOptions` in Kubernetes.
+ * @throws StatusError 422 for an invalid combination
  */
 export function checkListOptions(options: ListOptions): void {
   const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
@@ -208,14 +211,14 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // kube-apiserver reports this error with a wrong field name.
+  // As in kube-apiserver, this error contains a wrong field name.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return causes;
 }
 
-/** The body and the query contain options of a delete. */
+/** The options of a deletion, which a client sends in the body or in the query. */
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
@@ -237,8 +240,8 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
 }
 
 /**
- * Returns the preconditions of a delete without a body. The version in the query of a collection applies to the list
- * too.
+ * Returns the preconditions in the query of a deletion without a body. The version in the query also selects the
+ * version of the list, if a collection is deleted.
  */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
@@ -247,8 +250,8 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * Parses delete options. With a body, the query is ignored.
- * @throws StatusError 422 for invalid values.
+ * Parses delete options. If the request has a body, the query is ignored.
+ * @throws StatusError 422 for an invalid option.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
   const { options, check } = readDeleteOptions(query, body);
@@ -257,9 +260,9 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * Parses the delete options of an eviction. The caller validates the options later with the returned function `check`,
- * which throws StatusError 422.
- * @throws StatusError 400 for values of a wrong type
+ * Parses the delete options of an eviction. The returned function `check` validates the options later, and throws
+ * StatusError 422.
+ * @throws StatusError 400 if an option has a wrong type
  */
 export function readDeleteOptions(
   query: URLSearchParams,
@@ -313,10 +316,9 @@ const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (val
 const PRECONDITIONS = ['uid', 'resourceVersion'];
 
 /**
- * @throws StatusError 400
- * @param within the prefixes of the error text and the path, for options inside another body, such as `{ text:
- *   'Eviction in …: ',
- * path: 'deleteOptions.' }`
+ * @throws StatusError 400 if an option has a wrong type.
+ * @param within The prefixes of the error text and of the path, if another body contains the options.
+ * Example: `{ text: 'Eviction in …: ', path: 'deleteOptions.' }`
  */
 export function checkDeleteTypes(body: Record<string, unknown>, within = { text: '', path: '' }): void {
   const refuse = (field: string, value: unknown, type: string): Error =>

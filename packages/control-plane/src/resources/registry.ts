@@ -14,7 +14,10 @@ import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 
-/** The maximum size of a request to etcd in bytes. A request to etcd contains the object and some other data. */
+/**
+ * The maximum size of an object in the store, because etcd limits the size of a request to this number of bytes. The
+ * request to etcd contains the object and some other data.
+ */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 export interface Call {
@@ -23,28 +26,28 @@ export interface Call {
   readonly warn: (message: string) => void;
 }
 
-/** A target without a name is a collection. */
+/** The target of a request. Without a name, the target is a collection. */
 export interface Target {
   readonly served: ServedKind;
-  /** The namespace is '' for cluster-scoped kinds and for all namespaces. */
+  /** The namespace of the object, or '' for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
-  /** The subresource is '' for the main resource. */
+  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
 }
 
-/** The text of a written object has the requested version. */
+/** The result of a write. The text of the object has the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
 }
 
-/** A token becomes invalid when its bound object is deleted. */
+/** The object to which a token is bound. After the deletion of this object, the token is invalid. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
   readonly uid: string;
-  /** The node of the bound pod. */
+  /** The node of the pod, if the token is bound to a pod. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -59,7 +62,7 @@ export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
 
-/** `object` is decoded, and contains its managedFields. */
+/** A review request. `object` is decoded, and contains its managedFields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
@@ -69,8 +72,8 @@ export interface ReviewRequest {
 }
 
 /**
- * Handles a review. Adds the status to the object.
- * @throws StatusError
+ * Handles a review and adds the status to its object.
+ * @throws StatusError if the review is invalid
  */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
@@ -83,13 +86,13 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** The record that a write replaces. */
+/** The stored record before a write. */
 export interface Before {
   readonly record: StoredRecord;
   readonly part: WrittenPart;
 }
 
-/** Returns the stored form of an object. */
+/** Returns the stored form of an object, before it becomes JSON. */
 function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: Before | undefined): ApiObject {
   if (storedAs === undefined) return object;
   const form = storedAs.encode({ ...object });
@@ -99,22 +102,22 @@ function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: 
 
 const tidy = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
-/** The store, the kinds, admission and authorization, for all operations on objects. */
+/** Reads and writes all objects. The registry contains the store, the kinds, admission and authorization. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
   readonly clock: Clock;
   readonly random: () => number;
   readonly admission = new AdmissionChain();
-  /** Handlers of kinds that are not stored, by `group/plural`. */
+  /** The handlers of reviews, by `group/plural`. The server does not store objects of these kinds. */
   readonly reviews = new Map<string, ReviewHandler>();
   readonly tokens: TokenSigner;
-  /** Decides about requests, and about permission checks in CEL expressions. */
+  /** The authorizer for requests, and for permission checks in CEL expressions. */
   readonly authorize: Authorizer;
 
   /** Stored objects that lack a default (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
-  /** The objects as kube-apiserver stores them, if they lack defaults of the storage version. */
+  /** The objects without the defaults of the storage version, as kube-apiserver stores them. */
   readonly #bare = new WeakMap<StoredRecord, ApiObject>();
 
   constructor(parts: RegistryParts) {
@@ -130,14 +133,14 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** The caller may change the returned object. */
+  /** Parses a stored record. The caller may change the returned object. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
   /**
-   * Writes an object. `before` is absent for a creation.
-   * @throws StatusError 500 if the object exceeds the limit of the store
+   * Writes an object. For a creation, `before` is undefined.
+   * @throws StatusError 500 if the object is too large for the store
    */
   put(served: ServedKind, given: ApiObject, before?: Before): StoredRecord {
     const { object, bare } = this.#inStorageVersion(served, given);
@@ -155,21 +158,24 @@ export class Registry {
     return record;
   }
 
-  /** The object is converted to the stored version and back, as in a real write. */
+  /**
+   * Returns the text that a write would return. As in a real write, the object is converted to the stored version and
+   * back.
+   */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Marks an object that kube-apiserver stores without a default. Each read of the object adds the default. */
+  /** Marks a record that kube-apiserver stores without a default. Each read of the record adds the default. */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
 
   /**
-   * A write without changes creates a new version if the write adds defaults to the stored object. A conversion from
-   * another version can change the object too.
+   * Returns whether a write without changes creates a new version, because the write adds defaults to the stored
+   * object. A conversion from another version may change the object too.
    */
   isWrittenAnyway(served: ServedKind, before: Before): boolean {
     const { record } = before;
@@ -181,8 +187,8 @@ export class Registry {
   }
 
   /**
-   * Returns whether a write of an object would store what the record already contains. Fields that the storage version
-   * does not have are not stored.
+   * Returns whether a write would store the current content of the record again. Fields that do not exist in the
+   * storage version are not stored.
    */
   storesSame(served: ServedKind, before: Before, object: ApiObject): boolean {
     const { record } = before;
@@ -192,8 +198,8 @@ export class Registry {
   }
 
   /**
-   * Converts an object to the storage version. `object` has the defaults of the storage version. kube-apiserver stores
-   * `bare`, and adds these defaults when it reads the object.
+   * Converts an object to the storage version. The result `object` contains the defaults of the storage version.
+   * kube-apiserver stores the result `bare`, and adds the defaults when it reads the object.
    */
   #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly bare: ApiObject } {
     const { group, plural, version, storageVersion = version } = served.kind;
@@ -209,7 +215,7 @@ export class Registry {
   }
 
   /**
-   * Deletes a record. Watches and the response get the last content of the record, but with the revision of the
+   * Deletes a record from the store. Watches and the response contain its last content with the revision of the
    * deletion.
    */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
@@ -223,7 +229,7 @@ export class Registry {
     });
   }
 
-  /** The listeners have received all changes up to this revision. */
+  /** Returns the revision up to which the listeners have received all changes. */
   deliveredRevision(): number {
     return this.store.deliveredRevision();
   }
@@ -246,7 +252,7 @@ export class Registry {
 }
 
 function limited(text: string): string {
-  // A UTF-16 code unit has at most three bytes in UTF-8, so only the bytes of a long text are counted.
+  // In UTF-8, a UTF-16 code unit has at most three bytes, so the bytes of a short text are not counted.
   if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
     throw internal('etcdserver: request is too large');
   }

@@ -1,7 +1,10 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
-/** Admission of a Binding runs before its validation, unlike admission of all other reviews. */
+/**
+ * Handles a review. Admission of a Binding runs before its validation, and admission of any other review after its
+ * validation.
+ */
 export async function answerReview(
   registry: Registry,
   review: ReviewHandler,

@@ -12,7 +12,7 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalar types with their own definition in API documents. */
+/** Scalar types that have their own definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields without a type in the models, with their actual types. */
+/** Fields that have no type in the models, with their actual types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -56,7 +56,7 @@ function schemaOfType(type: string): JsonSchema {
   return scalars[type] ?? definitionSchema(type);
 }
 
-/** For example, `io.k8s.api.core.v1.Container` has the name `core.v1.Container` in `facts.ts`. */
+/** Returns the name of a definition in `facts.ts`: `core.v1.Container` for `io.k8s.api.core.v1.Container`. */
 export const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
@@ -71,7 +71,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change, so the properties of this field are added to a copy.
+  // A shared definition must not change, so the code adds the properties of this field to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -79,7 +79,7 @@ function descriptorsOf(schema: JsonSchema, facts: JsonSchema): PropertyDescripto
   return { ...Object.getOwnPropertyDescriptors(schema), ...Object.getOwnPropertyDescriptors(facts) };
 }
 
-/** The property is computed when it is first read. */
+/** Defines a property whose value is computed when the property is first read. */
 function defineLazily<T>(target: object, name: string, make: () => T): void {
   let value: T | undefined;
   Object.defineProperty(target, name, {
@@ -110,7 +110,7 @@ function buildDefinition(model: string): JsonSchema {
   return schema;
 }
 
-/** All calls, and all references from other definitions, use one schema object, which the first call creates. */
+/** Returns the schema of a definition. The first call creates the schema, and later calls return the same object. */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);
   if (known !== undefined) return known;
@@ -119,7 +119,7 @@ export function definitionSchema(model: string): JsonSchema {
   return schema;
 }
 
-/** Returns the field types in the short form of `definitions.json`, and the name of the model in `facts.ts`. */
+/** Returns the types of the fields in the short form of `definitions.json`, and the name of the model in `facts.ts`. */
 export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
   const definition = definitions[model];
   if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);

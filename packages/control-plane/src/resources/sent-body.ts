@@ -1,7 +1,7 @@
-/** A request body as plain JSON and in its original form. */
+/** A request body as parsed JSON and as the original text. */
 export interface SentBody {
   readonly plain: Record<string, unknown>;
   readonly bytes: Uint8Array;
-  /** Whether the client sent YAML. JSON is valid YAML, so the text does not show this. */
+  /** Whether the client sent YAML. The text alone cannot show the format, because JSON is valid YAML. */
   readonly isYaml: boolean;
 }

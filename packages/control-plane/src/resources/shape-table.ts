@@ -1,5 +1,5 @@
 /**
- * The Go types of Kubernetes encode fields in these ways. A row describes a structure: `owner:
+ * How the Go types of Kubernetes encode the fields of structures. A row describes one structure: `owner:
  * dropped|structures|kept|omitted|nulls`.
  *
  * - dropped: omitted when zero (`""`, 0, false, empty list or map)
@@ -8,7 +8,7 @@
  * - omitted: structures and times that are absent when nothing in them is set
  * - nulls: always present, as null when not set
  *
- * A structure with many fields has several rows. All other fields are present if they are set.
+ * A structure with many fields has several rows. Fields that no row contains are present if they are set.
  *
  * Source: field types and `omitempty` / `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
  */

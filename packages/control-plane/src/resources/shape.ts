@@ -9,12 +9,12 @@ import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * The response to a body that does not match the Go types has the code 400 (Bad Request). For a patch, `why` contains
- * the error text of Go.
+ * A value does not match its Go type. The response has the code 400 (Bad Request). For a patch, `why` contains the
+ * error text of Go.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** Go's converter from untyped objects decodes the result of a strategic merge patch, with this error text. */
+  /** The error text of Go's converter from untyped objects, which decodes the result of a strategic merge patch. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -29,7 +29,7 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** The top level converts a Mismatch to a DecodeError with the object. */
+/** The error inside of the decoder. The top level converts it to a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -40,7 +40,7 @@ class Mismatch extends Error {
 }
 
 /**
- * Decodes a value. `owner` is the Go structure with the value, and `path` is the path of the value from the root of the
+ * Decodes a value. `owner` is the Go structure that contains the value, and `path` is its path from the root of the
  * object.
  */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
@@ -60,11 +60,11 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** The text has only the digits that a double can represent. */
+/** Formats a number with the digits that a double can represent. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
-/** Returns the Go kind of a value in an untyped object. */
+/** Returns the Go kind of a value, such as `int64`, in an untyped object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
@@ -72,7 +72,7 @@ function untypedKind(value: unknown): string {
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
 }
 
-/** The error text is the text of Go's converter from untyped objects. */
+/** Returns the reason why a value does not match its type, with the text of Go's converter from untyped objects. */
 export function converterProblem(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
@@ -89,7 +89,7 @@ const mismatch = (value: unknown, owner: string, path: string, type: string, fou
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
-/** Converts a type of `definitions.json` to a Go type name. */
+/** Returns the Go name of a type in `definitions.json`. */
 function goType(type: string): string {
   if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
   if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
@@ -111,7 +111,10 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'bool');
 }
 
-/** Go's converter truncates large integers in untyped objects, but Go's decoder refuses large integers in JSON. */
+/**
+ * Whether the code decodes like Go's converter. The converter truncates large integers, but Go's JSON decoder refuses
+ * them.
+ */
 let isConverting = false;
 
 /**
@@ -128,14 +131,14 @@ export function convertUntyped<T>(read: () => T): T {
 }
 
 /**
- * The numbers of the current body that are integers but not written as integers, such as `1e3`. The map contains the
+ * The numbers of the current body that are integers but have another notation, such as `1e3`. The map contains the
  * texts of the numbers by path and value.
  */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
-/** Go does not read numbers such as `1e3` as integers. `read` must be synchronous. */
+/** Decodes a body. Go refuses a notation such as `1e3` for an integer. `read` must be synchronous. */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
   try {
@@ -145,11 +148,14 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
   }
 }
 
-/** Returns the text of a number in the current body that is not written as an integer. */
+/** Returns the original text of a number in the current body that is an integer but has another notation. */
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
-/** Go's converter has these rules for types with a special JSON decoder (int-or-string) too. */
+/**
+ * Decodes an integer. Go's converter also uses these rules for an int-or-string, although this type has a special JSON
+ * decoder.
+ */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
@@ -162,7 +168,10 @@ const decodeInteger =
     return value;
   };
 
-/** As in Go's converter, an integer of more than 64 bits is a float and becomes the smallest integer. */
+/**
+ * Converts an integer as Go's converter does. An integer of more than 64 bits is a float, which becomes the smallest
+ * integer.
+ */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
   const whole = BigInt(value as number | bigint);
@@ -186,7 +195,7 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** Go's decoder accepts base64 and a list of bytes. */
+/** Reads bytes from a list of numbers, because Go's decoder accepts base64 and a list. */
 function readByteList(list: readonly unknown[], owner: string, path: string): string {
   const bytes = list.map((item) => {
     const value = item ?? 0;
@@ -198,9 +207,9 @@ function readByteList(list: readonly unknown[], owner: string, path: string): st
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Go's error names the first invalid byte. */
+/** Reads bytes from base64. As in Go, the error names the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
-  // Null becomes an empty byte slice.
+  // Null becomes an empty list of bytes.
   if (text === null) return '';
   if (Array.isArray(text)) return readByteList(text, owner, path);
   if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
@@ -215,7 +224,10 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 /** The zero time of Go, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/** Returns the paths of fields outside of the model, including fields of nested structures. Mutates the value. */
+/**
+ * Removes the fields that the model does not contain, also in nested structures, and returns their paths. Mutates the
+ * value.
+ */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');
@@ -240,7 +252,7 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 
 /**
  * Converts the metadata of an embedded object to Go types, and returns the paths of unknown fields.
- * @throws RangeError with the error text of Go's decoder if a value has a wrong type
+ * @throws RangeError with the error text of Go's decoder for a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
   const meta = given === null ? {} : given;
@@ -257,7 +269,7 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** Returns the paths of the removed fields. Mutates the metadata. */
+/** Removes unknown fields from the metadata, and returns their paths. Mutates the metadata. */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
@@ -272,8 +284,8 @@ export function metaFieldProblem(field: string, value: unknown): string | undefi
 }
 
 /**
- * Checks a time.
- * @throws DecodeError when the text is not an RFC 3339 time
+ * Checks the text of a time.
+ * @throws DecodeError if the text is not an RFC 3339 time
  */
 export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
   try {
@@ -285,13 +297,13 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
 }
 
 /**
- * The error text for a time that is not a string. Go's converter calls the JSON decoder of times even for untyped
- * objects.
+ * Returns the error text for a time that is not a string. Even for untyped objects, Go's converter uses the JSON
+ * decoder of times.
  */
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
-/** Times are in UTC, with seconds or (micro times) with microseconds. */
+/** Reads a time. The result is in UTC with seconds, or with microseconds for a micro time. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
@@ -311,13 +323,13 @@ const readTime =
 const SPACES =
   /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 
-/** Returns all digits of a number, because a large double has more digits than its JavaScript text. */
+/** Returns all digits of a number. For a large double, the JavaScript text has fewer digits. */
 const digitsOf = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const numeric = isNumber(value);
-  // In the JSON text, white space other than a space is escaped, so Go trims only spaces.
+  // In the JSON text, all white space except spaces is escaped, so Go trims only spaces.
   const text = numeric
     ? (oddNumber(value, path) ?? digitsOf(value))
     : typeof value === 'string'
@@ -341,7 +353,10 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 
 const SCHEMA = 'V1JSONSchemaProps';
 
-/** As in Go's special decoder, error paths start at the nested schema, and unknown fields are not reported. */
+/**
+ * Reads a schema. As in Go's special decoder, error paths start at the nested schema, and unknown fields are not
+ * reported.
+ */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
   return readerOf(SCHEMA)(value, '', '');
@@ -353,13 +368,13 @@ function readSchemaOrBool(value: unknown): unknown {
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** Any value except a schema or a list is accepted unchanged. */
+/** Reads a schema or a list of schemas. Any other value is accepted unchanged. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
-/** The only structure without fields is the status subresource in a CRD. */
+/** Reads a structure without fields. The only such structure is the status subresource in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -450,7 +465,7 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   return shapes.get(owner);
 }
 
-/** The structure has a name such as `io.k8s.api.core.v1.Container`. */
+/** Returns whether a field is a pointer. A structure has a name such as `io.k8s.api.core.v1.Container`. */
 export const isPointer = (structure: string, field: string): boolean =>
   (shapeOf(factName(structure))?.get(field) ?? 'optional') === 'optional';
 
@@ -472,7 +487,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Go embeds these structures, and the paths of Go's decoder contain their names. */
+/** Structures that Go embeds. Error paths of Go's decoder contain their names. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [
@@ -529,9 +544,9 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Converts a value as in a round trip through the Go types. Quantities become canonical, times become UTC, zero fields
- * are omitted or set, and nulls are removed. Fields outside of the Go type stay. Mutates the value.
- * @throws DecodeError when a value has a wrong type
+ * Converts an object as a round trip through the Go types does. Quantities become canonical, times become UTC, zero
+ * fields are omitted or set, and nulls are removed. Fields that the Go type does not contain stay. Mutates the value.
+ * @throws DecodeError if a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {
   try {

@@ -12,22 +12,22 @@ import { validateValue } from './validate.ts';
 export interface CompiledSchema {
   readonly node: SchemaNode;
   /**
-   * Removes fields outside of the schema, and returns their sorted paths, for example `spec.foo`.
-   * Fields below `x-kubernetes-preserve-unknown-fields` stay. In an embedded resource, the fields apiVersion, kind and
-   * metadata stay. Mutates the object.
+   * Removes the fields that the schema does not contain, and returns their sorted paths, such as `spec.foo`. Fields
+   * below `x-kubernetes-preserve-unknown-fields` stay. In an embedded resource, apiVersion, kind and metadata stay.
+   * Mutates the object.
    */
   prune(object: ApiObject): string[];
-  /** Returns the paths that {@link prune} would remove, for strict field validation. Does not mutate. */
+  /** Returns the paths that {@link prune} would remove, for strict field validation. The object stays unchanged. */
   unknownFields(object: ApiObject): string[];
   /**
-   * If a field does not allow null, its default replaces a null. A null without a default is removed. With `keepNulls`
-   * (server-side apply), nulls remain. Mutates the object.
+   * Sets the defaults of the schema. If a field does not allow null, its default replaces a null. If the field has no
+   * default, the null is removed. With `keepNulls` (server-side apply), all nulls stay. Mutates the object.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * The order of the errors is the order of kube-apiserver: types, formats, limits, required fields and enums, then
-   * `scale`, list keys and CEL rules. With `old`, transition rules are evaluated, and rule errors of an unchanged value
-   * go to `warn`.
+   * Validates an object. The errors have the order of kube-apiserver: types, formats, limits, required fields and
+   * enums, then `scale`, list keys and CEL rules. With `old`, transition rules are evaluated too, and rule errors about
+   * an unchanged value are only reported to `warn`.
    */
   validate(
     object: ApiObject,
@@ -36,8 +36,8 @@ export interface CompiledSchema {
     warn?: (text: string) => void,
   ): StatusCause[];
   /**
-   * Returns the errors in `earlier`, and then the errors of list keys and CEL rules. Writes that do not validate types
-   * call `validateRules`.
+   * Returns the errors in `earlier`, followed by the errors of list keys and CEL rules. A write that does not validate
+   * types calls this method.
    */
   validateRules(
     earlier: readonly StatusCause[],
@@ -64,16 +64,19 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
   return found.sort();
 }
 
-/** A schema is compiled once, so that the operations on objects are fast. CEL rules are compiled at their first use. */
+/**
+ * Compiles a schema. Each schema is compiled once, so the operations on objects are fast. CEL rules are compiled when
+ * they are first used.
+ */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
   const rulesAfter: CompiledSchema['validateRules'] = (earlier, object, old, warn) => {
     const causes = [...earlier];
     const lists = validateLists(object, node, '', []);
-    // An invalid list may be stored again if the old list is invalid too (ratcheting of kube-apiserver).
+    // If the old list is already invalid, the new list may be invalid too (ratcheting of kube-apiserver).
     if (lists.length > 0 && (old === undefined || validateLists(old, node, '', []).length === 0)) causes.push(...lists);
     if (options.celRules === false || !node.rulesBelow) return causes;
-    // A separate check reports a missing name. Rules are not evaluated for an object without its required fields.
+    // Another check reports a missing name. If a required field is missing, no rule is evaluated for the object.
     const isNameless = (object.metadata.name ?? '') === '';
     if (isNameless || causes.some((cause) => BLOCKING.has(cause.reason ?? ''))) {
       causes.push(invalid(NO_FIELD, null, RULES_NOT_CHECKED));

@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * The defaults of parents are set first, because the fields of a default object may have defaults. If the schema does
- * not allow null, a null counts as absent.
+ * Sets the defaults in a value. A default object may have fields with defaults, so the defaults of parents are set
+ * first. If the schema does not allow null, a null counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
@@ -32,9 +32,7 @@ export function setDefaults(value: unknown, node: SchemaNode): void {
   }
 }
 
-/**
- * Removes a null field if the schema does not allow null and has no default for the field. Null items of lists stay.
- */
+/** Removes the nulls of fields that do not allow null and have no default. Nulls in lists stay. */
 export function dropNulls(value: unknown, node: SchemaNode): void {
   if (Array.isArray(value)) {
     if (node.items !== undefined) for (const item of value) dropNulls(item, node.items);

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /**
- * A host name has one label with letters and symbols of any script, or several labels. The last of several labels has
- * at least two letters.
+ * Matches host names: one label with letters and symbols of any script, or several labels. The last of several labels
+ * has at least two letters.
  */
 const HOSTNAME =
   /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
@@ -11,11 +11,11 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 /**
- * Matches a number with a unit of time, anywhere in the text. The unit is a short name such as `ms`, or starts with a
+ * Matches a text that contains a number with a unit of time. The unit is a short name such as `ms`, or starts with a
  * long name.
  */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
-/** Accepts the formats of Go's `net.ParseMAC`: 6, 8 or 20 bytes, in groups of two or four digits. */
+/** Matches the addresses that `net.ParseMAC` of Go accepts: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =
   /^(?:[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5}|(?::[0-9a-f]{2}){7}|(?:-[0-9a-f]{2}){7}|(?::[0-9a-f]{2}){19}|(?:-[0-9a-f]{2}){19})|[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){2}|(?:\.[0-9a-f]{4}){3}|(?:\.[0-9a-f]{4}){9})|[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40})$/i;
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
@@ -35,7 +35,7 @@ function isDateTime(text: string): boolean {
 }
 
 function isUri(text: string): boolean {
-  // Go's `url.ParseRequestURI` accepts an absolute URL, or a path that starts with a slash.
+  // `url.ParseRequestURI` of Go accepts an absolute URL, or a path that starts with a slash.
   if (text.startsWith('/')) return ![...text].some((char) => char <= ' ');
   return /^[a-zA-Z][a-zA-Z0-9+.-]*:/.test(text) && URL.canParse(text);
 }
@@ -88,7 +88,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The check functions of the string formats. All other formats are ignored, as in kube-apiserver. */
+/** The checks for the formats of strings. As in kube-apiserver, any other format is ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['datetime', isDateTime],
   ['date', isDate],
@@ -118,10 +118,10 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['k8slongname', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
 ]);
 
-/** Go ignores hyphens in the names of formats. */
+/** Returns the check for a format. As in Go, hyphens in the name of a format are ignored. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
-/** A format that the server does not check counts as valid. */
+/** Returns whether a text has a format. If the server does not check the format, every text is valid. */
 export const hasFormat = (format: string, text: string): boolean => checkOf(format)?.(text) ?? true;
 
 const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
@@ -129,7 +129,7 @@ const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {
   number: ['float', 'double'],
 };
 
-/** `type` is '' for a schema without a type. */
+/** Returns whether the server checks a format. For a schema without a type, `type` is ''. */
 export function isKnownFormat(format: string, type: string): boolean {
   if (type === '' || type === 'string') return checkOf(format) !== undefined;
   return NUMERIC_FORMATS[type]?.includes(format) ?? false;

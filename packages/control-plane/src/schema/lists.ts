@@ -45,15 +45,15 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
   return causes;
 }
 
-/** A list without keys has no result. */
+/** Returns the old items of a list by their keys. For a list without keys, the result is undefined. */
 export function oldItems(old: unknown, node: SchemaNode): ReadonlyMap<string, unknown> | undefined {
   if (!Array.isArray(old) || node.listType !== 'map') return undefined;
   return new Map(old.map((item) => [itemKey(item, node), item]));
 }
 
 /**
- * Returns whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). Items of lists with
- * keys are matched by their keys. An object with an unknown field always counts as changed.
+ * Returns whether a value counts as unchanged (`CorrelatedObject.CachedDeepEqual` in Kubernetes). If a list has keys,
+ * its items are matched by their keys. An object with an unknown field counts as changed.
  */
 export function isUntouched(value: unknown, old: unknown, node: SchemaNode): boolean {
   if (Array.isArray(value)) {

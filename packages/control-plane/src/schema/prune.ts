@@ -6,9 +6,9 @@ const NO_FIELDS: JsonSchema = { type: 'object' };
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Removes the fields outside of the schema, unless `keep` is set. A schema with x-kubernetes-preserve-unknown-fields
- * keeps unknown properties, but the values of known properties are pruned. With `resource`, apiVersion, kind and
- * metadata count as known.
+ * Removes the fields that a schema does not contain, unless `keep` is set. A schema with
+ * x-kubernetes-preserve-unknown-fields keeps unknown properties, but the values of known properties are pruned. With
+ * `resource`, the fields apiVersion, kind and metadata are known.
  */
 export function pruneValue(
   value: unknown,
@@ -17,7 +17,7 @@ export function pruneValue(
 ): void {
   if (Array.isArray(value)) {
     if (node.items === undefined && (node.preserve || node.additionalAllowed)) return;
-    // The items of an unexpected list lose all fields, because the schema has no items.
+    // If the schema does not expect a list, its items have no schema, so they lose all fields.
     const items = node.items ?? nodeOf(NO_FIELDS);
     for (let i = 0; i < value.length; i++) {
       pruneValue(value[i], items, { ...options, path: `${options.path}[${i}]`, resource: items.embedded });

@@ -18,18 +18,18 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 interface Rule {
   readonly spec: RuleSpec;
   /**
-   * The error text if the rule does not compile. Only a CRD from a version without validation of rules can contain a
-   * rule that does not compile.
+   * The compiled rule. If the rule is invalid, the value is an error text. A stored CRD may contain an invalid rule,
+   * because older versions did not validate rules.
    */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
 
-/** The error about rules for a value whose type CEL does not know, such as a map of values without a type. */
+/** The error for rules on a value whose type is unknown to CEL, such as a map of values without a type. */
 const NO_DECLARATION = 'rule compiler initialization error: failed to convert to declType for CEL validation rules';
 
-/** The maximum length of a message that an expression returns, in bytes. */
+/** The maximum length of a message from a message expression, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {
@@ -57,8 +57,8 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // The server refuses an invalid message expression now. A CRD that was stored before this check existed uses its
-    // plain message.
+    // The server now refuses a CRD with an invalid message expression. An older stored CRD may contain such an
+    // expression, so its plain message is used.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -98,7 +98,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** The error contains the value, except for an object or a list. */
+/** Returns the error of a rule. The error contains the value, unless the value is an object or a list. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -115,12 +115,12 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** The error about a rule without a result contains the type of the value. */
+/** Returns the type of a schema, which the error about a rule without a result contains. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
 /**
- * In an error, a dot precedes a property of the schema, even if the path has brackets such as `['b-c']`. Keys of maps
- * are in brackets.
+ * Returns the field of an error. A dot precedes a property, even if the path has brackets such as `['b-c']`. A key of a
+ * map is in brackets.
  */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
@@ -156,7 +156,7 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** Rule errors of unchanged values. */
+  /** Rule errors about unchanged values, which become warnings. */
   readonly warnings: string[];
 }
 
@@ -189,7 +189,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // An unchanged value that violates a rule causes only a warning (ratcheting).
+      // If an unchanged value violates a rule, the response contains only a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -200,8 +200,8 @@ function checkRules(
 }
 
 /**
- * @param parent whether the parent is unchanged, for a value without an old value, such as an item of a list without
- * keys
+ * @param parent Whether the parent is unchanged. A value without an old value needs this, such as an item of a list
+ * without keys.
  */
 function visit(
   value: unknown,
@@ -238,8 +238,8 @@ function visit(
 }
 
 /**
- * With an old value, transition rules are evaluated too, and rule errors of unchanged values go to `warn`. `isResource`
- * means that the value is a whole object with metadata.
+ * Evaluates the CEL rules of a schema. With an old value, transition rules are evaluated too, and rule errors about
+ * unchanged values become warnings. `isResource` means that the value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

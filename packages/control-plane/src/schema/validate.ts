@@ -16,7 +16,10 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
-/** The number of successful checks. The best alternative has the highest number. */
+/**
+ * The result of a validation, with the number of successful checks. Of several alternatives, the one with the highest
+ * number is the best.
+ */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -31,7 +34,10 @@ interface GoType {
   readonly format: string;
 }
 
-/** In Go's decoder, an integer of 64 bits is an int64, and every other number is a float64. */
+/**
+ * Returns the Go type of a JSON number. In Go's decoder, a 64-bit integer is an int64, and any other number is a
+ * float64.
+ */
 function goTypeOf(value: unknown): GoType {
   if (value === null || value === undefined) return { type: 'null', format: '' };
   if (typeof value === 'boolean') return { type: 'boolean', format: '' };
@@ -42,7 +48,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // The text of a number that is not a safe integer had a fraction or an exponent, so Go reads a float.
+    // A number that is no safe integer had a fraction or an exponent in its text, so Go reads a float.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -82,14 +88,14 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** An older CRD may contain an invalid pattern. */
+/** Returns the error for a text that does not match a pattern. An older CRD may contain an invalid pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
   return `${patternText}, but pattern is invalid: ${pattern.message}`;
 }
 
-/** As in kube-apiserver, only the first of these problems is reported. */
+/** Checks a text. As in kube-apiserver, only the first problem is reported. */
 function checkText(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.maxLength !== undefined || node.minLength !== undefined) {
@@ -117,8 +123,8 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
 }
 
 /**
- * The number must fit the type and the format of the schema.
- * @param what the number in the error
+ * Checks that a number fits the type and the format of the schema.
+ * @param what the name of the number in the error
  */
 function rangeProblem(what: string, value: number | bigint, node: SchemaNode, path: string): string | undefined {
   const type = node.types.length === 1 ? node.types[0] : undefined;
@@ -140,13 +146,15 @@ function rangeProblem(what: string, value: number | bigint, node: SchemaNode, pa
   return `${what} value must be of type ${type} ${format} in ${path}`;
 }
 
-/** If the value is an integer, the error truncates the limit to an integer. */
+/** Formats a limit for an error. For an integer value, the limit is truncated to an integer. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
 const EPSILON = 1e-9;
 
-/** Uses the tolerance of kube-apiserver's validator (`IsFloat64AJSONInteger`). */
+/**
+ * Returns whether a number is whole, with the tolerance of the validator in kube-apiserver (`IsFloat64AJSONInteger`).
+ */
 function isWhole(value: number): boolean {
   const whole = Math.trunc(value);
   if (Math.abs(value) > MAX_SAFE) return false;
@@ -178,7 +186,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const range = rangeProblem('Checked', value, node, path);
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
   const isWholeValue = goTypeOf(value).type === 'integer';
-  /** Reports a limit that does not fit the type. For such a limit, kube-apiserver compares floats. */
+  /** Reports a limit that does not fit the type of the schema. kube-apiserver compares floats for such a limit. */
   const isNative = (what: string, limit: number): boolean => {
     const problem = rangeProblem(what, limit, node, path);
     if (problem !== undefined) verdict.causes.push(invalid(NO_FIELD, '', problem));
@@ -187,7 +195,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   const { multipleOf, minimum, maximum } = node;
   if (multipleOf !== undefined) {
     const isInteger = isNative('MultipleOf', multipleOf);
-    // As in kube-openapi, the factor for an integer value is truncated to an integer.
+    // As in kube-openapi, the factor for an integer is truncated to an integer.
     const factor = isInteger ? Math.trunc(multipleOf) : multipleOf;
     const problem = multipleProblem(value, factor, isInteger, path);
     const isWrongFactor = factor < 0 || (isInteger && factor === 0);
@@ -301,9 +309,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/**
- * @param old the old value, because an unchanged value is not validated again (ratcheting)
- */
+/** @param old the old value; an unchanged value is not validated again (ratcheting) */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;
@@ -324,7 +330,9 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   if (verdict.causes.length === before) verdict.matches++;
 }
 
-/** Checks types, limits, formats, required fields, enums and combinations, but not CEL rules and list keys. */
+/**
+ * Validates types, limits, formats, required fields, enums and combinations. CEL rules and list keys are not checked.
+ */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
   checkValue(value, node, path, verdict, old);

@@ -14,26 +14,26 @@ type FieldSelector = (record: StoredRecord) => boolean;
 
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** The requirements as index keys. */
+  /** The requirements of the selector as index keys. */
   readonly where: readonly Demand[];
 }
 
 const refused = (why: string): StatusError => badRequest(`invalid field selector: ${why}`);
 
 /**
- * A backslash, a comma and an equals sign need an escape.
+ * Removes the escapes in a value. A backslash, a comma and an equals sign must have an escape.
  * @throws StatusError 400 for an invalid escape
  */
 function withoutEscapes(value: string): string {
   return value.replace(/\\(.?)|[,=]/gsu, (found, escaped: string | undefined) => {
-    // Go prints the code of the character in this error.
+    // As in Go, the error contains the code of the character.
     if (escaped === undefined) throw refused(`unescaped character in value: ${found.codePointAt(0)}`);
     if (escaped === '' || !'\\,='.includes(escaped)) throw refused(`invalid escape sequence: ${found}`);
     return escaped;
   });
 }
 
-/** A comma after a backslash is not a separator. */
+/** Splits a selector at commas. A comma after a backslash is part of a value. */
 function split(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -73,19 +73,19 @@ function refuse(kind: KindDefinition, field: string): Error {
 }
 
 /**
- * Errors are reported in the order of Go's parser.
- * @throws StatusError 400
+ * Parses the requirements of a field selector. The errors have the order of Go's parser.
+ * @throws StatusError 400 for an invalid selector
  */
 export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
     .map((part) => parseTerm(part, text))
-    // The parser ignores a term without a field and a value.
+    // A requirement without a field and a value is ignored.
     .filter(({ field, value }) => field !== '' || value !== '');
 
 /**
- * Authorizers get the requirements of a selector, even for fields that the server does not know. The list is empty for
- * an empty or invalid selector.
+ * Returns the requirements of a field selector for authorizers, including fields that the server does not know. For an
+ * empty or invalid selector, the list is empty.
  */
 export function fieldDemands(text: string): readonly Term[] {
   try {
@@ -96,7 +96,7 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds without a field selector for the namespace. */
+/** Cluster-scoped built-in kinds that have no field selector for the namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
@@ -104,13 +104,16 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   'resource.k8s.io/resourceslices',
 ]);
 
-/** All built-in kinds without an entry support field selectors for the namespace, even cluster-scoped kinds. */
+/**
+ * Returns whether a kind has a field selector for the namespace. Most built-in kinds have one, even cluster-scoped
+ * kinds.
+ */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Parses the `fieldSelector` of a query: `a=b,c!=d`. If the selector matches everything, the result is undefined.
- * @throws StatusError 400 for an invalid selector and for fields that are not selectable.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`. For a selector that matches everything, the result is undefined.
+ * @throws StatusError 400 for an invalid selector, or for a field without a field selector.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
   const terms = parseTerms(text);

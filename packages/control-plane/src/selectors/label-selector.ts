@@ -10,7 +10,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** Returns whether an object with these labels matches. */
+/** A compiled label selector. Returns whether an object with the labels matches. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {
@@ -95,7 +95,7 @@ class Parser {
       this.#next();
       operator = '!';
     }
-    // At the position of a key, `in` and `notin` are keys.
+    // Where a key is expected, `in` and `notin` are keys.
     const token = this.#next();
     if (token.kind !== 'identifier' && token.kind !== 'word') {
       throw this.#fail(`found '${token.text}', expected: identifier`);
@@ -204,9 +204,9 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. If the selector matches everything, the result
- * is undefined.
- * @throws StatusError 400 with the error text of Go's parser
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. For a selector that matches everything, the
+ * result is undefined.
+ * @throws StatusError 400 with the error text of Go's parser for an invalid selector
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
   const requirements = new Parser(text).parse();
@@ -215,8 +215,8 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
 }
 
 /**
- * Every object that matches the requirement meets the returned index condition. A comparison of numbers implies only
- * that the label exists.
+ * Returns a condition for an index. Every object that matches the requirement meets this condition. For a comparison of
+ * numbers, the condition is only that the label exists.
  */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
@@ -238,8 +238,8 @@ function demandOf({ key, operator, values }: Requirement): Demand {
 }
 
 /**
- * Every object that matches the selector meets these index conditions.
- * @throws StatusError 400, like `parseLabelSelector`
+ * Returns conditions for an index. Every object that matches the selector meets these conditions.
+ * @throws StatusError 400 for an invalid selector, like `parseLabelSelector`
  */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
@@ -272,10 +272,10 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** Every object that matches the selector meets these index conditions. */
+/** Returns conditions for an index. Every object that matches the selector meets these conditions. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
-/** An absent selector matches nothing, and an empty selector matches everything. */
+/** Compiles a label selector. An absent selector matches nothing, and an empty selector matches everything. */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;
   const requirements = requirementsOf(selector);

@@ -1,13 +1,14 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** The index key of selectors without a value, which cannot be a label. */
+/** The index key of selectors without a value. No label can have this key. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
 
 /**
- * Returns the index keys of a selector. The index then finds all objects whose selector matches given labels.
- * - The result contains alternative sets of index keys, and one set is sufficient.
+ * Returns the index keys of a selector. With these keys, the index finds all objects whose selector matches given
+ * labels.
+ * - The result contains alternative sets of index keys. One of the sets is sufficient.
  * - A set has one index key for each allowed value of a label.
  * - A selector without values has one index key for the namespace.
  * - An absent selector selects nothing.

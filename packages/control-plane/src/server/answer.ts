@@ -7,10 +7,10 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** Smaller responses are not compressed. */
+/** A smaller response is not compressed. */
 const GZIP_FROM = 128 * 1024;
 
-/** The response is JSON if the kind has no protobuf form. */
+/** Returns a response with a JSON text. A kind without a protobuf form always has a JSON response. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {

@@ -16,8 +16,8 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
 /**
- * The value of a group version is created at the first request. A change of a kind removes the value of its group
- * version.
+ * Caches one value for each group version. The first request creates the value. A change of a kind discards the value
+ * of its group version.
  */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
@@ -46,8 +46,8 @@ class Pieces<T> {
 }
 
 /**
- * A change of a kind discards the documents of its group version. Documents about all kinds consist of the cached
- * documents of the group versions.
+ * The documents about the API. A change of a kind discards the documents of its group version. A document about all
+ * kinds is created from the cached documents of the group versions.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -57,7 +57,7 @@ export class ApiDocuments {
   readonly #v2: Pieces<V2Piece>;
   /** The documents about all kinds. */
   readonly #whole = new Map<string, string>();
-  /** The OpenAPI v2 document as protobuf, created at the first request. */
+  /** The OpenAPI v2 document as protobuf. The first request creates it. */
   #v2Bytes: Uint8Array | undefined;
 
   constructor(kinds: KindRegistry) {
@@ -90,8 +90,8 @@ export class ApiDocuments {
   }
 
   /**
-   * Returns the ETag with quotes, for the JSON and the protobuf form of the OpenAPI v2 document. Caches distinguish the
-   * JSON and the protobuf form by `Vary`.
+   * Returns the ETag of the OpenAPI v2 document with quotes. The JSON form and the protobuf form have the same ETag.
+   * Caches distinguish the two forms by the header `Vary`.
    */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
@@ -104,7 +104,10 @@ export class ApiDocuments {
     });
   }
 
-  /** The result is undefined if the group version is not served. */
+  /**
+   * Returns the OpenAPI v3 document of a group version. If the server does not serve the group version, the result is
+   * undefined.
+   */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

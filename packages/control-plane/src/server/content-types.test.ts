@@ -42,7 +42,7 @@ describe('a body of an unknown type', () => {
     const patch = (type: string) => ask('PATCH', `${MAPS}/kept`, '{}', { 'content-type': type });
     expect((await patch('Application/merge-patch+json')).status).toBe(415);
     expect((await patch('application/merge-patch+json; charset=x')).status).toBe(200);
-    // The router accepts a list of media types if it supports one of the types, but handlers accept no lists.
+    // The router accepts a list of media types if one of them is supported, but handlers accept only a single type.
     const several = await patch('text/plain, application/merge-patch+json');
     expect([several.status, several.body.message]).toEqual([
       415,

@@ -11,9 +11,7 @@ export const tooLarge = (): StatusError =>
     code: 413,
   });
 
-/**
- * @param trusted whether a request without credentials has the permissions of the administrator
- */
+/** @param trusted Whether a request without credentials has the permissions of the administrator. */
 export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const { url } = request;
   const start = url.indexOf('/', url.indexOf('//') + 2);
@@ -52,12 +50,12 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** While a stream contains more unread bytes, the writer must wait. */
+/** If a stream contains more unread bytes, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream refers to the request, because a garbage collection of the request would disconnect its signal from the
- * caller's signal.
+ * Returns a stream that refers to the request. Without the reference, a garbage collection would disconnect the signal
+ * of the request.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -113,7 +111,7 @@ export function toFetch(response: ServerResponse, request: Request): Response {
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // `Response` adds a content type to a text, but this response must have none.
+  // `Response` adds a content type to a text. This response must have none, so the text becomes bytes.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

@@ -6,13 +6,13 @@ import { settle, startTestPlane } from '../testing.ts';
 import { isThorough } from '../thorough.testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/** `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz` starts a longer run. */
+/** A longer run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz` */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (isThorough ? 6000 : 1000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
 /**
- * The message for an unexpected failure in the handler starts with this text. Expected errors with the code 500 have
- * the texts of kube-apiserver.
+ * If the handler fails unexpectedly, its message starts with this text. Expected errors with the code 500 have the
+ * texts of kube-apiserver.
  */
 const UNFORESEEN = /^internal error/;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await fill();
 });
 
-/** Later requests change these samples. */
+/** Creates the sample objects, which later requests change. */
 async function fill(): Promise<void> {
   for (const { path, object } of samples.collections) {
     const body = Uint8Array.from(Buffer.from(JSON.stringify(object)));
@@ -40,10 +40,10 @@ function seeded(): () => number {
   };
 }
 
-/** The number of clock advances without a response after which the test fails. */
+/** If a request has no response after this number of clock advances, the test fails. */
 const PATIENCE = 20;
 
-/** Only the first events of a watch are read. */
+/** Sends a request. Of a watch, only the first events are read. */
 async function send({
   method,
   path,
@@ -136,7 +136,7 @@ async function everythingIsReadable(): Promise<void> {
     for (const { metadata } of items) {
       const item = `${path}/${encodeURIComponent(metadata.name ?? '')}`;
       for (const accept of values.accepts.slice(0, 5)) await read('GET', item, accept);
-      // An update that cannot read an object shows that the object was stored incorrectly.
+      // If the object was stored incorrectly, an update fails to read the object.
       await read('PATCH', item, 'application/json', '{"metadata":{"annotations":{"seen":"yes"}}}');
     }
   }

@@ -16,7 +16,7 @@ export interface Sent {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Mutated requests are based on the initial objects. */
+/** The initial objects, on which mutated requests are based. */
 export const samples = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/samples.json', import.meta.url), 'utf8'),
 ) as {
@@ -24,11 +24,13 @@ export const samples = JSON.parse(
   readonly collections: readonly Collection[];
 };
 
-/** The building blocks of the requests. No key contains a backslash, because V8 misreads some keys with a backslash. */
+/**
+ * The values from which the requests are built. No key contains a backslash, because V8 misreads some of these keys.
+ */
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;
-/** JSON texts, including texts that `JSON.stringify` never returns. */
+/** Texts of JSON, some of which `JSON.stringify` never returns. */
 const TEXTS = [
   ...values.texts,
   `"${'x'.repeat(70_000)}"`,
@@ -97,7 +99,10 @@ function rename(root: unknown, name: string): void {
   if (typeof metadata === 'object' && metadata !== null) Object.assign(metadata, { name });
 }
 
-/** Placeholders are replaced in the text, because many replacements are not JavaScript values. */
+/**
+ * Returns the text of a mutated object. The text contains placeholders first, because many replacements are not
+ * JavaScript values.
+ */
 function mutate(base: unknown, mutations: readonly Mutation[]): string {
   const holder = { root: structuredClone(base) };
   const put: [string, string][] = [];
@@ -135,8 +140,8 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * If the mutated object has a type, half of the messages contain the object. The remaining messages contain random
- * bytes in an envelope.
+ * Returns a protobuf message. If the mutated object has a type, half of the messages contain the object. All other
+ * messages contain random bytes in an envelope.
  */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
   const known = hasProtobuf(object.apiVersion, object.kind) && noise.length % 2 === 0;
@@ -197,7 +202,7 @@ const jsonPatch = (object: ApiObject) =>
     { maxLength: 4 },
   );
 
-/** Generates requests that are almost valid. */
+/** Generates requests that are almost valid, because completely random requests fail early. */
 export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collections).chain((collection) =>
   fc
     .record({
@@ -247,7 +252,7 @@ export const request: fc.Arbitrary<Sent> = fc.constantFrom(...samples.collection
     })
     .map(({ method, name, sub, prefix, query: asked, types, mutations, harm, operations, bytes }) => {
       const { object } = collection;
-      // The custom kind is never deleted, because it would be missing for the rest of the run.
+      // The CRD is never deleted, because no later request could use the custom kind.
       const named = method === 'DELETE' && object.kind === 'CustomResourceDefinition' ? 'f.other.dev' : name;
       const item = method === 'POST' && sub === '' ? '' : `/${named}`;
       let path = `${collection.path}${item}${sub === '' || item === '' ? '' : `/${sub}`}`;
@@ -276,7 +281,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // Text that is not JSON is sent unchanged. The YAML parser accepts the text as flow style, or refuses it.
+    // A text that is not JSON is sent unchanged. The YAML parser reads such a text in flow style, or refuses it.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

@@ -20,13 +20,13 @@ import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
 
-/** An entry of the request log, for one answered request. */
+/** An entry of the request log for one request. */
 export interface RequestLogEntry {
-  /** The start of the response, as RFC 3339. */
+  /** The time at which the response started, as RFC 3339. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** The verb, or '' for a path without a resource. */
+  /** The verb of the request, or '' for a path without a resource. */
   readonly verb: string;
   readonly resource: string;
   readonly subresource: string;
@@ -34,7 +34,7 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** The time until the response was ready or the watch was open, in milliseconds. */
+  /** The time in milliseconds until the response was ready or the watch was open. */
   readonly ms: number;
 }
 
@@ -49,17 +49,17 @@ export interface HandlerParts {
   readonly metrics?: RequestMetrics;
 }
 
-/** The headers of all responses contain the UIDs of a flow schema and a priority level. */
+/** The UID of the flow schema and the priority level in the headers of all responses. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
-/** Verbs for which authorizers check the field selector. */
+/** The verbs for which authorizers check the field selector of a request. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** Requests with these verbs and subresources run until the client ends them. */
+/** The verbs and subresources whose requests run until the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** An invalid timeout is refused before all other checks. The timeout of a watch is checked later. */
+/** Refuses an invalid timeout before all other checks. For a watch, a later step checks the timeout. */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;
@@ -67,13 +67,16 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
 }
 
-/** The result is '' if the selector allows several names, or if the name cannot be part of a path. */
+/**
+ * Returns the object name that a field selector requires. If several names match, or the name is invalid in a path, the
+ * result is ''.
+ */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
   return pathSegmentProblems(name).length > 0 ? '' : name;
 }
 
-/** Handles requests: authentication, authorization, and routing. Every failure becomes a Status. */
+/** Handles requests: authentication, authorization, and routing. If a request fails, the response is a Status. */
 export class Handler {
   readonly #parts: HandlerParts;
   readonly #resources: ResourceHandler;
@@ -83,7 +86,7 @@ export class Handler {
     this.#resources = new ResourceHandler(parts.registry);
   }
 
-  /** Handles a request. Never rejects. */
+  /** Handles a request. The promise never rejects. */
   async handle(request: ServerRequest): Promise<ServerResponse> {
     const { clock, requestLog, metrics } = this.#parts;
     const start = clock.now().getTime();
@@ -142,7 +145,7 @@ export class Handler {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      // A request that selects one object by its name is authorized as a request for this object.
+      // A list that selects one object by its name is authorized as a request for this object.
       name: info.name === '' ? selectedName(fields) : info.name,
       fields: fields.length === 0 ? undefined : fields,
     });
@@ -156,7 +159,7 @@ export class Handler {
   }
 }
 
-/** The Status of an unexpected error has the code 500 and contains the error. */
+/** Returns the Status for an error. An unexpected error has the code 500. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

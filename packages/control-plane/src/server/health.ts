@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
 
-/** The start hooks of kube-apiserver. In this server, all start hooks are complete before the first request. */
+/** The start hooks of kube-apiserver. In this server, all of them are complete before the first request. */
 const STARTED = [
   'start-apiserver-admission-initializer',
   'start-apiextensions-informers',
@@ -15,7 +15,7 @@ const STARTED = [
   'bootstrap-controller',
 ].map((hook) => `poststarthook/${hook}`);
 
-/** The checks are in the order of the response. */
+/** The health checks of each path, in the order of the response. */
 const CHECKS: Readonly<Record<string, readonly string[]>> = {
   healthz: ['ping', 'log', 'etcd', ...STARTED],
   livez: ['ping', 'log', 'etcd', ...STARTED],
@@ -24,7 +24,10 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
-/** A server that responds is healthy, so no check can fail. `verbose` and `exclude` work as in kube-apiserver. */
+/**
+ * Handles health checks. A server that responds is healthy, so no check can fail. `verbose` and `exclude` work as in
+ * kube-apiserver.
+ */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];
   const one = rest.join('/');
@@ -40,6 +43,6 @@ export function answerHealth(request: ServerRequest, [first = '', ...rest]: read
   return answerPlain(`${lines.join('\n')}\n${first} check passed\n`);
 }
 
-/** The index of the server contains all paths of health checks. */
+/** Returns all paths of health checks, which the index of the server lists. */
 export const healthPaths = (): string[] =>
   Object.entries(CHECKS).flatMap(([first, checks]) => [`/${first}`, ...checks.map((check) => `/${first}/${check}`)]);

@@ -28,13 +28,13 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** A time limit that no step of the tests reaches, even on a slow machine. */
+/** A time limit that the tests never reach, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
 /**
- * Only the given timeout of the listener is short, and all others are unlimited. The handler of the listener reads the
- * body.
+ * Starts a listener with short limits. All limits that the test does not set are very long. The handler reads the body
+ * of each request.
  */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
@@ -90,7 +90,7 @@ test('an incomplete request stores nothing', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
-  // The body is valid JSON, but shorter than its announced length, so the server waits for the rest.
+  // The JSON is complete, but shorter than the announced length of the body, so the server waits for the rest.
   socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
   await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();

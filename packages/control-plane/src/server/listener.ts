@@ -17,13 +17,13 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** The time limits are in milliseconds. A slower client is disconnected. The duration of a response is not limited. */
+/** Time limits for clients in milliseconds. The server disconnects a slower client. A response may take any time. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
-  /** The time limit for a request with its body. */
+  /** The time limit for a request including its body. */
   readonly requestMs: number;
-  /** The interval at which the limits are checked. */
+  /** The interval between two checks of the limits. */
   readonly everyMs: number;
 }
 
@@ -91,7 +91,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // The signal is created at its first use, because it is as expensive as parsing the headers.
+    // The signal is created when it is first used, because its creation takes as long as the parsing of the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();
@@ -116,7 +116,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
 const isForeign = (text: string): boolean => /[^\x20-\x7e]/.test(text);
 
 function send(answer: ServerResponse, response: NodeResponse): void {
-  // As in Go's server, an HTTP/1.1 connection stays open without the header `Connection`.
+  // As with Go's server, an HTTP/1.1 connection stays open, although the response has no header `Connection`.
   response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
@@ -132,12 +132,12 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // Node.js sends a string body together with the head, and encodes the head as UTF-8. Node.js sends a body of bytes
-  // after a head in Latin-1.
+  // Node.js sends a body that is a string together with the head, and encodes the head as UTF-8. If the body consists
+  // of bytes, Node.js encodes the head as Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
-/** Joins all writes of one turn of the event loop into one chunk, so a busy watch needs one system call per turn. */
+/** Returns a sink for a response. All writes in one turn of the event loop are one chunk, which saves system calls. */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
   const uncork = (): void => {
@@ -157,15 +157,15 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // The end of a response is sent after its last event, because some clients (@kubernetes/client-node) lose an event
-    // together with the end.
+    // Some clients (@kubernetes/client-node) lose an event that arrives together with the end, so the end is sent
+    // later.
     end: () => {
       setImmediate(() => response.end());
     },
   };
 }
 
-/** @throws Error if the port is not available */
+/** @throws Error if the server cannot use the port */
 export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOptions): Promise<Listener> {
   const { handshakeMs, headersMs, requestMs, everyMs } = options.patience ?? PATIENCE;
   const server: Server = createServer({
@@ -182,7 +182,7 @@ export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOp
   });
   server.on('request', (message: IncomingMessage, response: NodeResponse) => {
     message.socket.setNoDelay(true);
-    // A client may disconnect while the server sends the response.
+    // A client may disconnect before the server has sent the response.
     response.on('error', () => response.destroy());
     void handler.handle(fromNode(message, response)).then((answer) => {
       if (!response.destroyed) send(answer, response);

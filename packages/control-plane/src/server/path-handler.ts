@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The response of `/version` contains the version of kube-apiserver. */
+/** The response to `/version`: the version of kube-apiserver whose behavior this server has. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -37,12 +37,15 @@ const VERSION = {
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
-/** The router serves health and version paths only for GET, but all other paths accept every method. */
+/**
+ * Refuses a method that the router does not support. Health and version paths support only GET, and all other paths
+ * every method.
+ */
 function checkRouted({ method }: ServerRequest): void {
   if (method !== 'GET') throw methodNotAllowed();
 }
 
-/** @throws StatusError */
+/** @throws StatusError if the path does not exist or the request is refused */
 export function answerPath(
   request: ServerRequest,
   info: RequestInfo,
@@ -81,7 +84,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** @throws StatusError 406 if the client does not accept JSON */
+/** @throws StatusError 406 if the client accepts no JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))
@@ -125,7 +128,7 @@ function discovery(
     if (kinds.isBuiltin(group)) checkRouted(request);
     return answerJson(list, jsonFormat(request), request);
   }
-  // The router handles all paths below the prefixes of built-in groups.
+  // The router handles all paths of built-in groups.
   if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();
 }
@@ -146,7 +149,7 @@ function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** Go clients request the protobuf form. */
+/** Returns the OpenAPI v2 document. Go clients request its protobuf form. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

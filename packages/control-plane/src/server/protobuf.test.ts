@@ -69,7 +69,7 @@ describe('protobuf answers', () => {
     const things = '/apis/x.dev/v1/namespaces/default/things';
     expect(await read(things, PROTOBUF)).toMatchObject({ status: 406, type: PROTOBUF, body: { message } });
     expect(await read(things, `${PROTOBUF},application/json`)).toMatchObject({ status: 200, type: 'application/json' });
-    // The metadata of a custom object has a protobuf form.
+    // For a custom object, only the metadata can be encoded as protobuf.
     const metadata = `${PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1`;
     expect(await read(things, metadata)).toMatchObject({ body: { kind: 'PartialObjectMetadataList' } });
   });

@@ -14,8 +14,8 @@ import type { SentBody } from '../resources/sent-body.ts';
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
 /**
- * Returns '' if the body has no media type.
- * @throws StatusError 415
+ * Returns the media type of the body, or '' if the request has none.
+ * @throws StatusError 415 for an unsupported media type
  */
 export function formOf(request: ServerRequest): string {
   const type = bodyType(request);
@@ -24,9 +24,9 @@ export function formOf(request: ServerRequest): string {
 }
 
 /**
- * Reads a body.
- * @param kindName the expected kind, for errors
- * @throws StatusError 400, 413 or 415
+ * Reads the body of a request.
+ * @param kindName the expected kind, which errors contain
+ * @throws StatusError 400, 413 or 415 for an invalid body
  */
 export async function readPlain(
   request: ServerRequest,
@@ -52,7 +52,7 @@ export async function readPlain(
   }
 }
 
-/** @throws StatusError 400, 413 or 415 */
+/** @throws StatusError 400, 413 or 415 for an invalid body */
 export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOptions> {
   const bytes = await request.body();
   if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
@@ -76,7 +76,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** As in Go, `null` counts as empty options. */
+/** Parses delete options. As in Go, the value `null` means no options. */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -91,12 +91,12 @@ function jsonOptions(text: string): Record<string, unknown> {
   );
 }
 
-/** @throws StatusError 415 with the error text of the router or of the handler */
+/** @throws StatusError 415 with the error text of the router or of the handler, for an unsupported patch type */
 export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list of media types, and accepts the request if it supports one of them.
+  // The router parses the header as a list of media types. One supported type is sufficient.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

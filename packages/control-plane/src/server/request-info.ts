@@ -2,19 +2,19 @@ import { badRequest } from '../apimachinery/errors/errors.ts';
 
 export interface RequestInfo {
   readonly isResource: boolean;
-  /** The decoded path segments, without empty segments. */
+  /** The decoded parts of the path. Empty parts are omitted. */
   readonly segments: readonly string[];
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
-  /** Whether the path contains `namespaces/NAME`. */
+  /** Whether the path contains `namespaces/NAME`, which selects a namespace. */
   readonly hasNamespace: boolean;
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** The path segments after the subresource. */
+  /** The parts of the path after the subresource. */
   readonly rest: readonly string[];
-  /** Whether the path has the deprecated prefix `/watch/`. */
+  /** Whether the path has the deprecated prefix `/watch/`, which requests a watch. */
   readonly watchPrefix: boolean;
 }
 
@@ -40,7 +40,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Parses a path like `RequestInfoFactory` in k8s.io/apiserver. */
+/** Parses the path of a request like `RequestInfoFactory` in k8s.io/apiserver. */
 export function parsePath(path: string): RequestInfo {
   const segments = path
     .split('/')
@@ -57,7 +57,7 @@ export function parsePath(path: string): RequestInfo {
   if (watchPrefix) tail.shift();
   let namespace = '';
   let hasNamespace = false;
-  // The paths `namespaces/NAME`, `namespaces/NAME/status` and `…/finalize` refer to the namespace itself.
+  // In `namespaces/NAME`, `namespaces/NAME/status` and `namespaces/NAME/finalize`, the object is the namespace itself.
   if (tail[0] === 'namespaces' && tail.length > 2 && !(tail.length === 3 && isNamespaceSubresource(group, tail[2]))) {
     namespace = tail[1] ?? '';
     hasNamespace = true;

@@ -2,8 +2,8 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
 /**
- * The number of buffered characters after which the log writes the lines, at the latest at the end of a turn of the
- * event loop.
+ * The log writes its lines when this number of characters is buffered. At the latest, it writes at the end of a turn of
+ * the event loop.
  */
 const BUFFER_LENGTH = 64 * 1024;
 
@@ -15,7 +15,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests that are missing in the log since the last line. */
+  /** The number of requests since the last line that the log could not write. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {
@@ -25,8 +25,8 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server, so a failed write is ignored. A later line contains the number of missing
-    // requests.
+    // A failed write is ignored, because a full disk must not end the server. A later line reports how many requests
+    // are missing.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

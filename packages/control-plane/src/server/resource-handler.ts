@@ -47,7 +47,7 @@ import { checkView, scaleView, type ViewOptions, viewList, viewObject, watchForm
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** The response to a delete request contains the object of these kinds, even if the object is deleted immediately. */
+/** The kinds whose delete response contains the object, even if the object was deleted immediately. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -81,18 +81,21 @@ const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
   'apiregistration.k8s.io',
   'resource.k8s.io',
 ]);
-/** A node or a service sends the response of these subresources. */
+/** The subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/** A write checks the requested form of the response only after the operation. */
+/**
+ * The forms of a response other than the whole object. For a write, the requested form is checked only after the
+ * operation.
+ */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
-/** In a creation, the media type of the body is checked before the options. */
+/** Parses the options of a write. In a creation, the media type of the body is checked before the options. */
 function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying = false): WriteOptions {
   if (kind === 'CreateOptions') formOf(request);
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }
 
-/** Handlers of custom kinds send a different error for an unsupported method. */
+/** Returns the error for an unsupported method. For custom kinds, the error is different. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
@@ -104,15 +107,15 @@ export class ResourceHandler {
   }
 
   /**
-   * Handles a request.
-   * @throws StatusError with the refusal
+   * Handles a request for a resource.
+   * @throws StatusError if the request is refused
    */
   async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // The path after `proxy` belongs to the target of the proxy. The handler of custom kinds ignores the path after a
-    // subresource.
+    // The path after `proxy` is the path at the target of the proxy. For custom kinds, the path after a subresource is
+    // ignored.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy' && served?.kind.custom !== true;
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -124,8 +127,8 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // The router refuses unknown subresources and formats without a warning. Requests for custom kinds do not pass the
-    // router.
+    // For built-in kinds, the router refuses unknown subresources and formats, and the response contains no warning.
+    // Requests for custom kinds bypass the router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
@@ -165,7 +168,7 @@ export class ResourceHandler {
       case 'PUT':
       case 'PATCH':
         if (!kind.custom) break;
-        // The type of the patch is checked before the name.
+        // The type of a patch is checked before the name of the object.
         if (request.method === 'PATCH') patchTypeFor(request, served);
         throw badRequest('name must be provided');
       default:
@@ -179,7 +182,8 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
-        // A request with a name and `watch=1` is a get. Only the deprecated prefix can watch a single object.
+        // A request with a name and `watch=1` returns the object once. Only the deprecated prefix `/watch/` can watch a
+        // single object.
         if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
@@ -206,7 +210,7 @@ export class ResourceHandler {
   async #subresource(context: Context): Promise<ServerResponse> {
     const { request, served, target, call, info } = context;
     const { kind } = served;
-    // The handler of custom kinds ignores the path after a subresource.
+    // For custom kinds, the path after a subresource is ignored.
     const isWhole = kind.custom === true || info.rest.length === 0;
     if (info.subresource === 'status' && kind.subresources?.status === true && isWhole) {
       switch (request.method) {
@@ -228,7 +232,7 @@ export class ResourceHandler {
       if (kind.custom) throw notFound(kind, target.name);
       throw unknownResource();
     }
-    // Among the subresources, only the Scale has a Table, and a connection has no forms.
+    // Of all subresources, only the Scale supports a Table, and a connection supports no other form.
     const forms = CONNECTIONS.has(info.subresource) ? [] : FORMS;
     const isScale = info.subresource === 'scale';
     const format = this.#negotiate(context, isScale ? forms : forms.filter((form) => form !== 'Table'), false);
@@ -273,8 +277,8 @@ export class ResourceHandler {
   }
 
   /**
-   * Waits until the read data is durable. If the disk is full, the store undoes writes that are not durable, and the
-   * read is repeated.
+   * Reads data and waits until the data is durable. If the disk is full, the store undoes writes that are not durable,
+   * and the method reads again.
    */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
@@ -311,7 +315,7 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
-      // After the start of the stream, the server cannot send an error response.
+      // When the stream has started, the server can no longer send an error response.
       checkView(view);
       if (format.mediaType === 'application/yaml') throw noStream();
       return {
@@ -339,7 +343,7 @@ export class ResourceHandler {
   async #create(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
     const review = this.#registry.reviews.get(served.resource);
-    // Reviews have no columns, so they have no Table.
+    // Reviews have no columns, so they cannot be a Table.
     const forms = review === undefined ? FORMS : FORMS.filter((form) => form !== 'Table');
     const format = this.#negotiate(context, forms, false);
     const options = optionsOf(context, 'CreateOptions');
@@ -372,7 +376,7 @@ export class ResourceHandler {
       first = undefined;
       return object;
     };
-    // A write of the status can create a Service.
+    // A server-side apply of the status can create a Service.
     const creates =
       served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };
@@ -410,7 +414,7 @@ export class ResourceHandler {
         request,
       );
     }
-    // With the deprecated option for foreground deletion, the response shows that the object still exists.
+    // With the deprecated option for foreground deletion, the response shows the object, which still exists.
     const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }

@@ -2,22 +2,22 @@ import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchang
 import { type InProcessRequest, inProcess, piecesOf, textOf } from '../apimachinery/http/in-process.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 
-/** A request from a client in this process, such as `createClient` of `@mcm/kube`. */
+/** A request from a client in the same process, such as `createClient` of `@mcm/kube`. */
 export interface PlaneRequest {
   readonly method: string;
-  /** Path and query, for example `/api/v1/nodes?limit=500`. */
+  /** The path with the query, such as `/api/v1/nodes?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The members of a `Response` that clients use. */
+/** The parts of a `Response` that clients use. */
 export interface PlaneResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The body as the handler wrote it, or null. */
+  /** The body of the response without a conversion, or null. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
@@ -27,7 +27,7 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Rejects when the signal aborts, although the handler may continue. */
+/** Returns the result of `work`. If the signal aborts first, the promise rejects, although the work may continue. */
 export function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -78,8 +78,8 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
 }
 
 /**
- * The transport works like `fetch`, but without the Request, Response and streams of Node.js. The streams of Node.js
- * are slow for a client in this process.
+ * Returns a function that sends requests like `fetch`, but without Request, Response and streams. For a client in the
+ * same process, the streams of Node.js are slow.
  */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,

@@ -18,7 +18,7 @@ export function verbOf(request: ServerRequest, info: RequestInfo): string {
       return info.name === '' ? 'list' : 'get';
     }
     default:
-      // OPTIONS, CONNECT and TRACE have no verb.
+      // For the methods OPTIONS, CONNECT and TRACE, no verb exists.
       return '';
   }
 }

@@ -21,7 +21,7 @@ export interface ViewOptions {
   readonly format: Format;
   readonly query: URLSearchParams;
   readonly now: Date;
-  /** The name of the Go type, if it differs from the kind. */
+  /** The name of the Go type, unless it equals the kind. */
   readonly typeName?: string;
 }
 
@@ -49,8 +49,8 @@ function includeObject(query: URLSearchParams): IncludeObject {
 }
 
 /**
- * The options of a Table are validated before the response starts.
- * @throws StatusError 400
+ * Validates the options of a Table before the response starts.
+ * @throws StatusError 400 for an invalid option
  */
 export function checkView({ format, query }: ViewOptions): void {
   if (format.as === 'Table') includeObject(query);
@@ -79,8 +79,8 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
 });
 
 /**
- * kube-apiserver treats a custom object with a field `items` as a list, so the request takes effect, but its response
- * is an error.
+ * Refuses a custom object with a field `items`. kube-apiserver treats it as a list, so the write succeeds, but the
+ * response is an error.
  */
 function checkItems(text: string, { kind }: ServedKind): void {
   if (!kind.custom || !text.includes('"items":[')) return;
@@ -90,9 +90,9 @@ function checkItems(text: string, { kind }: ServedKind): void {
 }
 
 /**
- * One object in the negotiated form, as JSON text.
+ * Returns an object in the negotiated form, as JSON text.
  * @param record the stored object
- * @throws StatusError 406 or 500
+ * @throws StatusError 406 or 500 if the object cannot have this form
  */
 export function viewObject(text: string, options: ViewOptions, record?: StoredRecord): string {
   const { served, format } = options;
@@ -105,7 +105,7 @@ export function viewObject(text: string, options: ViewOptions, record?: StoredRe
     return stringifyJson(table(options, [object], meta, record === undefined ? [] : [record]));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // For an untyped object, kube-apiserver first tries to read a list, and reports the error later.
+    // kube-apiserver first reads an untyped object as a list, so it reports this error later.
     if (served.kind.custom && options.typeName === undefined) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${options.typeName ?? goType(served, false)})`,
@@ -121,7 +121,7 @@ export const scaleView = (options: ViewOptions): ViewOptions =>
 
 /**
  * Returns a list in the negotiated form, as JSON text.
- * @throws StatusError 406
+ * @throws StatusError 406 if the list cannot have this form
  */
 export function viewList(result: ListResult, options: ViewOptions): string {
   const { served, format } = options;
@@ -139,7 +139,7 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    // In Go, a list without items is nil, and nil is null in JSON.
+    // In Go, a list without items is nil, which is null in JSON.
     items: objects.length === 0 ? null : objects.map((object) => partial(served, object, format.version)),
   });
 }
@@ -149,7 +149,7 @@ const withAnnotations = (annotations: Readonly<Record<string, string>>) =>
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** Fields that the conversion from the internal type to an API version adds to an empty object. */
+/** Fields that kube-apiserver adds to an empty object when it converts the internal type to an API version. */
 const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/ControllerRevision': { data: null },
   'apps/DaemonSet': { spec: { selector: null } },
@@ -158,11 +158,11 @@ const INTERNAL_ZEROS: Readonly<Record<string, Plain>> = {
   'apps/StatefulSet': { spec: { replicas: 0, selector: null } },
 };
 
-/** The conversion from the internal type creates these annotations of an empty object. */
+/** Returns annotations that kube-apiserver adds to an empty object when it converts the internal type. */
 const zeroAnnotations = ({ kind }: ServedKind): Readonly<Record<string, string>> =>
   kind.group === 'apps' ? Object.fromEntries((kind.innerAnnotations ?? []).map((name) => [name, '0'])) : {};
 
-/** Returns the fields of an empty object in Go, without type and metadata, for bookmarks. */
+/** Returns the fields of an empty object in Go for a bookmark, without type and metadata. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };

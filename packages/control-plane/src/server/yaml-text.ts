@@ -1,7 +1,7 @@
 import { isRecord, put } from '../apimachinery/objects/json-value.ts';
 import { yaml } from '../apimachinery/objects/yaml.ts';
 
-/** Go's YAML encoder sorts the keys of all objects. */
+/** Sorts the keys of all objects, as Go's YAML encoder does. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isRecord(value)) return value;
@@ -22,7 +22,7 @@ const isAmbiguous = (text: string): boolean =>
   WORDS.test(text) || NUMBER.test(text) || BASE_60.test(text) || TIME.test(text);
 
 /**
- * Prints YAML like Go's encoder: ambiguous texts in double quotes, and other texts that need quotes in single quotes.
+ * Formats YAML like Go's encoder: ambiguous texts in double quotes, and other texts that need quotes in single quotes.
  */
 export function yamlText(value: unknown): string {
   const { Document, visit } = yaml();

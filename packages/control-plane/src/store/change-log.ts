@@ -1,6 +1,6 @@
 import type { StoreEvent } from './store.ts';
 
-/** New changes are added at the end, and the oldest changes are removed from the start. */
+/** A list of changes. New changes are added at the end, and the oldest changes are removed from the start. */
 export class ChangeLog {
   #events: StoreEvent[] = [];
   #start = 0;
@@ -28,7 +28,7 @@ export class ChangeLog {
   dropOldest(): void {
     if (this.size === 0) return;
     this.#start++;
-    // Removed changes stay in the array for a while, because the removal of single items from the start is slow.
+    // Removed changes stay in the array for a while, because each removal from the start of an array is slow.
     if (this.#start > 16 && this.#start * 2 > this.#events.length) {
       this.#events = this.#events.slice(this.#start);
       this.#start = 0;

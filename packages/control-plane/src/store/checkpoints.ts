@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-/** The program of the thread is a text, because a bundle of the control plane contains only one file. */
+/** The program of the thread is a text, because the bundled control plane must be a single file. */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
@@ -14,27 +14,30 @@ parentPort.on('message', (mode) => {
   }
 });`;
 
-/** The sizes that start the steps of a checkpoint. */
+/** The sizes at which a checkpoint starts. */
 export interface CheckpointLimits {
-  /** The bytes of JSON text that the store writes between two checkpoints. */
+  /** The number of bytes of JSON text that the store writes before the next checkpoint. */
   readonly bytes: number;
-  /** If a checkpoint leaves more pages in the log, a second checkpoint empties the log without concurrent writes. */
+  /**
+   * If more pages remain in the log after a checkpoint, another checkpoint empties the log while the store pauses its
+   * writes.
+   */
   readonly pages: number;
 }
 
 const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536 };
 
 export interface CheckpointedStore {
-  /** Starts no transaction until {@link resume}. */
+  /** Called when a checkpoint needs the database. The store starts no transaction until {@link resume}. */
   pause(): void;
   resume(): void;
-  /** Lets the store write its own checkpoints, because the thread has failed. */
+  /** Called when the thread has failed. SQLite then writes checkpoints in the thread of the store. */
   onFailure(): void;
 }
 
 /**
- * Copies the transaction log of SQLite to the database in a separate thread. A checkpoint waits for the disk, and the
- * thread of the store must answer requests during the wait.
+ * Copies the transaction log of SQLite to the database, in a separate thread. A checkpoint waits for the disk, and the
+ * thread of the store must handle requests during this time.
  */
 export class Checkpoints {
   readonly #path: string;
@@ -56,7 +59,7 @@ export class Checkpoints {
     return this.#worker !== undefined;
   }
 
-  /** Starts a checkpoint when the log is large. The thread starts with the first checkpoint. */
+  /** Starts a checkpoint if the log is large enough. The first checkpoint starts the thread. */
   wrote(bytes: number): void {
     this.#written += bytes;
     if (this.#written < this.#limits.bytes || this.#running !== undefined || this.#isOver) return;
@@ -66,7 +69,7 @@ export class Checkpoints {
 
   close(): void {
     this.#isOver = true;
-    // If the thread ends during a checkpoint, the log keeps its content until the next start.
+    // If the thread ends during a checkpoint, the log keeps its content, and the next start reads it.
     void this.#worker?.terminate();
   }
 
@@ -89,7 +92,9 @@ export class Checkpoints {
     return worker;
   }
 
-  /** A checkpoint during concurrent writes never empties the log, so a busy store pauses its writes for a moment. */
+  /**
+   * During concurrent writes, a checkpoint never empties the log, so a busy store must pause its writes for a moment.
+   */
   #ended(pages: number): void {
     const mode = this.#running;
     this.#running = undefined;

@@ -1,18 +1,21 @@
 import type { StoredRecord } from './record.ts';
 
 export const LABEL = 'label:';
-/** The value of a record without the label, which is not a valid label value. */
+/** The value of a missing label. No label can have this value. */
 export const ABSENT = '\u0000';
 
-/** `field` is `metadata.name`, `metadata.namespace`, a selectable field of the kind, or a label. */
+/**
+ * A requirement of one value. `field` is `metadata.name`, `metadata.namespace`, a selectable field of the kind, or a
+ * label.
+ */
 interface Equality {
   readonly field: string;
   readonly value: string;
 }
 
 /**
- * The field must have one of these values. With `not`, the field must have none of these values. `ABSENT` may be one of
- * the values.
+ * A requirement: the field must have one of these values. With `not`, the field must have none of these values.
+ * `ABSENT` may be one of the values.
  */
 export interface Choice {
   readonly field: string;
@@ -25,13 +28,15 @@ export type Demand = Equality | Choice;
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The result is undefined if the requirement allows several values. */
+/**
+ * Returns the only value that a requirement allows. If the requirement allows several values, the result is undefined.
+ */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** The value is empty for an empty field, and `ABSENT` for an absent label. */
+/** Returns the value of a field or label. For an empty field, the value is empty, and for an absent label `ABSENT`. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
@@ -51,8 +56,8 @@ export const meets = (record: StoredRecord, where: readonly Demand[]): boolean =
   where.every((demand) => meetsOne(record, demand));
 
 /**
- * Returns the only value of a field that all requirements allow. The result is undefined if the requirements allow
- * several values or no value.
+ * Returns the value of a field if all requirements together allow only this value. If they allow several values or
+ * none, the result is undefined.
  */
 export function pinned(where: readonly Demand[], field: string): string | undefined {
   for (const demand of where) {

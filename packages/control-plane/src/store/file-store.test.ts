@@ -47,7 +47,7 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.revision()).toBe(revision);
   expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
-  // A watch from before the restart of the store must start again.
+  // After a restart of the store, a watch must list the objects again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
@@ -96,7 +96,7 @@ test('a thread copies the log to the file, and writes during this time are not l
   await write();
   const before = fileSize();
   let largestLog = 0;
-  // The file grows although this process writes no checkpoint, and the log becomes empty at times.
+  // The process of the test writes no checkpoint. The checkpoint thread lets the file grow and empties the log.
   await expect
     .poll(async () => {
       largestLog = Math.max(largestLog, logSize());
@@ -188,7 +188,7 @@ test.each([
       'store.sqlite': '600',
       'store.sqlite-shm': '600',
       'store.sqlite-wal': '600',
-      // `notes.txt` does not belong to the control plane.
+      // The control plane did not create `notes.txt`, so its mode stays.
       'notes.txt': '644',
     });
     expect((statSync(data).mode & 0o777).toString(8)).toBe('700');

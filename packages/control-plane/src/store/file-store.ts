@@ -19,12 +19,12 @@ import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
-/** `PRAGMA application_id` of the store files ("mcmP"). A store file without this ID belongs to another program. */
+/** The `PRAGMA application_id` of a store file ("mcmP"). A database file without this ID belongs to another program. */
 const APPLICATION_ID = 0x6d636d50;
-/** The version of the tables. A file with a newer version is refused. */
+/** The version of the tables in the store file. A store file with a newer version is refused. */
 const LAYOUT = 1;
 
-/** The error for an unusable data folder. The message is one sentence for the user. */
+/** The data folder cannot be used. The message is one sentence for the user. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
@@ -32,7 +32,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: ((error: StoreError) => void) | undefined;
-  /** The maximum size of the file in bytes (default: unlimited). */
+  /** The maximum size of the store file in bytes (default: unlimited). */
   readonly maxBytes?: number | undefined;
   /** The time in milliseconds for which the start waits for the lock of the folder (default: 2 s). */
   readonly lockWaitMs?: number | undefined;
@@ -44,19 +44,19 @@ interface Pending {
   readonly deliver: () => void;
 }
 
-/** SQLite reports this error code for a full disk, or for a file with the maximum size (`SQLITE_FULL`). */
+/** The code of the SQLite error for a full disk or a file of the maximum size (`SQLITE_FULL`). */
 const FULL = 13;
 const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The control plane of a killed parent program ends a moment later, so a new start waits for the lock. */
+/** If the parent program is killed, its control plane ends a moment later. A new start therefore waits for the lock. */
 const LOCK_WAIT_MS = 2_000;
 
-/** Time limit in milliseconds for a transaction that waits for a checkpoint, for example when the store closes. */
+/** A transaction waits at most this number of milliseconds for a checkpoint, for example when the store closes. */
 const BUSY_MS = 10_000;
 
-/** The database waits at most `waitMs` for a lock. */
+/** Opens a database. A transaction waits at most `waitMs` for a lock. */
 function openDatabase(path: string, waitMs: number): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -68,7 +68,7 @@ function openDatabase(path: string, waitMs: number): DatabaseSync {
   }
 }
 
-/** The operating system releases the lock when the process ends. */
+/** Takes the lock of the data folder. The operating system releases the lock when the process ends. */
 function takeLock(dir: string, waitMs: number): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
@@ -85,7 +85,9 @@ function takeLock(dir: string, waitMs: number): DatabaseSync {
   }
 }
 
-/** The option `recursive` of Node.js never returns in file systems such as `/proc`. */
+/**
+ * Creates a folder and its parents. In file systems such as `/proc`, the option `recursive` of Node.js never returns.
+ */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -108,12 +110,12 @@ function prepareFolder(dir: string): void {
   keepPrivate(dir, 0o700);
 }
 
-/** The folder may contain the store with its log and its index, the lock, keys, certificates and tokens. */
+/** The files of a data folder: the store with its log and its index, the lock, keys, certificates and tokens. */
 const OWN_FILES = /^(?:(?:store|lock)\.sqlite(?:-(?:wal|shm|journal))?|.*\.(?:key|crt|token))$/;
-/** Mode bits of all users except the owner. */
+/** The mode bits of a file for all users except the owner. */
 const OTHERS = 0o077;
 
-/** @throws StoreError */
+/** @throws StoreError if the mode of the file cannot be changed */
 function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & OTHERS) === 0) return;
   try {
@@ -125,12 +127,12 @@ function keepPrivate(path: string, mode: number): void {
   }
 }
 
-/** SQLite creates the other files of a database with the mode of this file. */
+/** Creates the database file. SQLite gives the mode of this file to the other files of the database. */
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
 /**
- * Other users may have gained access when the folder was copied.
- * @throws StoreError
+ * Removes the access of other users, which a copy of the folder may have added.
+ * @throws StoreError if a mode cannot be changed
  */
 function makePrivate(dir: string): void {
   for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);
@@ -141,12 +143,12 @@ function readNumber(database: DatabaseSync, pragma: string): number {
   return Number(Object.values(row ?? {})[0] ?? 0);
 }
 
-/** @throws StoreError for a file of another program */
+/** @throws StoreError if the file belongs to another program */
 function openStore(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     makeFile(path);
-    // The thread of a former store may still have a connection.
+    // The checkpoint thread of the previous store may still be connected.
     database = openDatabase(path, BUSY_MS);
     const application = readNumber(database, 'application_id');
     const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.n ?? 0);
@@ -166,8 +168,8 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // With the modes WAL and NORMAL, committed writes survive a kill of the process. A separate thread writes the
-    // checkpoints.
+    // With the modes WAL and NORMAL, committed writes survive a kill of the process. A separate thread copies the log
+    // to the database.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
@@ -196,7 +198,7 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
 /**
- * A store in memory that saves all writes in a file. All writes of one turn of the event loop are one transaction.
+ * A store in memory that also saves all writes in a file. All writes of one turn of the event loop are one transaction.
  * Responses and watch events wait for the transaction, so a client never sees a write that a crash can undo.
  */
 export class FileStore extends MemoryStore {
@@ -207,7 +209,7 @@ export class FileStore extends MemoryStore {
   readonly #count: StatementSync;
   readonly #onFailure: (error: StoreError) => void;
   readonly #checkpoints: Checkpoints;
-  /** Whether a checkpoint needs the database without transactions. */
+  /** Whether the store starts no transactions, because a checkpoint needs the database. */
   #paused = false;
   #pending: Pending[] = [];
   #settled: PromiseWithResolvers<void> | undefined;
@@ -249,8 +251,8 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * If the disk is full, the store refuses writes until space is free.
-   * @param options `onFailure` reports once that writes to the file fail permanently. After the failure, no write is
+   * Opens the store of a data folder. If the disk is full, the store refuses writes until space is free.
+   * @param options `onFailure` is called once if writes to the file fail permanently. After this failure, no write is
    * acknowledged.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
@@ -303,7 +305,7 @@ export class FileStore extends MemoryStore {
     this.#commit();
     this.#closed = true;
     super.close();
-    // The connection of the thread is still open, so SQLite writes no checkpoint when this connection closes.
+    // The checkpoint thread is still connected, so SQLite writes no checkpoint when this connection closes.
     if (this.#checkpoints.hasStarted) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     this.#checkpoints.close();
     this.#database.close();
@@ -314,7 +316,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // If no caller awaits the promise, this handler prevents an unhandled rejection.
+    // The promise may have no other handler, so this handler prevents an unhandled rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

@@ -12,11 +12,12 @@ export interface HistoryLimits {
 }
 
 /**
- * The maximum number of indexes in addition to the index by object. Each index needs memory and makes writes slower.
+ * The maximum number of indexes of a resource, without the index by object. Each index needs memory and makes writes
+ * slower.
  */
 const MAX_INDEXES = 16;
 
-/** A change is stored under the index values of its new and its previous state. */
+/** An index of changes. A change has the index values of its new and of its previous object. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -58,25 +59,27 @@ class ChangeIndex {
 }
 
 /**
- * The latest changes of one resource, with the oldest change first. New changes remove old changes, so no timer is
- * needed. A replay with an index by object or by an earlier requirement reads only matching changes.
+ * The latest changes of one resource, the oldest first. A new change removes old changes, so the history needs no
+ * timer. If an index for the requirement exists, a replay reads only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /** Keys of deleted objects with stored changes. A read at an older revision needs these keys. */
+  /**
+   * The keys of deleted objects whose changes are still in the history. A read at an older revision needs these keys.
+   */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
-  /** @param compacted changes up to this revision are not available */
+  /** @param compacted The history contains no changes up to this revision. */
   constructor(limits: HistoryLimits, compacted: number) {
     this.#limits = limits;
     this.#compacted = compacted;
   }
 
-  /** Changes up to this revision are not available. */
+  /** The history contains no changes up to this revision. */
   get compactedRevision(): number {
     return this.#compacted;
   }
@@ -95,7 +98,7 @@ export class History {
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
-  /** Removes all changes from a revision on, because their write failed. */
+  /** Removes all changes from a revision on, because the store could not write them. */
   takeBack(revision: number): void {
     for (;;) {
       const { newest } = this.#all;
@@ -109,8 +112,8 @@ export class History {
   }
 
   /**
-   * Returns the changes after a revision that may meet the requirements. The result is undefined if some of the changes
-   * are no longer available.
+   * Returns the changes after a revision that can match the requirements. If some of these changes are no longer in the
+   * history, the result is undefined.
    */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
@@ -125,7 +128,7 @@ export class History {
     return shortest?.after(revision) ?? [];
   }
 
-  /** `of` selects the changes of one object, of all objects in a namespace, or of all objects. */
+  /** Returns the first change after a revision. `of` selects one object, all objects in a namespace, or all objects. */
   firstAfter(revision: number, of: { key?: string; namespace?: string | undefined }): StoreEvent | undefined {
     if (of.key !== undefined) return this.#objects.get(of.key)?.firstAfter(revision);
     if (of.namespace === undefined) return this.#all.firstAfter(revision);
@@ -134,7 +137,8 @@ export class History {
   }
 
   /**
-   * The index is created at the first request. If there are too many indexes, the least recently used index is removed.
+   * Returns the index for a requirement. The first request creates the index. If too many indexes exist, the least
+   * recently used index is removed.
    */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;

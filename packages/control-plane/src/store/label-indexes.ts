@@ -5,9 +5,9 @@ import { RecordIndex } from './record-index.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * The first selection of a label creates its index, which exists while records have the label. Without an index, only
- * the keys of the records with a label are stored. The total cost depends on the number of writes, and not on the order
- * of selections.
+ * The indexes by label. The first selection by a label creates its index, which stays while records have the label.
+ * Without an index, the store keeps only the keys of the records with the label. The total cost depends only on the
+ * number of writes.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
@@ -33,12 +33,12 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** @param recordOf returns the record of a key, and is called once for each record */
+  /** @param recordOf returns the record of a key; called once for each record */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;
     const index = new RecordIndex(`${LABEL}${label}`);
-    // The index of a label is removed when no record has the label.
+    // If no record has the label any more, its index is removed.
     if (carriers === undefined) return index;
     for (const key of carriers) {
       const record = recordOf(key);

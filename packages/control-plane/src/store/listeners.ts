@@ -5,7 +5,7 @@ import type { StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
 
-/** Listeners by the value that they require in one index. */
+/** The listeners of one index, by the value that they require. */
 interface Asked {
   readonly question: Omit<Pin, 'value'>;
   readonly groups: Map<string, Group>;
@@ -19,16 +19,15 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * An event reaches only the listeners whose requirements the new or the previous state may meet, so its cost depends on
- * their number.
+ * The listeners of a resource. An event is sent only to listeners whose requirements match its new or previous object.
  */
 export class Listeners {
   readonly #all: Group = new Set();
   readonly #fields = new Map<string, Asked>();
-  /** Listeners that require a value of a label, by the key of the label. */
+  /** The listeners that require a value of a label, by the name of the label. */
   readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /** Returns a function that removes the listener. A listener without requirements gets all changes. */
+  /** Adds a listener, and returns a function that removes it. Without requirements, the listener gets all changes. */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
@@ -86,10 +85,10 @@ export class Listeners {
   }
 
   #find(record: StoredRecord, into: Set<Group>): void {
-    // A kind has few selectable fields, so all fields are looked up. A listener without a label usually matches most
-    // objects.
+    // A kind has few selectable fields, so the method looks up all of them. A listener without a label usually matches
+    // most objects.
     ask(this.#fields, record, into);
-    // Clients can use any label, so only the labels of the record are looked up.
+    // Any label can be selected, so the method looks up only the labels of the record.
     if (this.#labels.size === 0 || record.labels === undefined) return;
     for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }

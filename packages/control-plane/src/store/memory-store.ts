@@ -15,7 +15,10 @@ interface Resource {
   readonly listeners: Listeners;
 }
 
-/** A durable store extends this class, overrides `journal`, and delays events until the writes are durable. */
+/**
+ * A store in memory. A durable store extends the class, overrides `journal`, and delays events until the writes are
+ * durable.
+ */
 export class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #limits: HistoryLimits;
@@ -112,7 +115,7 @@ export class MemoryStore implements Store {
     return { revision: this.#revision, objects };
   }
 
-  /** The new store contains no changes from before the backup. */
+  /** Creates a store from a backup. The store contains no changes from before the backup. */
   static of(
     { objects, revision }: StoreSnapshot,
     clock: Clock,
@@ -124,17 +127,23 @@ export class MemoryStore implements Store {
     return store;
   }
 
-  /** A restored record sends no event and stores no change. */
+  /** Adds a record from a file or backup, without an event and without a change in the history. */
   protected restore(resource: string, record: StoredRecord): void {
     this.#resource(resource).table.set(record);
   }
 
-  /** Called once for each write, in order. `deliver` sends the event, and must be called in the order of the writes. */
+  /**
+   * Called once for each write, in the order of the writes. `deliver` sends the event of the write, and must be called
+   * in this order too.
+   */
   protected journal(_event: StoreEvent, deliver: () => void): void {
     deliver();
   }
 
-  /** The newest write must be undone first. The revision of an undone write is never used again. */
+  /**
+   * Undoes a write. Writes must be undone from the newest to the oldest. The revision of an undone write is never used
+   * again.
+   */
   protected takeBack({ resource, revision, record, previous }: StoreEvent): void {
     const { table, history } = this.#resource(resource);
     if (previous === undefined) table.delete(record.namespace, record.name);
@@ -144,7 +153,7 @@ export class MemoryStore implements Store {
 
   #record(draft: RecordDraft): StoredRecord {
     const revision = this.#revision + 1;
-    // The counter increases only after the text was created without an error.
+    // If the creation of the text throws an error, the counter of revisions stays unchanged.
     const json = draft.render(revision);
     this.#revision = revision;
     const { namespace, name, labels, fields } = draft;

@@ -10,7 +10,7 @@ test('keys are in order, counted and found after any insertions and removals', (
     fc.property(steps, fc.integer({ min: 0, max: 400 }), key, key, (all, bulk, from, to) => {
       const keys = new OrderedKeys();
       const plain = new Set<string>();
-      // The sorted keys do not fit into one node.
+      // So many sorted keys do not fit into one node of the tree.
       const first = Array.from({ length: bulk }, (_, index) => ({ key: `k${String(index + 1000)}`, gone: false }));
       const last = first.slice(0, bulk - 20).map((step) => ({ ...step, gone: true }));
       for (const step of [...first, ...all, ...last]) {

@@ -1,11 +1,17 @@
 const MAX = 64;
-/** A node with fewer entries is joined with a neighbor that has space. */
+/** A node with fewer entries is joined with a neighbor, if the neighbor has space. */
 const MIN = 16;
 
-/** Names are ASCII, so a comparison of code units orders keys by bytes, as etcd does. */
+/**
+ * Compares two keys in the order of their bytes, as etcd does. Names are ASCII, so a comparison of code units is
+ * sufficient.
+ */
 export const compareKeys = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A leaf contains keys, and an inner node contains nodes. `size` is the number of keys below the node. */
+/**
+ * A leaf of the tree. A leaf contains keys, and an inner node contains nodes. `size` is the number of keys below the
+ * node.
+ */
 interface Leaf {
   readonly keys: string[];
   readonly nodes?: undefined;
@@ -42,7 +48,7 @@ function lowerBound(keys: readonly string[], key: string): number {
   return low;
 }
 
-/** Returns the index of the node that contains the key, or would contain it. */
+/** Returns the index of the node for a key. The node may not contain the key. */
 function nodeAt(nodes: readonly Node[], key: string): number {
   let low = 1;
   let high = nodes.length;
@@ -95,7 +101,7 @@ function remove(node: Node, key: string): boolean {
   return true;
 }
 
-/** Two neighbor nodes are joined if the joined node is not too large. */
+/** Joins two neighbor nodes if the joined node is not too large. */
 function join(nodes: Node[], at: number): void {
   const [left, right] = [nodes[at], nodes[at + 1]];
   if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;
@@ -116,13 +122,15 @@ function* leavesFrom(node: Node, key: string): Generator<readonly string[]> {
   }
 }
 
-/** A range starts at `from` and ends before `to`. Without `to`, the range has no end. */
+/** A range of keys, from `from` to the key before `to`. Without `to`, the range has no end. */
 export interface KeyRange {
   readonly from: string;
   readonly to: string | undefined;
 }
 
-/** Each node of the tree contains the number of its keys, so the cost of every operation is logarithmic. */
+/**
+ * A sorted set of keys. Each node of the tree knows the number of its keys, so every operation has a logarithmic cost.
+ */
 export class OrderedKeys {
   #root: Node = leaf([]);
 
@@ -176,7 +184,7 @@ export class OrderedKeys {
     return (to === undefined ? this.size : this.rank(to)) - this.rank(from);
   }
 
-  /** During the iteration, the keys must not change. */
+  /** Yields the keys of a range. While the iteration runs, the set must not change. */
   *range(from: string, to: string | undefined): Generator<string> {
     let start = true;
     for (const keys of leavesFrom(this.#root, from)) {

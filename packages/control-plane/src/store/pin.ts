@@ -1,21 +1,21 @@
 import { ABSENT, type Choice, choiceOf, type Demand, fieldOf, LABEL, meetsOne, onlyValueOf, pinned } from './demand.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The index by namespace and name. */
+/** The name of the index by namespace and name. */
 export const KEY = 'key';
-/** The index value of a record that meets a choice. */
+/** The index value of a record that matches a choice. */
 const MEETS = 'yes';
 
-/** With `scoped`, the index value of a record starts with the namespace. */
+/** An index and a value in it. With `scoped`, the index value starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** A record that meets the choice has the index value `MEETS`. */
+  /** A requirement of several values. A record that meets the requirement has the index value `MEETS`. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
 
-/** A key is `namespace/name`, because both parts contain no slash. */
+/** Returns the key of a record: `namespace/name`. Neither of the two contains a slash. */
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
@@ -32,8 +32,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * One of the returned indexes is sufficient for a search. Without an index, the search must read all records. With a
- * namespace, each index covers only this namespace.
+ * Returns the indexes that can find all records with the requirements. A search needs only one of them. If the list is
+ * empty, the search must read all records. With a namespace, an index contains only the records of this namespace.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -47,14 +47,14 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The result is undefined if a record without the label may match. */
+/** Returns the label of an index. If a record without the label may match, the result is undefined. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** Each index has its own key. */
+/** Returns the name of an index. Two indexes have different names. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

@@ -2,20 +2,20 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './record.ts';
 
-/** The smallest character. A key with this suffix is the next possible key. */
+/** The smallest possible character. A key with this suffix is the next possible key. */
 const AFTER_KEY = '\u0000';
 
-/** A set of keys: the keys in at least one of the trees, or, if `inside` is false, the keys in no tree. */
+/** A set of keys: the keys that are in a tree, or, if `inside` is false, the keys that are in no tree. */
 export interface KeySet {
   readonly trees: readonly OrderedKeys[];
   readonly inside: boolean;
 }
 
-/** The keys are sorted, so the keys of a namespace are adjacent. */
+/** An index of records by a value. The keys are sorted, so the keys of a namespace are adjacent. */
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
-  /** The keys of records with the label. Records without the label need no memory in the index. */
+  /** The keys of records with the label. A record without the label needs no memory in the index. */
   readonly #present = new OrderedKeys();
 
   constructor(field: string) {
@@ -62,8 +62,8 @@ export class RecordIndex {
 }
 
 /**
- * The result is undefined if all keys of the set are less than `from`.
- * @param all the keys of all records
+ * Returns the first key of a set that is not less than `from`. Without such a key, the result is undefined.
+ * @param all the sorted keys of all records
  */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
@@ -79,8 +79,8 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 
 /**
  * Returns the first key that is in no tree and is not less than `from`. A binary search finds the smallest n for which
- * fewer than n of the first n keys are in the trees. The cost is logarithmic, even for many consecutive keys in the
- * trees.
+ * fewer than n of the first n keys are in the trees. The cost stays logarithmic, even if many consecutive keys are in
+ * the trees.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

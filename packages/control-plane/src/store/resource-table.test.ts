@@ -75,7 +75,7 @@ const not = (field: string, ...values: string[]) => ({ field, values, not: true 
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** @param others number of other records, each of which has changed */
+/** @param others the number of other records; each of them has changed */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
   const state = new State();
@@ -84,7 +84,7 @@ function cost(others: number): Record<string, number> {
     for (let index = 0; index < others; index++)
       state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
   };
-  // Creates records in other namespaces with the label and the node of the record.
+  // Adds records in other namespaces that have the same label and the same node.
   const putAlike = () => {
     for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
   };
@@ -142,7 +142,7 @@ function cost(others: number): Record<string, number> {
     'a write': () => state.put(record('mine', 'pod-1', 'mine', looked)),
     'a deletion': () => state.delete(record('mine', 'pod-2', 'mine', looked)),
   };
-  // An index is created at its first use.
+  // The first search creates an index, so these searches only prepare the indexes.
   for (const ask of Object.values(questions).slice(0, -2)) ask();
   return Object.fromEntries(
     Object.entries(questions).map(([name, ask]) => {
@@ -214,7 +214,7 @@ test('an event reaches listeners that match its new or previous state, independe
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // The run of keys is longer than the number of keys that a search skips one by one.
+    // The keys without a match outnumber the keys that a search skips one by one.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),
@@ -287,7 +287,7 @@ test('pages of current and older revisions equal those of a simple filtered list
         records: chosen.records,
         remaining: Math.min(1, chosen.remaining),
       });
-      // A full disk refused the write, so the write had no effect.
+      // The disk was full, so the store refused the write.
       const taken = revision;
       const copy = new Map(plain);
       play(state, copy, last);
@@ -315,7 +315,8 @@ test('a replay contains all matching changes in order, also with a limited histo
         const state = new State(max);
         const start = revision;
         play(state, new Map(), first);
-        // An early index must follow later changes, and a late index must include earlier changes.
+        // The history creates indexes at different times: before the changes, which the index must follow, and after
+        // them.
         if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
         play(state, new Map(), later);
         const from = Math.max(start, revision - back);
@@ -341,6 +342,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // A filtered list reports only whether more records exist, not their number.
+  // A filtered list reports only whether more records exist.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

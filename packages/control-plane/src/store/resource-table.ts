@@ -8,12 +8,14 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** The maximum number of requirements that use indexes. All further requirements are checked for each record. */
+/**
+ * A search uses indexes for at most this number of requirements. All other requirements are compared with each record.
+ */
 const MAX_DEMANDS = 128;
 
 /**
- * The smallest character, and the character after the slash. A key or a namespace with this suffix is the end of a
- * range.
+ * Two suffixes for keys: the smallest character, and the character after the slash. With such a suffix, a key or a
+ * namespace is the end of a range.
  */
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
@@ -30,7 +32,7 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** `remaining` is 1 if further records match. */
+/** Returns the first matching records. `remaining` is 1 if more records match. */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -57,10 +59,10 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** The number of keys without a match after which a search jumps to the next key that may match. */
+/** After this number of keys without a match, a search jumps to the next key that may match. */
 const MISSES = 32;
 
-/** The records are ordered by key, and indexed by the fields that requests use. */
+/** The records of a resource. The records are sorted by key, and have indexes for the fields that requests use. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
@@ -136,7 +138,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // The caller does not give the number of remaining records, so the store must count them.
+    // The caller does not know the number of remaining records, so the store must count them.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -153,7 +155,10 @@ export class ResourceTable {
     }
   }
 
-  /** The state at a revision is the previous state of the first change after the revision. */
+  /**
+   * Yields the records at an earlier revision. A record at this revision is the previous record in its first later
+   * change.
+   */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
       const change = history.firstAfter(revision, { key });
@@ -162,7 +167,7 @@ export class ResourceTable {
     }
   }
 
-  /** A record that matched at the revision still matches now, or has changed after the revision. */
+  /** Yields the matching records at an earlier revision. Such a record still matches now, or has changed since then. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -184,8 +189,8 @@ export class ResourceTable {
   }
 
   /**
-   * The smallest index provides the keys in order. After many keys without a match, the search jumps to the next key
-   * that may meet all requirements.
+   * Yields the keys that may meet all requirements, in order. The smallest index provides the keys. After many keys
+   * without a match, the search jumps to the next key that may match.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -220,7 +225,7 @@ export class ResourceTable {
     return record !== undefined && meets(record, where);
   }
 
-  /** Returns the first key that may meet all requirements and is not less than `from`. */
+  /** Returns the first key from `from` on that may meet all requirements. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -231,13 +236,13 @@ export class ResourceTable {
     return at;
   }
 
-  /** Returns the keys of the smallest index, or all keys. */
+  /** Returns the keys in the smallest index for the requirements. Without an index, returns all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // A namespace needs no index, because keys are sorted by namespace. Most records meet a negative requirement, so
-      // it needs no index.
+      // A namespace needs no index, because the keys are sorted by namespace. A negative requirement needs no index,
+      // because most records meet it.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);
@@ -249,8 +254,8 @@ export class ResourceTable {
   }
 
   /**
-   * The index of a field is created at its first use. A kind has only a few selectable fields, and labels have their
-   * own indexes.
+   * Returns the index of a field. The first use creates the index. A kind has only a few selectable fields, and labels
+   * have separate indexes.
    */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));

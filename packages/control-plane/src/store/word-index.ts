@@ -1,15 +1,16 @@
 import type { StoredRecord } from './record.ts';
 
-/** An index finds records by their words. */
+/** The definition of an index that finds records by words, such as the name of their node. */
 export interface Words {
   /**
-   * Returns alternative sets of words for a record. The index stores the record under all words of the set with the
-   * rarest words. `of` is called once for each record. An index omits records without a set of words.
+   * Returns the words of a record, as alternative sets. The index stores the record under the words of only one set,
+   * the set with the rarest words. The function is called once for each record. A record without a set is not in the
+   * index.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }
 
-/** A record may have several words, and each word finds the record. */
+/** An index of records by words. A record may have several words, and each of them finds the record. */
 export class WordIndex {
   readonly #words: Words;
   readonly #records = new Map<string, Set<StoredRecord>>();

@@ -1,10 +1,10 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` in Go (292 years), which replaces a longer duration. */
+/** The longest `time.Duration` of Go, 292 years. A longer duration is reduced to this value. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
 /**
- * Formats a duration as kubectl prints ages (`duration.HumanDuration`), for example `5m12s` or `3d4h`. The maximum is
+ * Formats a duration like an age in kubectl (`duration.HumanDuration`), such as `5m12s` or `3d4h`. The maximum is
  * `292y`.
  */
 export function humanDuration(milliseconds: number): string {
@@ -29,7 +29,7 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-/** The age is `<unknown>` for an absent time, and `<invalid>` for an invalid time. */
+/** Returns the age since a time: `<unknown>` for an absent time, and `<invalid>` for an invalid time. */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
   if (typeof time !== 'string') return '<invalid>';

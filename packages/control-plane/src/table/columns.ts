@@ -4,19 +4,19 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** Clients show this text of the API documentation for the first column. */
+/** The description of the column Name, from the API documentation. */
 const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
-/** The API documentation of `metadata.creationTimestamp`. */
+/** The description of `metadata.creationTimestamp` in the API documentation. */
 const CREATED_DESCRIPTION =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
 
 type Cell = string | number | bigint | boolean | null;
 
-/** A column of a Table: its definition in the API and the function for its cells. */
+/** A column of a Table: its definition in the API, and the function that returns its cells. */
 export interface TableColumn {
-  /** `definition` is undefined if the Table does not define the column. */
+  /** The definition in the API. If the Table contains no definition of the column, the value is undefined. */
   readonly definition: Record<string, unknown> | undefined;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -41,19 +41,18 @@ const NAME: TableColumn = {
 
 const AGE: TableColumn = {
   definition: define('Age', 'date', CREATED_DESCRIPTION),
-  // The cell of a bookmark is empty, because a bookmark has no creation time. A JSON path without a value has an empty
-  // cell too.
+  // A bookmark has no creation time, so its cell is empty. A JSON path without a value also has an empty cell.
   cell: ({ metadata: { creationTimestamp } }, now) =>
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
 
-/** Built-in kinds without special columns have this column. */
+/** The column of built-in kinds that define no columns. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
 };
 
-/** Prints a value like Go's JSON path printer. */
+/** Formats a value like the JSON path printer of Go. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
@@ -91,7 +90,7 @@ function customColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** A time column has the type string, and its cells contain the age. */
+/** Returns a column of a built-in kind. A column with a time has the type string, and its cells contain the age. */
 function builtinColumn(column: PrinterColumn): TableColumn {
   const { value } = column;
   if (value === undefined) return customColumn(column);
@@ -103,13 +102,13 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** The name column may have a special cell: for example, the cell of a default class contains a mark. */
+/** Returns the column Name. A cell may contain more than the name, such as the mark of a default class. */
 const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, format, priority },
   cell: value ?? NAME.cell,
 });
 
-/** As in kube-apiserver, the columns end before the first column with an invalid JSON path. */
+/** Returns the columns before the first column with an invalid JSON path, as in kube-apiserver. */
 function readableColumns(columns: readonly PrinterColumn[]): TableColumn[] {
   const readable: TableColumn[] = [];
   for (const column of columns) {
@@ -132,8 +131,8 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
 /**
- * Custom kinds have Name and then their declared columns. A kind without columns has Name, and Age (custom) or Created
- * At (built-in).
+ * Returns the columns of a kind. A custom kind has Name, followed by its declared columns. A kind that declares no
+ * columns has Name, and Age (custom) or Created At (built-in).
  */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);

@@ -9,13 +9,13 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** By default, the list metadata contains the resourceVersion of the single object. */
+  /** The metadata of the list. By default, it contains the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown> | undefined;
-  /** The cells come from the stored version of the objects (default: `objects`). */
+  /** The stored versions of the objects, from which the cells are computed (default: `objects`). */
   readonly stored?: readonly ApiObject[] | undefined;
-  /** Whether column definitions are omitted, as in later events of a watch. */
+  /** Whether the Table omits the column definitions, as in later events of a watch. */
   readonly noHeaders?: boolean;
-  /** The version of `meta.k8s.io` (default: `v1`). */
+  /** The version of `meta.k8s.io` in the Table (default: `v1`). */
   readonly version?: 'v1' | 'v1beta1';
 }
 
@@ -29,7 +29,7 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
   };
 }
 
-/** Removes annotations that are fields in the internal form of kube-apiserver. */
+/** Removes annotations that are fields in the internal type of kube-apiserver. */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
@@ -43,11 +43,11 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
-/** The printer of kube-apiserver omits the list of rows for built-in kinds without columns. */
+/** Returns whether the Table has no list of rows, as in kube-apiserver for built-in kinds without columns. */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 
-/** Converts objects to a `meta.k8s.io/v1` Table. kubectl prints this Table. */
+/** Converts objects to a Table of `meta.k8s.io`, which kubectl prints. */
 export function toTable(
   kind: KindDefinition,
   objects: readonly ApiObject[],

@@ -14,7 +14,7 @@ type Step =
   | { readonly kind: 'filter'; readonly test: (item: unknown) => boolean }
   | { readonly kind: 'union'; readonly steps: readonly Step[] };
 
-/** The error for a text that is not a JSON path of the Kubernetes dialect. */
+/** The text is not a JSON path of the Kubernetes dialect. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
@@ -74,7 +74,7 @@ class Parser {
     return name;
   }
 
-  /** Reads the text up to the bracket that closes the bracket at the cursor. */
+  /** Reads the text until the closing bracket that belongs to the bracket at the cursor. */
   private inside(): string {
     const start = ++this.at;
     let depth = 1;
@@ -180,9 +180,7 @@ function parseFilter(text: string): (item: unknown) => boolean {
   };
 }
 
-/**
- * The maximum number of values that a path may find, because several `..` can find very many values in deep objects.
- */
+/** A path may find at most this number of values, because several `..` can find very many values in deep objects. */
 const MAX_VALUES = 100_000;
 
 class TooMany extends Error {}
@@ -231,7 +229,7 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path of kubectl and of CRD columns (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The returned function finds all values at the path, or none for more than `MAX_VALUES` values.
+ * The returned function finds all values at the path. If more than `MAX_VALUES` values exist, it finds none.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

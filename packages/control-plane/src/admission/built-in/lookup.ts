@@ -17,7 +17,9 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/** Returns an index of the objects for which `isMarked` is true, so that a lookup reads only these objects. */
+/**
+ * Returns an index of the objects for which `isMarked` is true. A lookup does not read the other objects of the kind.
+ */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });

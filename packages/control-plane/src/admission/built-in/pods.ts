@@ -10,13 +10,13 @@ import { lookup, lookupMarked, markedBy } from './lookup.ts';
 
 const PODS = '/pods';
 
-/** Subresources, such as the status of a pod, do not count. */
+/** A request for a subresource of a pod, such as its status, is not a request for the pod itself. */
 const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...operations: string[]): boolean =>
   served.resource === PODS && subresource === '' && operations.includes(operation);
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** kube-apiserver uses 3607 seconds for tokens whose lifetime may be extended. */
+/** kube-apiserver sets the expiry of an extendable service account token to 3607 seconds. */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 

@@ -20,7 +20,7 @@ function covers(wide: Plain, narrow: Plain): boolean {
   return text(narrow, 'operator') !== 'Exists' && same('value');
 }
 
-/** If one toleration covers another toleration, the merged list omits the covered toleration (`MergeTolerations`). */
+/** As in `MergeTolerations` of Kubernetes, the merged list omits each toleration that another toleration covers. */
 function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
   const all = [...first, ...second];
   return all.filter((one, index) => {

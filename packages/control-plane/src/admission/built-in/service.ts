@@ -9,14 +9,20 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/** The lifetime of a claim before its Service is stored. The lifetime is longer than the timeout of webhooks. */
+/**
+ * A new Service claims its address for this time, until the Service is stored. The time is longer than the timeout of
+ * webhooks.
+ */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /** The claim of a stored Service is valid only while the Service has the address or port. */
+  /**
+   * Whether the Service is stored. The claim of a stored Service is valid only while the Service has the address or
+   * port.
+   */
   stored: boolean;
 }
 
@@ -78,7 +84,7 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** An address or node port may belong to only one service. */
+/** Returns the addresses and node ports that only this Service may have. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -126,7 +132,7 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Returns whether the server can have chosen this node port. */
+/** Returns whether the server may have chosen this node port. A node port in the request comes from the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

@@ -65,7 +65,7 @@ export function* podProblems(pod: ApiObject, range: ApiObject): Generator<string
   }
 }
 
-/** A claim has requests, but no limits. */
+/** A PersistentVolumeClaim has requests, but no limits. */
 export function* claimProblems(claim: ApiObject, range: ApiObject): Generator<string> {
   const requests = amountsOf(look(claim, 'spec', 'resources', 'requests'));
   for (const item of items(look(range, 'spec'), 'limits')) {

@@ -6,8 +6,8 @@ import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
 /**
- * The variables that expressions of webhooks and policies may use. The evaluation passes the values of the variables in
- * the order of this list.
+ * The variables that expressions of webhooks and policies may use. The evaluation passes the variables in the order of
+ * this list.
  */
 const NAMES = [
   'object',
@@ -25,7 +25,7 @@ const TYPES: Partial<Record<(typeof NAMES)[number], CelType>> = {
 };
 const DECLARATIONS: readonly Declaration[] = NAMES.map((name) => ({ name, type: TYPES[name] ?? DYN }));
 
-/** The value of a variable is computed when an expression first uses the variable. */
+/** A variable of an expression is computed only when the expression uses the variable. */
 export interface Scope {
   readonly object: () => unknown;
   readonly oldObject: () => unknown;
@@ -45,13 +45,13 @@ export class Expression {
   readonly source: string;
   readonly #program: Program | string;
 
-  /** @param mutates whether the expression returns an `Object` or the operations of a `JSONPatch` */
+  /** @param mutates whether the expression returns a mutation: an `Object` or the operations of a `JSONPatch` */
   constructor(source: string, mutates = false) {
     this.source = source;
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. If the evaluation fails, the outcome contains the error. */
+  /** Evaluates the expression. If the evaluation fails, the result contains the error. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -120,8 +120,9 @@ export class LazyVariables extends LiteralMap {
 }
 
 /**
- * If all match conditions are true, the result is true. If a condition is false, the result is false, even if another
- * condition fails with an error. If a condition fails and none is false, the result is an error.
+ * The match conditions of a webhook or policy are true if every condition is true. If one condition is false, the
+ * result is false, even if another condition fails with an error. If a condition fails with an error and none is false,
+ * the result is the error.
  */
 export function conditionsHold(conditions: readonly Expression[], scope: Scope): boolean | { readonly error: string } {
   const errors: string[] = [];

@@ -16,7 +16,7 @@ import { namespaceLabelsOf } from './match.ts';
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The object to which the guard belongs. For example, a binding belongs to a policy. */
+  /** The object to which the guard belongs, for example the policy of a binding. */
   readonly owner?: string;
 }
 
@@ -28,7 +28,7 @@ interface Entry<T> {
   readonly narrow: NarrowWords | undefined;
 }
 
-/** An index key consists of owner, operation and resource. */
+/** An entry of the index belongs to an owner, an operation and a resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -45,20 +45,22 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
- * An index of the guards in the objects of a cluster-scoped resource. A change of an object updates only the entries of
- * this object. A request reads only the entries of its own index keys.
+ * An index of webhooks, policies or bindings, which are objects of one cluster-scoped resource. A change of an object
+ * updates only the entries of this object. A request reads only the entries for its operation and resource.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /** The number of entries for each index key. For each guard, the index uses the key with the fewest entries. */
+  /**
+   * The number of guards for each index key. A guard with several possible keys uses the key with the fewest guards.
+   */
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs The delay until the index contains a change. kube-apiserver applies a written policy with a delay,
-   * because a background loop reads policies.
+   * @param delayMs After this delay, the index contains a changed object. In kube-apiserver, a background loop reads
+   * policies, so a written policy takes effect later.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;
@@ -81,8 +83,8 @@ export class GuardIndex<T> {
   }
 
   /**
-   * Returns the guards that may apply to a request, ordered by object and position. The caller must still check rules and
-   * selectors.
+   * Returns the guards that may apply to a request, ordered by object and position. The caller must still compare the
+   * rules and selectors of each guard with the request.
    */
   find(attributes: AdmissionAttributes, owner = ''): T[] {
     const found = new Set<Entry<T>>();
@@ -99,7 +101,7 @@ export class GuardIndex<T> {
       words ??= narrowWordsFor(attributes, place === 'none' ? undefined : place);
       if (name.size > 0) for (const one of words.name) add(name.get(one));
       if (object.size > 0) for (const one of words.object) add(object.get(one));
-      // An object without a namespace matches every namespace selector.
+      // An object without a namespace matches every namespace selector, so the guards of all namespaces apply.
       if (place === 'none') for (const entries of namespace.values()) add(entries);
       else if (namespace.size > 0) for (const one of words.namespace) add(namespace.get(one));
     }

@@ -3,7 +3,7 @@ import type { SelectorObject } from '../../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
-/** The fields of a webhook, policy or binding that select the requests to which it applies. */
+/** The fields of a webhook, policy or binding that select requests. */
 export interface About {
   /** The rules for requests. If the list is empty, every request matches. */
   readonly rules: readonly MatchRule[];
@@ -18,8 +18,8 @@ const word = (operation: string, group: string, resource: string, part: string):
   `${operation} ${group} ${resource} ${part}`;
 
 /**
- * An index key consists of operation, group, resource and subresource. The index does not contain versions and scopes,
- * so the caller checks versions and scopes.
+ * An index key consists of operation, group, resource and subresource. An index key contains no version and no scope,
+ * so the caller checks the versions and scopes of the rules.
  */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
@@ -48,12 +48,12 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request that reduces the number of guards to check. */
+/** A property of a request. With the property, the index finds fewer guards to check. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
- * The index uses only one of these sets for each guard. A guard without a set applies to every request for its
- * resources.
+ * The index uses only one of these properties for each guard. A guard without any of these properties applies to every
+ * request for its resources.
  */
 export interface NarrowWords {
   readonly by: Narrowing;

@@ -30,7 +30,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** The caller checks the resource names of the rule. */
+/** Compares the rule of a webhook or policy with a request. The function ignores the resource names of the rule. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -51,8 +51,8 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * Returns the version of a resource that the rules select. If the rules select the requested version, the result is the
- * requested version. With `exact`, the function checks only the requested version.
+ * Returns the version of a resource that the rules of a webhook or policy select. If the rules select the version in
+ * the request, the function returns this version. With `exact`, the function considers only the version in the request.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -76,7 +76,7 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** A Namespace uses its own labels. The result for any other cluster-scoped object is `none`. */
+/** The labels of a Namespace are its own labels. For any other cluster-scoped object, the function returns `none`. */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,
@@ -86,7 +86,7 @@ export function namespaceLabelsOf(
   return store.get(NAMESPACES, '', namespace)?.labels ?? {};
 }
 
-/** Objects without a namespace always match. */
+/** Namespace selectors match every object without a namespace. */
 export function namespacePasses(
   selector: LabelSelector | undefined,
   registry: Registry,
@@ -103,7 +103,10 @@ export const objectPasses = (
 ): boolean =>
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
-/** The configurations of webhooks and policies are exempt, so users can always repair a wrong configuration. */
+/**
+ * The configurations of webhooks and policies are exempt from admission, so users can always repair a wrong
+ * configuration.
+ */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);

@@ -12,9 +12,7 @@ export type Refuse = (why: string) => never;
 
 const nodeOf = (pod: ApiObject | undefined): string => text(look(pod, 'spec'), 'nodeName');
 
-/**
- * @throws StatusError 404 with the singular name of the kind, as in listers of client-go
- */
+/** @throws StatusError 404 with the singular name of the kind, as in client-go */
 export function stored({ store }: Registry, kind: 'pod' | 'node', namespace: string, name: string): ApiObject {
   const record = store.get(`/${kind}s`, namespace, name);
   if (record === undefined) throw notFound({ group: '', plural: kind }, name);

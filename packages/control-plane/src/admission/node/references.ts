@@ -2,7 +2,7 @@ import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The order of the fields is the order of the checks. */
+/** The volume types that a static pod must not contain, in the order of the checks in kube-apiserver. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],
@@ -33,7 +33,7 @@ const usesEnv = (containers: readonly Plain[], kind: 'secret' | 'configMap'): bo
       items(container, 'env').some((variable) => isRecord(look(variable, 'valueFrom')[`${kind}KeyRef`])),
   );
 
-/** Returns the kind of API object to which a pod refers, because a static pod must not refer to API objects. */
+/** Returns the kind of the first API object to which a pod refers. A static pod must not refer to API objects. */
 export function apiReference(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'serviceaccounts';

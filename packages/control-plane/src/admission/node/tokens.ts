@@ -15,7 +15,7 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
 }
 
 /**
- * If the claim has no volume, or the volume has no CSI driver, the result is ''.
+ * Returns the CSI driver of the volume of a claim, or '' without such a volume.
  * @throws StatusError 404
  */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
@@ -24,7 +24,7 @@ function driverOfClaim(registry: Registry, namespace: string, claim: string): st
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/** In-tree volume plugins are not translated to CSI drivers. */
+/** In-tree volumes are not translated to CSI volumes. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isRecord(look(volume, 'ephemeral').volumeClaimTemplate)) {
@@ -62,7 +62,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** RBAC decides about an audience that no volume of the pod requests. */
+/** If no volume of the pod requests the audience, RBAC decides. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');

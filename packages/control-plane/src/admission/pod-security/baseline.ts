@@ -93,7 +93,7 @@ export const hostPorts: Check = ({ spec }) => {
   };
 };
 
-/** Probes and hooks without a host are omitted, because they connect to the pod itself. */
+/** A probe or hook without a host connects to the pod itself, so the function omits it. */
 function hostsOf(container: Plain): string[] {
   const lifecycle = look(container, 'lifecycle');
   const handlers = [
@@ -201,7 +201,7 @@ function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined 
 
 export const seccompBaseline: Check = (pod, minor) => (minor < 19 ? badSeccompNotes(pod) : badSeccomp(pod.spec));
 
-/** The safe sysctls, each with the first minor version that allows it. */
+/** The safe sysctls. Each value is the first minor version that allows the sysctl. */
 const SYSCTLS: Readonly<Record<string, number>> = {
   'kernel.shm_rmid_forced': 0,
   'net.ipv4.ip_local_port_range': 0,

@@ -4,11 +4,14 @@ import type { Standard } from './level.ts';
 import * as restricted from './restricted.ts';
 import type { PodLike, Violation } from './words.ts';
 
-/** The newest minor version that changed a check. */
+/** The minor version of Kubernetes that most recently changed a check of pod security. */
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** From the minor version `replacedSince` on, the level `restricted` replaces the check by a stricter check. */
+/**
+ * The checks of the level baseline. From the minor version `replacedSince` on, a stricter check of the level restricted
+ * applies instead.
+ */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -24,7 +27,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** Each check applies from the minor version `since` on. */
+/** The checks of the level restricted. Each check applies from the minor version `since` on. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],

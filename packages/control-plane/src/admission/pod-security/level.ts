@@ -4,13 +4,19 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** A level of the Pod Security Standards in a minor version 1.x. The value `latest` is newer than all versions. */
+/**
+ * A level of the Pod Security Standards, and the minor version of Kubernetes that defines the level. For the version
+ * `latest`, the minor version is larger than any other.
+ */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';
 }
 
-/** Audit labels have no effect, because this server writes no audit log. */
+/**
+ * The pod security levels of a namespace. The server ignores the level for audit, because the server writes no audit
+ * log.
+ */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;
@@ -35,8 +41,9 @@ function parseMinor(version: string): number | 'latest' | undefined {
 }
 
 /**
- * - An invalid level of `enforce` means restricted. An invalid level of `audit` or `warn` means privileged.
- * - An invalid version means the latest version.
+ * - If the level of `enforce` is invalid, the level is restricted. If the level of `audit` or `warn` is invalid, the
+ *   level is privileged.
+ * - If the version is invalid, the version is `latest`.
  * - If a namespace has no label for `warn`, the level of `enforce` also causes warnings.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {

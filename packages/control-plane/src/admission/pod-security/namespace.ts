@@ -6,10 +6,10 @@ import { inShort, violations } from './evaluate.ts';
 import { policyOf, type Standard, sameStandard, showStandard, strictness } from './level.ts';
 import { podOf } from './pods.ts';
 
-/** The maximum number of pods that are checked after the level of a namespace becomes stricter. */
+/** When the level of a namespace becomes stricter, the server checks at most this number of pods. */
 const MOST_PODS = 3000;
 
-/** Invalid labels are refused, and a stricter level causes warnings about existing pods. */
+/** Refuses invalid pod security labels of a namespace. A stricter level causes warnings about existing pods. */
 export function assessNamespace(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, old, operation, served, subresource, name, warn } = attributes;
   if (object === undefined || subresource !== '' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;

@@ -17,7 +17,7 @@ export const quoted = (words: readonly string[]): string => words.map((word) => 
 
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
-/** Violation messages list containers in the order of this function. */
+/** Returns the containers in the order of the violation messages. */
 export const containersOf = (spec: Plain): Plain[] => [
   ...items(spec, 'initContainers'),
   ...items(spec, 'containers'),
@@ -35,14 +35,13 @@ export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name'
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
 /**
- * Returns the text in a violation that names the pod, its containers, or both. The text is empty if there is no
- * violation.
+ * Returns the subject of a violation message: the pod, its containers, or both. Without a violation, the text is empty.
  */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Null counts as absent, because Go does not distinguish null and absent fields. */
+/** Null counts as absent, because Go does not distinguish null fields and absent fields. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
 export function parts(spec: Plain, field: string): { pod: Plain | undefined; containers: [Plain, Plain][] } {

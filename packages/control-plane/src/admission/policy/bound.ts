@@ -10,7 +10,7 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/** A binding with its policy, and the version of the kind that the rules of the policy select. */
+/** A binding with its policy. The version is the version of the object that the policy's rules select. */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -21,7 +21,7 @@ const GROUP = 'admissionregistration.k8s.io';
 /** The delay after which a written policy takes effect, in milliseconds. */
 const REFRESH_MS = 100;
 
-/** The index key of a policy is the resource of a request. */
+/** An index of policies with a binding, by the resource of the request. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
   readonly #policies: GuardIndex<P>;
@@ -82,7 +82,7 @@ export class BoundPolicies<P extends PolicyBase> {
       list.some((rule) => ruleMatches(rule, served, subresource, operation) && nameMatches(rule, name));
     if (excluded.length > 0 && about(excluded)) return false;
     const named = rules.filter(({ resourceNames = [] }) => resourceNames.length > 0);
-    // If the rules contain no resource names, the index has already checked all rules.
+    // Without resource names, the index has already compared all rules with the request.
     if (rules.length > 0 && named.length === rules.length && !about(rules)) return false;
     return namespacePasses(namespaceSelector, this.#registry, attributes) && objectPasses(objectSelector, attributes);
   }

@@ -3,13 +3,16 @@ import type { Policy, Validation } from './policy.ts';
 
 export interface Failure {
   readonly message: string;
-  /** The reason from the validation, or '' for the default reason. */
+  /** The reason that the validation of the policy specifies, or '' for the default reason. */
   readonly reason: string;
-  /** Whether the policy itself is invalid. For an invalid policy, the server ignores the action of the binding. */
+  /**
+   * Whether the failure comes from an invalid policy. For an invalid policy, the server ignores the action of the
+   * binding.
+   */
   readonly ofPolicy?: boolean;
 }
 
-/** The maximum length of a message that an expression returns, in bytes. */
+/** The maximum length of the message from a message expression, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 function messageOf({ expression, message, messageExpression }: Validation, scope: Scope): string {
@@ -21,7 +24,7 @@ function messageOf({ expression, message, messageExpression }: Validation, scope
   return message !== '' ? message : `failed expression: ${expression.source.trim()}`;
 }
 
-/** An error counts as a failure unless the failure policy is Ignore. */
+/** A failed evaluation counts as a violation of the policy, unless the failure policy is Ignore. */
 export function evaluatePolicy(policy: Policy, base: Scope): Failure[] {
   const scope: Scope = { ...base, variables: new LazyVariables(policy.variables, base) };
   const held = conditionsHold(policy.conditions, scope);

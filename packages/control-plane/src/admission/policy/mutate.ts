@@ -11,7 +11,7 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** The failure policy decides whether the server refuses the request. */
+/** The error for a failed mutation. The failure policy decides whether the server refuses the request. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
@@ -71,8 +71,8 @@ function applyConfiguration(object: ApiObject, value: unknown, structure: Served
 }
 
 /**
- * Returns the kind whose schema defines how an apply configuration is merged into an object. Among the bodies of
- * subresources, kube-apiserver knows only the type of Bindings.
+ * Returns the kind whose schema defines how the server merges a configuration into an object. The only subresource
+ * whose body type kube-apiserver knows is the Binding.
  */
 function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   if (of instanceof ServedKind) return of.kind;
@@ -83,7 +83,7 @@ function structureOf(of: ServedKind | CarriedKind): ServedKind['kind'] {
   );
 }
 
-/** If one operation fails, the input object stays unchanged. */
+/** If one operation of a JSON patch fails, the object stays unchanged. */
 function applyOperations(object: ApiObject, value: unknown): ApiObject {
   if (!Array.isArray(value))
     throw new MutationError('type mismatch: JSONPatchType.expression should evaluate to array');

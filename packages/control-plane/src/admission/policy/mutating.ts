@@ -56,7 +56,7 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Variables may depend on the object, so each mutation evaluates the variables again.
+        // The variables of a policy may depend on the object, so each mutation evaluates the variables again.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null
@@ -101,7 +101,8 @@ export function mutatingPolicies(registry: Registry): AdmissionPlugin {
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // The two rounds have different policy objects but equal binding objects, so the function compares bindings.
+      // The policy objects of the two rounds are different, but the binding objects are equal, so the code compares the
+      // bindings.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
       const made = invoke(policies, registry, bound, seen, failures);

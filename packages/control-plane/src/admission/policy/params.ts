@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
-/** The failure policy decides whether the server refuses the request. */
+/** The error for missing or invalid parameters. The failure policy decides whether the server refuses the request. */
 export class ParamsError extends Error {
   override readonly name = 'ParamsError';
   readonly ofPolicy: boolean;

@@ -18,7 +18,10 @@ const CODES: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/** The refusal has the text of an admission plugin. The reason of the validation determines the status code. */
+/**
+ * Returns the error for a request that a policy refuses. The reason in the policy's validation determines the status
+ * code.
+ */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
   const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
@@ -40,7 +43,7 @@ function validate(policies: BoundPolicies<Policy>, registry: Registry, attribute
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      // The loop continues after the first refusal, because a later binding can cause a warning.
+      // A later binding can cause a warning, so the loop continues after the first refusal.
       const refused = act(bound.policy, bound.binding, failure, attributes);
       denial ??= refused;
     }
@@ -65,7 +68,7 @@ function failuresOf(
   return params.flatMap((param) => evaluatePolicy(policy, { ...scope, params: () => param }));
 }
 
-/** The action Audit has no effect, because this server writes no audit log. */
+/** The server writes no audit log, so the action Audit has no effect. */
 function act(
   policy: Policy,
   binding: Binding,

@@ -21,13 +21,13 @@ interface MatchResourcesObject {
 
 /** `MatchResources` selects the requests to which a policy or a binding applies. */
 export interface MatchResources {
-  /** A binding with an empty list applies to every resource. */
+  /** A binding with an empty list of rules applies to every resource. */
   readonly rules: readonly MatchRule[];
   readonly excluded: readonly MatchRule[];
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** The fields from which the index keys are computed. */
+  /** The fields of the policy from which its index keys are computed. */
   readonly about: About;
 }
 
@@ -106,7 +106,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Policies are compiled once for each write of the policy object. */
+/** Compiles the expressions of a policy. Each change of the policy compiles the expressions again. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -134,12 +134,12 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
 
 interface ParamRef {
   readonly name: string;
-  /** The namespace of the parameters, or '' for the namespace of the request. */
+  /** The namespace of the parameter objects, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** The index keys that every object matching the selector has. */
+  /** The index keys that every parameter object has, if the object matches the selector. */
   readonly where: readonly Demand[];
-  /** Whether a missing parameter object causes a refusal. */
+  /** Whether the server refuses the request if a parameter object is missing. */
   readonly required: boolean;
 }
 

@@ -11,7 +11,7 @@ import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 
 const QUOTAS = '/resourcequotas';
-/** The requests and limits that each container must set if a quota limits the key. */
+/** If a quota limits one of these keys, each container must set the request or limit. */
 const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>> = {
   cpu: ['requests', 'cpu'],
   memory: ['requests', 'memory'],
@@ -20,13 +20,16 @@ const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>
   'limits.cpu': ['limits', 'cpu'],
   'limits.memory': ['limits', 'memory'],
 };
-/** Resources for which an update can change the quota usage. */
+/** The resources whose quota usage can change in an update. */
 const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/** If an update decreases the usage of a resource, the increase is zero. */
+/**
+ * Returns the additional usage of a request. If an update decreases the usage of a resource, the additional usage is
+ * zero.
+ */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);
@@ -41,8 +44,8 @@ function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttri
 }
 
 /**
- * Returns the requests and limits that a quota requires and that containers do not set, for example `cpu for: a,b;
- * limits.memory for: a`.
+ * Returns the requests and limits that a quota requires but the containers lack, such as `cpu for: a,b; limits.memory
+ * for: a`.
  */
 function unsaid(pod: ApiObject, hard: Amounts): string {
   const spec = look(pod, 'spec');
@@ -113,8 +116,7 @@ function charge(registry: Registry, attributes: AdmissionAttributes): void {
     }
     charged.push({ quota, status: { ...status, used: { ...look(status, 'used'), ...shown(after, names) } } });
   }
-  // The function contains no `await` between the read of the quotas and this write, so no other request can change the
-  // quotas.
+  // No `await` is between the read of the quotas and this write, so no other request can change the quotas in between.
   if (!dryRun) for (const { quota, status } of charged) putStatus(registry, quotaKind, quota, status);
 }
 
@@ -122,8 +124,8 @@ const shown = (amounts: Amounts, names: readonly string[]): Record<string, strin
   Object.fromEntries(names.map((name) => [name, showAmount(amounts.get(name))]));
 
 /**
- * ResourceQuota adds the usage of a request to the quotas. ResourceQuota runs last, so a request that another plugin
- * refuses does not count.
+ * ResourceQuota adds the usage of a request to the quotas. ResourceQuota is the last plugin, so a request that another
+ * plugin refuses does not count.
  */
 export const resourceQuota = (registry: Registry): AdmissionPlugin => ({
   name: 'ResourceQuota',

@@ -62,7 +62,7 @@ function holds({ scope, operator, values }: Requirement, pod: ApiObject): boolea
   }
 }
 
-/** Scopes apply only to pods, so a quota with scopes counts only pods. */
+/** Scopes apply only to pods, so a quota with scopes counts no other resource. */
 export function counts(quota: ApiObject, group: string, plural: string, object: ApiObject): boolean {
   const requirements = requirementsOf(quota);
   if (requirements.length === 0) return true;

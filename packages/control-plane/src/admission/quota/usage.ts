@@ -2,7 +2,7 @@ import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** Resources that have quota names of their own, in addition to `count/…`. */
+/** The resources with a quota name of their own, in addition to `count/RESOURCE`. */
 const NAMED = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -13,7 +13,7 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** A quota may name these resources of pod requests without the prefix `requests.`. */
+/** A quota may limit the requests of pods for these resources without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 /** A finished pod uses no quota. */

@@ -13,14 +13,14 @@ import type { WebhookTransport } from './transport.ts';
 const GROUP = 'admission.k8s.io';
 
 /**
- * Joins a path with the root as the client of Go does. The result has no empty steps, no relative steps and no final
- * slash.
+ * Joins a path with the root, as the HTTP client of Go does. The result has no empty steps, no relative steps and no
+ * final slash.
  */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
 const hexOf = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
-/** Go joins the decoded path, and then escapes the path again. */
+/** As in Go, the URL has the decoded path, joined and then escaped again. */
 const rejoined = (path: string): string =>
   joined(path.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))).replace(
     /[^\w\-.~$&+,/:;=@]/g,
@@ -126,7 +126,7 @@ export function refusalOf({ name }: Hook, status: Partial<Status> = {}): StatusE
       message: `admission webhook ${JSON.stringify(name)} denied the request${why}`,
       reason: reason || undefined,
       details,
-      // A refusal needs a code of at least 400, because a lower code means success.
+      // A webhook may refuse a request with a status code below 400, which would mean success, so the code becomes 400.
       code: Math.max(code, 400),
     }),
   );

@@ -34,7 +34,7 @@ export interface ClientConfig {
 
 export interface Hook {
   readonly name: string;
-  /** Calls are ordered by the name of the configuration, and then by the position of the webhook. */
+  /** The name of the configuration. The server sorts webhooks by this name, and then by their position. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
@@ -80,7 +80,10 @@ function compileHook(webhook: WebhookObject, configuration: string, position: nu
   };
 }
 
-/** A webhook without rules matches no request. */
+/**
+ * Returns the webhooks of a configuration. A webhook without rules matches no request, so the function omits the
+ * webhook.
+ */
 export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
   ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).flatMap((webhook, position) => {
     const { rules = [], namespaceSelector, objectSelector } = webhook;
@@ -89,7 +92,7 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
 
-/** A webhook that matches a request, with the version of the kind that the rules select. */
+/** A webhook that matches a request. The version is the version of the object that the webhook's rules select. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;

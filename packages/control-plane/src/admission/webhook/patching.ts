@@ -13,7 +13,9 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 
 export interface Patched {
   readonly object: ApiObject;
-  /** If the patch changed the object, webhooks with reinvocation are called again. */
+  /**
+   * Whether the patch of the webhook changed the object. After a change, webhooks with reinvocation are called again.
+   */
   readonly changed: boolean;
 }
 
@@ -54,8 +56,8 @@ export class Patching {
   #patched = false;
 
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // The first patch of a built-in kind always counts as a change. Until an object is stored, the times in managedFields
-    // of kube-apiserver have fractions of a second.
+    // The first patch of a built-in kind always counts as a change of the object. Until kube-apiserver stores an
+    // object, the times in managedFields have fractions of a second.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -63,9 +65,9 @@ export class Patching {
   }
 
   /**
-   * Applies the patch of a webhook, and parses the result like a request body. The result is undefined if the webhook
-   * sent no patch.
-   * @throws WebhookFailure for an invalid patch, or StatusError 500 for a patch that cannot be applied
+   * Applies the patch of a webhook, and parses the result like a request body. If the webhook sent no patch, the result
+   * is undefined.
+   * @throws WebhookFailure for an invalid patch, or StatusError 500 if the patch cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {
     const { object, served } = attributes;

@@ -36,8 +36,9 @@ class Hooks {
   }
 
   /**
-   * Returns the call of a webhook for this request, or undefined if the webhook does not match.
-   * @throws StatusError 403 if a match condition has no result
+   * Returns the arguments for a call of the webhook. If the webhook does not match the request, the result is
+   * undefined.
+   * @throws StatusError 403 if the evaluation of a match condition fails
    */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
@@ -79,15 +80,15 @@ class Hooks {
   }
 }
 
-/** @throws StatusError if the policy is Fail */
+/** @throws StatusError if the failure policy of the webhook is Fail */
 function tolerate(error: unknown, hook: Hook): void {
   if (!(error instanceof WebhookFailure)) throw error;
   if (!hook.ignoresFailure) throw failureOf(hook, error);
 }
 
 /**
- * MutatingAdmissionWebhook calls the webhooks in order, each with the result of the previous webhook. If later webhooks
- * changed the object, a second round calls the webhooks with reinvocation again.
+ * MutatingAdmissionWebhook calls the webhooks in order. Each webhook gets the object that the previous webhook
+ * returned. If later webhooks changed the object, a second round calls webhooks with reinvocation again.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -110,7 +111,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // The patch may have changed the labels, so other webhooks may match.
+          // The patch may have changed the labels of the object, so other webhooks may match now.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {

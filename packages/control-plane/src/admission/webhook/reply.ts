@@ -7,7 +7,7 @@ import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
 /**
- * The error for a failed call of a webhook, or for an invalid response. The failure policy of the webhook decides
+ * A call of a webhook failed, or the response of the webhook is invalid. The failure policy of the webhook decides
  * whether the server refuses the request.
  */
 export class WebhookFailure extends Error {
@@ -30,14 +30,14 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** The maximum number of body bytes in an error message. */
+/** The maximum number of bytes of a response body that an error message quotes. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 const uncalled = (why: string): WebhookFailure => new WebhookFailure(`failed to call webhook: ${why}`);
 const invalid = (why: string): WebhookFailure => new WebhookFailure(`received invalid webhook response: ${why}`);
 
-/** The error texts of client-go for responses without a message, by status code. */
+/** For a response without a message, client-go uses these error texts. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
@@ -49,7 +49,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
-/** Status codes for which client-go quotes the body in its error. */
+/** For these status codes, client-go quotes the response body in its error. */
 const TOLD: ReadonlySet<number> = new Set([403, 406, 415]);
 
 function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookFailure {
@@ -77,7 +77,7 @@ function statusMessage(body: string): string | undefined {
   }
 }
 
-/** @throws WebhookFailure with the error text of kube-apiserver's decoder */
+/** @throws WebhookFailure with the error text of the decoder in kube-apiserver */
 function decode({ status, body, contentType = '' }: WebhookReply): Record<string, unknown> {
   if (body === '') throw uncalled(`0-length response with status code: ${status} and content type: ${contentType}`);
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);
@@ -113,7 +113,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** A field of the response, the check of its value, and the name of its Go type. */
+/** A field of a webhook response, the check of its value, and the name of its Go type. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
@@ -180,7 +180,8 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   } & { readonly allowed?: boolean; readonly status?: Partial<Status>; readonly warnings?: readonly string[] };
   const rest = { allowed: allowed === true, status: status ?? undefined, warnings: warnings ?? [] };
   const given = patch ?? '';
-  // Responses of version v1beta1 need no uid and no patch type. The server ignores the patch of a validating webhook.
+  // A response of version v1beta1 needs neither a uid nor a patch type. The server ignores the patch of a validating
+  // webhook.
   if (expected.version === 'v1beta1') {
     const taken = expected.mutates && given !== '';
     return { ...rest, patch: taken ? given : undefined, patchType: taken ? 'JSONPatch' : undefined };

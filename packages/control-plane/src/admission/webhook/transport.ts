@@ -4,11 +4,11 @@ import { isIP } from 'node:net';
 export interface WebhookCall {
   readonly url: URL;
   /**
-   * The address of the connection, if the URL contains another address. A webhook with a Service always has
+   * The host and port of the TCP connection, if they differ from the URL. A webhook with a Service always has
    * `connectTo`.
    */
   readonly connectTo?: { readonly host: string; readonly port: number } | undefined;
-  /** If `caBundle` is undefined, the webhook must have a certificate of a CA that the system trusts. */
+  /** Without `caBundle`, the webhook needs a certificate from a CA that the operating system trusts. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ const agents = new Map<string, Agent>();
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** The agent keeps the connections for one CA bundle open. The number of agents is limited. */
+/** Returns the HTTPS agent for a CA bundle. The agent keeps its connections open. The number of agents is limited. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -68,7 +68,7 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * If the webhook closes a reused connection before its response, the call is sent again on a new connection.
+ * If the webhook closes a reused connection before the response, the server repeats the call on a new connection.
  *
  * Go detects a closed idle connection before a call. Node.js may detect the closed connection only after the call, so a
  * webhook may receive a call twice. Webhooks must support repeated calls anyway, because clients repeat requests.

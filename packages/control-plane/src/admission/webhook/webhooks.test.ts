@@ -28,7 +28,7 @@ const clock: Clock = {
   },
 };
 
-/** A webhook at `https://NAME/` with the response that the test sets. */
+/** Replaces the webhook at `https://NAME/`. The test sets its response. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);

@@ -14,7 +14,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** The order of the fields is the order in kube-apiserver, and empty fields are omitted. */
+/** The fields have the order of kube-apiserver. Empty fields are omitted. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return defined({ name: name || undefined, group: group || undefined, kind, ...more });
 }
@@ -45,7 +45,7 @@ export const conflict = (kind: Named, name: string, why: string): StatusError =>
 
 export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
-/** Returns a 409 error that names the kind (`ConfigMap "x"`). */
+/** Returns a 409 error whose message starts with the kind, such as `ConfigMap "x"`. */
 export const preconditionFailed = (kind: KindDefinition, name: string, why: string): StatusError =>
   new StatusError({
     message: `Operation cannot be fulfilled on ${qualifiedKind(kind)} "${name}": ${why}`,
@@ -54,17 +54,20 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
     code: 409,
   });
 
-/** Equal causes appear once. */
+/** Joins the texts of the causes. A repeated text appears once. */
 export function joinCauses(causes: readonly StatusCause[]): string {
   const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/** If the server stores a kind as another kind, the error message contains the stored kind. */
+/**
+ * Returns the kind for error messages. For a kind that the server stores as another kind, error messages contain the
+ * stored kind.
+ */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/** If the server stores a kind as another kind, the error contains the group of the stored kind. */
+/** For a kind that the server stores as another kind, the error contains the group of the stored kind. */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
@@ -73,7 +76,7 @@ export const invalid = (
   invalidWith(
     { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
     name,
-    // A cause that concerns the whole object has no field.
+    // If a cause concerns the whole object, its field is `[]`.
     given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
   );
 
@@ -92,7 +95,7 @@ const invalidWith = (
 export const badRequest = (message: string): StatusError =>
   new StatusError({ message, reason: 'BadRequest', code: 400 });
 
-/** kube-apiserver converts plain errors to internal errors without a reason. */
+/** kube-apiserver converts an error without a status to an internal error without a reason. */
 export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
 
 /** Returns the 404 error of the router for an unknown path or subresource. */

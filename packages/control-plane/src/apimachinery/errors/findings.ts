@@ -44,7 +44,7 @@ export class Findings {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** With `needed`, an empty value is an error. */
+  /** With `needed`, an empty value causes an error too. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);
@@ -63,7 +63,7 @@ export class Findings {
     this.problems(field, value, qualifiedNameProblems(value));
   }
 
-  /** If a name such as `example.dev/thing` is invalid, the error contains only the invalid part. */
+  /** For an invalid name such as `example.dev/thing`, the error contains only the invalid part. */
   domainPath(field: string, name: string): void {
     if (name === '') {
       this.required(field);

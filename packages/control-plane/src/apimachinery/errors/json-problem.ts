@@ -1,15 +1,13 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
-/**
- * Returns Go's error text for invalid JSON. The error texts of V8 are different, so the function parses the JSON again.
- */
+/** Returns Go's error text for invalid JSON. V8 has other error texts, so the function parses the JSON text again. */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
   if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
   const first = trimmed[0] ?? '';
-  // Go reads JSON byte by byte, and prints each byte as one character.
+  // Go reads JSON byte by byte, so an error message shows the first byte of a character.
   const byte = String.fromCharCode(Buffer.from(trimmed.slice(0, 2))[0] ?? 0);
   if (!/[[{"\-0-9ntf]/.test(first)) return `invalid character '${byte}' looking for beginning of value`;
   for (const literal of ['null', 'true', 'false']) {
@@ -34,7 +32,7 @@ export function jsonProblem(text: string): string {
   }
 }
 
-/** Returns the token that Go expects at this position of the JSON text. */
+/** Returns the token that Go expects at a position of the JSON text. */
 function jsonContext(text: string, at: number): string {
   const before = text.slice(0, at).trimEnd().at(-1);
   switch (before) {

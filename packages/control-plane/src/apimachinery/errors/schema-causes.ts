@@ -23,8 +23,8 @@ export function goQuote(text: string): string {
 }
 
 /**
- * Formats a number like `%v` of Go. Integers have no exponent. Floats have an exponent if the exponent is below -4 or
- * above 5.
+ * Formats a number like `%v` of Go. Integers have no exponent. A float has an exponent only if the exponent is below -4
+ * or above 5.
  */
 export function goFloat(value: number): string {
   const magnitude = Math.abs(value);
@@ -32,7 +32,7 @@ export function goFloat(value: number): string {
   return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** Prints an invalid value like Go's `field.Error`. */
+/** Formats an invalid value like `field.Error` of Go. */
 function goValue(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (typeof value === 'number') return goFloat(value);
@@ -47,7 +47,7 @@ export const required = (field: string, detail = ''): StatusCause => ({
   field,
 });
 
-/** Returns an "Invalid value" cause without the value, because Go prints no structures. */
+/** Returns an "Invalid value" cause without the value, because Go prints no structures in error messages. */
 export const invalidWhole = (field: string, detail: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${detail}`,
@@ -96,8 +96,5 @@ export const tooMany = (field: string, actual: number, max: number): StatusCause
   field,
 });
 
-/**
- * The field name of a cause for the whole object, because Go prints a nil path as `<nil>`. Go prints a nil path as
- * `<nil>`.
- */
+/** The field name of a cause that concerns the whole object. Go prints a nil path as `<nil>`. */
 export const NO_FIELD = '<nil>';

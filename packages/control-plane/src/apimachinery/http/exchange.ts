@@ -1,6 +1,6 @@
 export interface ServerRequest {
   readonly method: string;
-  /** The path as the client sent it: escaped, and without the query. */
+  /** The escaped path from the request line, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;
@@ -11,15 +11,17 @@ export interface ServerRequest {
   body(): Promise<Uint8Array>;
   readonly signal: AbortSignal;
   /**
-   * Whether this process sent the request. A request from this process without credentials has the permissions of the
-   * administrator.
+   * Whether the request comes from this process. A request from this process without credentials has the permissions of
+   * the administrator.
    */
   readonly trusted: boolean;
   readonly certificate?: { readonly commonName: string; readonly organizations: readonly string[] } | undefined;
 }
 
 export interface Sink {
-  /** Writes a chunk. If `write` returns false, the caller must wait for `onDrain` before the next chunk. */
+  /**
+   * Writes a chunk of the response. If `write` returns false, the caller must wait for `onDrain` before the next chunk.
+   */
   write(chunk: Uint8Array): boolean;
   onDrain(listener: () => void): void;
   onClose(listener: () => void): void;

@@ -1,6 +1,6 @@
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
-/** Decodes the value of a header that Go wrote in UTF-8 and Node.js read as Latin-1. */
+/** Decodes a header value. Go wrote the value in UTF-8, but Node.js read the value as Latin-1. */
 export const headerText = (value: string): string =>
   BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 

@@ -4,7 +4,7 @@ import { queryOf } from './query.ts';
 
 export interface InProcessRequest {
   readonly method: string;
-  /** The escaped path with the query. */
+  /** The escaped path and the query of the request. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
@@ -14,8 +14,8 @@ export interface InProcessRequest {
 const NEVER = new AbortController().signal;
 
 /**
- * In-process requests avoid `fetch`, which doubles the time of a request. Half of all requests come from controllers in
- * this process.
+ * Handles a request from this process without `fetch`, because `fetch` doubles the duration of the request. Half of all
+ * requests come from controllers in this process.
  */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
@@ -42,16 +42,16 @@ export function textOf({ body }: ServerResponse): string {
 }
 
 /**
- * A watch writes each event as one chunk. The stream is closed when the caller stops the iteration, or when the signal
- * aborts.
- * @throws TypeError for a response that is not a stream. A read after an abort throws the reason of the signal
+ * Returns the chunks of a streamed response. A watch writes each event as one chunk. When the caller stops the
+ * iteration or the signal aborts, the stream is closed.
+ * @throws TypeError for a response that is not a stream. After an abort, a read throws the reason of the signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
   if (typeof body !== 'function') throw new TypeError('the answer is no stream');
   return new Pieces(body, signal);
 }
 
-/** The maximum number of unread bytes in a stream. While a stream contains more unread bytes, the writer must wait. */
+/** The maximum number of unread bytes in a stream. If a stream contains more unread bytes, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;

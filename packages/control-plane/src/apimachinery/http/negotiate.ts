@@ -9,12 +9,9 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /**
-   * Whether the client accepts none of the available formats, so the response is JSON that is indented and has no final
-   * line break.
-   */
+  /** Whether the client accepts no available format. The response is then indented JSON without a final line break. */
   readonly bare?: boolean;
-  /** By default, the response contains whole objects. */
+  /** The conversion of the objects in the response. By default, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** The version of `meta.k8s.io` in a converted response. */
   readonly version: 'v1' | 'v1beta1';
@@ -27,8 +24,8 @@ interface Clause {
 }
 
 /**
- * Sorts the clauses of an Accept header as Go does. A higher quality comes first. For equal qualities, a type without a
- * wildcard comes first.
+ * Compares two clauses of an Accept header as Go does. The clause with the higher quality is first. If the qualities
+ * are equal, a type without a wildcard is first.
  */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
@@ -70,7 +67,10 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/** Returns the 406 error with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
+/**
+ * Returns the 406 error. The router checks built-in kinds and discovery, a handler checks custom kinds, and their error
+ * texts differ.
+ */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -102,7 +102,7 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
     code: 415,
   });
 
-/** Browsers and command line tools get indented JSON by default. */
+/** Browsers and command line tools get indented JSON, unless the query contains `pretty`. */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
   if (pretty !== null) return pretty === 'true' || pretty === '1' || pretty === '';
@@ -111,14 +111,14 @@ function isPretty(request: ServerRequest): boolean {
 
 export interface NegotiateOptions {
   /**
-   * The component that checks the media type. The router checks the media type before the handler. A handler checks
-   * only its own conversions.
+   * The component that checks the accepted media types. The router checks the media type before the handler. A handler
+   * checks the media types only for its own conversions.
    */
   readonly by: 'router' | 'handler';
   readonly as: readonly NonNullable<Format['as']>[];
-  /** Whether the path also serves watches. */
+  /** Whether the path of the request supports watches. */
   readonly streams: boolean;
-  /** Whether the server can send whole objects as protobuf (default: true). Metadata can always be sent as protobuf. */
+  /** Whether whole objects can be sent as protobuf (default: true). Metadata can always be sent as protobuf. */
   readonly protobuf?: boolean;
 }
 
@@ -140,7 +140,10 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** Returns the conversion that a clause requests, or undefined if the path does not support the conversion. */
+/**
+ * Returns the conversion in a clause of the Accept header. If the path does not support the conversion, the result is
+ * undefined.
+ */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -182,7 +185,7 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
-/** The client's order of media types takes precedence over the order of `types`. */
+/** The order in the Accept header takes precedence over the order of `types`. */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
     const [main = '', sub = '*'] = type.split('/');
@@ -197,7 +200,9 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
-/** A body with an invalid media type gets a type that no handler supports. */
+/**
+ * Returns the media type of the request body. For an invalid media type, the result is a type that no handler supports.
+ */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';
   const [type = '', ...parameters] = header.split(';');

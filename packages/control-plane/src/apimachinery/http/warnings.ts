@@ -1,4 +1,7 @@
-/** The maximum number of runes in all warnings of a response. If the total is larger, each warning is shortened. */
+/**
+ * The maximum number of runes in all warnings of a response. If the warnings contain more runes, each warning is
+ * shortened.
+ */
 const LIMIT = 4096;
 /** The maximum number of runes of a shortened warning. */
 const CUT = 256;
@@ -7,8 +10,8 @@ const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
 /**
- * Skips duplicates, empty warnings, and warnings with control characters. If the total length exceeds the limit, all
- * warnings are shortened.
+ * The warnings of a response, without duplicates, empty warnings, and warnings with control characters. If the warnings
+ * are too long, all of them are shortened.
  */
 export class Warnings {
   readonly #seen = new Set<string>();
@@ -16,7 +19,7 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out the list of warnings in the response, which this class updates */
+  /** @param out The list of warnings in the response. The class updates the list. */
   constructor(out: string[]) {
     this.#out = out;
   }
@@ -39,8 +42,8 @@ export class Warnings {
 }
 
 /**
- * Returns the value of the Warning header for a text (RFC 7234, code 299, no agent). Each byte of the UTF-8 text
- * becomes one character.
+ * Returns a Warning header (RFC 7234) with the code 299 and no agent. Each byte of the UTF-8 text becomes one
+ * character.
  */
 export const warningHeader = (text: string): string =>
   Buffer.from(`299 - "${text.replace(/[\\"]/g, '\\$&')}"`).toString('latin1');

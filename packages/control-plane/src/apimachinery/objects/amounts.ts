@@ -19,7 +19,7 @@ export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) 
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** The sum keeps the format of the quantity that was added first. */
+/** Adds an amount to the sum of a resource. The sum keeps the format of its first quantity. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
   to.set(name, {
@@ -39,7 +39,7 @@ function addAll(to: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) addAmount(to, name, quantity);
 }
 
-/** Raises each amount in the sum to the amount of an init container, if the amount of the init container is larger. */
+/** If an init container needs more of a resource than the sum, the sum becomes this amount. */
 function raiseTo(sum: Amounts, amounts: Amounts): void {
   for (const [name, quantity] of amounts) {
     const before = sum.get(name);
@@ -48,8 +48,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * The total is the larger of two amounts: the sum of all normal containers, and the largest need of an init container.
- * An init container needs its own amount and the amounts of the restartable init containers before it.
+ * Returns the larger amount: the sum of all normal containers, or the largest need of an init container. An init
+ * container needs its own amount and the amounts of the restartable init containers before it.
  */
 function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -85,15 +85,16 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
     if (isPodLevel(name)) sum.set(name, quantity);
   }
   for (const [name, quantity] of amountsOf(look(spec, 'overhead'))) {
-    // The overhead is added to a limit only if the limit exists.
+    // A limit includes the overhead only if the pod sets the limit.
     if (field === 'requests' || (sum.get(name)?.nanos ?? 0n) !== 0n) addAmount(sum, name, quantity);
   }
   return sum;
 }
 
 /**
- * Sets resources of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` do. Limits for huge pages come from
- * the containers. Requests come from the containers, or from the limits of the pod. Mutates the pod.
+ * Sets the requests and limits of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` of Kubernetes do. The
+ * limits for huge pages come from the containers. The requests come from the containers, or from the limits of the pod.
+ * Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

@@ -1,4 +1,4 @@
-/** A fired or stopped timer ignores `stop`. */
+/** A timer of a clock. After the timer has fired or stopped, `stop` does nothing. */
 export interface Timer {
   cancel(): void;
 }
@@ -20,7 +20,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Never rejects. */
+/** Waits until the time has passed or the signal aborts. The promise never rejects. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) {

@@ -2,8 +2,8 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * The fields that a request body set to an empty list or map, by object. Stored objects omit empty fields. Error
- * messages and defaults distinguish `[]` and `{}` from absent fields during a request.
+ * For each object, the fields that the request body set to an empty list or map. Stored objects omit empty fields.
+ * Error messages and defaults distinguish `[]` and `{}` from absent fields during a request.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
@@ -15,7 +15,7 @@ export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
 
-/** Removes the record of an empty field after the server has reset the field. */
+/** Deletes the record of an empty field, because the server has reset the field. */
 export function forgetEmpty(record: Plain, field: string): void {
   const notes = noted.get(record);
   if (notes === undefined) return;
@@ -53,7 +53,10 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
-/** Returns whether the body set a field of an object to an empty list or map, and the field has no default. */
+/**
+ * Returns whether the request body set a field of the object, such as a list without a default, to an empty list or
+ * map.
+ */
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 

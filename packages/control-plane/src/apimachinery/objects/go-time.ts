@@ -1,7 +1,7 @@
 export interface GoTime {
-  /** Date and time to the second, such as `2026-01-02T03:04:05`. */
+  /** The date and the time without fractions of a second, such as `2026-01-02T03:04:05`. */
   readonly seconds: string;
-  /** The fraction of a second, in whole nanoseconds. */
+  /** The fraction of the second, in nanoseconds. */
   readonly nanos: number;
 }
 
@@ -19,11 +19,14 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/** The reader throws `Misfit` at the invalid part, and the caller creates a message with the whole text. */
+/**
+ * The reader throws this error at the invalid part. The caller catches the error and creates a message with the whole
+ * text.
+ */
 class Misfit extends Error {
   /**
-   * The part of the layout that does not match the text. If the text matches but is not a valid time, `part` is
-   * undefined.
+   * The part of the time layout that does not match the text. If the text matches the layout but is no valid time,
+   * `part` is undefined.
    */
   readonly part: string | undefined;
 
@@ -67,8 +70,8 @@ class Reader {
   }
 
   /**
-   * Reads a fraction of a second that the layout does not contain. A fraction may have any number of digits, but Go
-   * ignores the digits after the ninth.
+   * Reads a fraction of a second, although the layout contains no fraction. A fraction may have any number of digits,
+   * but Go ignores the digits after the ninth.
    */
   anyFraction(): number {
     const digits = /^[.,](\d+)/.exec(this.rest)?.[1];
@@ -110,7 +113,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // A later check refuses a day that does not exist in the month.
+  // Go accepts a day from 0 to 99 here. A later check refuses a day that the month does not have.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);
@@ -129,8 +132,8 @@ function read(text: string, micro: boolean): GoTime {
 }
 
 /**
- * Parses a time as Go's `time.Parse` does. The layout is RFC 3339 with an optional fraction. With `micro`, the fraction
- * must have six digits.
+ * Parses a time as Go's `time.Parse` does. The layout is RFC 3339, and the fraction of a second is optional. With
+ * `micro`, the fraction must have six digits.
  * @throws RangeError with the error text of Go's `time.Parse`
  */
 export function parseGoTime(text: string, micro: boolean): GoTime {

@@ -2,11 +2,11 @@
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns whether a value is a number. A bigint is an integer above 2^53. */
+/** Returns whether a value is a number. An integer above 2^53 is a bigint. */
 export const isNumber = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint';
 
-/** Reads an own property. For names such as `constructor`, the function never returns a value of the prototype. */
+/** Reads an own property. For a name such as `constructor`, the function does not return the value of the prototype. */
 export const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
@@ -27,13 +27,16 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/** Compares two numbers. A large integer is a bigint, or a double if its text was a double. */
+/**
+ * Compares two numbers. A large integer is a bigint. If its JSON text had a fraction or exponent, the integer is a
+ * double.
+ */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
 };
 
-/** The order of keys has no effect. */
+/** Compares two JSON values. The order of keys has no effect. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);
@@ -49,7 +52,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** Formats JSON with the keys of every object sorted, as Go marshals maps. */
+/** Formats a value as JSON with sorted keys, as Go does for maps. */
 export function sortedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
   if (typeof value === 'bigint') return value.toString();
@@ -65,7 +68,7 @@ export function sortedJson(value: unknown): string {
 export const goJson = (value: unknown): string =>
   sortedJson(value).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Returns the number of UTF-8 bytes in `goJson(value)`, without the cost of creating this text. */
+/** Returns the number of UTF-8 bytes of `goJson(value)`, but does not create the text. */
 export function goJsonBytes(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(goJson(value));
   if (Array.isArray(value)) {

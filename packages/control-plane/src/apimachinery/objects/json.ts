@@ -8,8 +8,8 @@ declare global {
 const { rawJSON } = JSON;
 
 /**
- * Matches texts that may contain an integer beyond 2^53: at least 16 digits at a position where a number may start.
- * Only a text that matches needs the slower JSON parser.
+ * Matches texts that may contain an integer beyond 2^53: a position for a number, followed by 16 digits. Only for such
+ * a text, the slower JSON parser is necessary.
  */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
@@ -24,8 +24,8 @@ const MAX_DIGITS = 20;
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /**
- * Returns a bigint for an integer beyond 2^53, and a double for an integer beyond 64 bits. Go represents untyped JSON
- * in the same way.
+ * Returns a bigint for an integer beyond 2^53, and a double for an integer beyond 64 bits. Go represents JSON numbers
+ * without a type as int64 or float64.
  */
 export function exactInteger(digits: string, rounded: number): number | bigint {
   if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
@@ -54,7 +54,8 @@ export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws for a bigint, and a check in advance would visit every value of every object.
+    // `JSON.stringify` throws for a bigint. A search for bigints before each call would visit every value of every
+    // object.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

@@ -5,8 +5,8 @@ import type { StatusCause } from './status.ts';
  * A JSON schema in the dialect of `apiextensions.k8s.io/v1` (`JSONSchemaProps`), with its `x-kubernetes-*` extensions.
  * -
  * - Built-in schemas are graphs. A shared definition (`io.k8s.api.core.v1.PodSpec`) is one object with its name as
- * `$id`, and may contain itself.
- * - A function that visits a schema must stop at the depth of the data, or cache its results by schema object.
+ * `$id`, and the definition may contain itself.
+ * - A function that visits a schema must stop at the depth of the data, or cache its results for each schema object.
  * - In a document with references, write `$id` as a reference.
  */
 export interface JsonSchema {
@@ -27,8 +27,8 @@ export interface JsonSchema {
 /** A column of `kubectl get`. A column of a custom kind has a JSON path, and a column of a built-in kind has a function. */
 export interface PrinterColumn {
   /**
-   * Whether the column definitions of a Table omit this column. As in kube-apiserver, each row still has a cell for the
-   * column.
+   * Whether the column definitions of a Table response omit this column. As in kube-apiserver, each row still has a
+   * cell for the column.
    */
   readonly hidden?: boolean;
   readonly name: string;
@@ -38,8 +38,8 @@ export interface PrinterColumn {
   readonly priority?: number;
   readonly jsonPath?: string;
   /**
-   * Returns the value of the cell, for built-in kinds. A `date` column returns an RFC 3339 time, and the table printer
-   * converts the time to an age.
+   * Returns the value of a table cell. Only built-in kinds have this function. A `date` column returns an RFC 3339
+   * time, and the table printer converts the time to an age.
    */
   readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }
@@ -50,14 +50,14 @@ export interface StrategyContext {
   /** The subresource of the request, for example `status`, or '' for the main resource. */
   readonly subresource: string;
   readonly userName: string;
-  /** A dry run does not store the object. */
+  /** Whether the request is a dry run, which does not store the object. */
   readonly dryRun?: boolean;
   /** Returns the stored objects of a resource, such as `networking.k8s.io/servicecidrs`. */
   readonly stored?: (resource: string) => readonly ApiObject[];
   readonly newUid: () => string;
 }
 
-/** The part of an object that a write changes in addition to the metadata. A deletion changes only the metadata. */
+/** The part of an object that a write changes, in addition to the metadata. A deletion changes only the metadata. */
 export type WrittenPart = 'spec' | 'status' | 'metadata';
 
 /**
@@ -79,12 +79,17 @@ export interface KindDefinition {
   /**
    * Schema of the whole object. Without a schema, all fields are kept. For a custom kind, the server validates objects
    * with the schema. For a built-in kind, the schema defines only fields, merge keys and list types. The functions
-   * below validate the values.
+   * `validate` and `validateUpdate` check the values.
    */
   readonly schema?: JsonSchema;
-  /** The client model from which the schema of a built-in kind was generated, for example `V1Pod`. */
+  /**
+   * The type of the Kubernetes client from which the schema was generated, for example `V1Pod`. Only built-in kinds
+   * have a model.
+   */
   readonly model?: string;
-  /** For a custom kind, the schema prunes unknown fields, and some responses differ. */
+  /**
+   * Whether the kind comes from a CRD. For custom kinds, the schema prunes unknown fields, and some responses differ.
+   */
   readonly custom: boolean;
   /**
    * Whether the server sets `metadata.generation` and increments the generation at each change outside of metadata and
@@ -126,43 +131,44 @@ export interface KindDefinition {
    * annotations.
    */
   readonly innerAnnotations?: readonly string[];
-  /** Without this function, the row of an object has no conditions. */
+  /** Returns the conditions of a row in a Table response. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
-  /** Functions that return the value of a field, for field selectors other than `metadata.name` and `metadata.namespace`. */
+  /**
+   * Functions that return field values for field selectors, in addition to `metadata.name` and `metadata.namespace`.
+   */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * Field selectors of other versions. The server stores the values of these fields, but this version cannot select by
-   * them.
+   * Functions for field selectors of other versions of this kind. The server stores the values of these fields,
+   * although this version has no such field selectors.
    */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
   /**
-   * The stored kind and the conversions, for a kind whose objects are stored as another kind. For example, the Events
-   * of `events.k8s.io` are stored as core Events. Both conversions take a whole object, may mutate this object, and
-   * return the result.
+   * The stored kind and the conversions, if the objects of this kind are stored as another kind. For example, the
+   * Events of `events.k8s.io` are stored as core Events. Both conversions take a whole object, may mutate the object,
+   * and return the converted object.
    */
   readonly storedAs?: {
     readonly resource: string;
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
     /**
-     * Returns an encoded object in which the parts outside of `part` are the stored parts, because a conversion can
-     * change these parts.
+     * Returns an encoded object with the stored values outside of `part`, because a conversion can change these values.
      */
     readonly keep?: (encoded: ApiObject, stored: ApiObject, part: WrittenPart) => ApiObject;
   };
-  /** The warning in every response of a deprecated version. */
+  /** The warning that every response of a deprecated version contains. */
   readonly deprecationWarning?: string;
   /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
-  /** The kind in the storage version of a custom kind, or undefined if the storage version has the same schema. */
+  /** The kind of the storage version of a CRD. If the storage version has the same schema, the field is undefined. */
   readonly stored?: KindDefinition;
-  /** The storage version of a custom kind, if it differs from this version. */
+  /** The storage version of a custom kind, unless this version is the storage version. */
   readonly storageVersion?: string;
-  /** Whether a PUT without a resourceVersion is refused (custom kinds, leases). */
+  /** Whether the server refuses a PUT without a resourceVersion (custom kinds, leases). */
   readonly requiresResourceVersion?: boolean;
-  /** Whether a PUT creates an object that does not exist (leases). */
+  /** Whether a PUT creates an object if the object does not exist (leases). */
   readonly createOnUpdate?: boolean;
   /**
    * Returns the default grace period of a delete in seconds. With a grace period of 0, the server deletes the object at
@@ -170,16 +176,16 @@ export interface KindDefinition {
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Marks the object at the first delete request. For example, a CRD gets a finalizer. A delete of a collection does
-   * not call this function. Mutates the object.
+   * Changes the object at its first delete request. For example, a CRD gets a finalizer. The deletion of a collection
+   * does not call this function. Mutates the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** While the CRD of a custom kind is being deleted, the server refuses new objects. */
+  /** Whether the CRD of this kind is being deleted. The server then refuses new objects. */
   readonly terminating?: boolean;
   readonly propagationWarning?: string;
   /**
-   * The default propagationPolicy for dependents; `Background` if absent. `Unsupported` means that the kind has no
-   * dependents.
+   * The default propagationPolicy for the deletion of dependents; `Background` if absent. `Unsupported` means that the
+   * kind has no dependents.
    */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
@@ -188,11 +194,11 @@ export interface KindDefinition {
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
-  /** Changes the stored JSON text of an object for responses. A write uses the unchanged text. */
+  /** Changes the stored JSON text of an object for a response. The stored text stays unchanged. */
   readonly shownAs?: (text: string) => string;
   /**
-   * Sets defaults when an object is stored or read, and returns whether a default was missing. Validation does not see
-   * the defaults of `defaultsOnRead`. Mutates the object.
+   * Sets defaults when an object is stored or read, and returns whether a default was missing. The validation runs
+   * before the fields of `defaultsOnRead` are set. Mutates the object.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
   /**
@@ -201,21 +207,21 @@ export interface KindDefinition {
    */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  /** Returns the causes of a 422 error in addition to the causes of the schema. */
+  /** Returns the causes of a 422 error that the schema cannot find. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Returns the validation errors of the new object and of the change. */
+  /** Returns the validation errors of the new object, and of the changes from the stored object. */
   readonly validateUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => StatusCause[];
-  /** Returns the texts of `Warning` headers for a valid object. `old` is absent for a creation. */
+  /** Returns the texts of `Warning` headers for a valid object. For a new object, `old` is undefined. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
   /**
-   * Whether the metadata of a new object is validated last, with only the general rules, and only if `validate` finds
-   * no cause.
+   * Whether the metadata of a new object is validated only if `validate` finds no cause. Only the general rules for
+   * metadata apply.
    */
   readonly assessesMetaLast?: boolean;
 }
 
-/** Returns the ID of a resource: `group/plural`. The ID is unique among the served resources of one version. */
+/** Returns the ID of a resource: `group/plural`. All served resources of one version have different IDs. */
 export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
 
 export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>

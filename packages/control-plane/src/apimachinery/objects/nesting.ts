@@ -1,8 +1,8 @@
 import { yaml } from './yaml.ts';
 
 /**
- * The maximum nesting depth of a request body. At the maximum depth, recursive functions need only a small part of the
- * stack.
+ * The maximum nesting depth of a request body. For an object with this depth, recursive functions need only a small
+ * part of the stack.
  */
 export const MAX_DEPTH = 1000;
 /**
@@ -29,13 +29,13 @@ export function deepestBracket(text: string): string | undefined {
   return undefined;
 }
 
-/** Tokens that start a nested block on the current line. */
+/** YAML tokens that start a nested block on the current line. */
 const NESTING: ReadonlySet<string> = new Set(['-', '?']);
 const TAB = 9;
 const BLANK = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Returns whether a token of the lexer leaves the structure unchanged, such as a document mark. */
+/** Returns whether a token of the YAML lexer leaves the nesting unchanged, such as a document mark. */
 function isMark(token: string): boolean {
   const code = token.charCodeAt(0);
   return (code < BLANK && code !== TAB) || code === BYTE_ORDER_MARK;
@@ -47,7 +47,7 @@ class Levels {
   readonly #columns: number[] = [];
   #flow = 0;
   #column = 0;
-  /** A block may start after indentation and the tokens in `NESTING`. */
+  /** Whether a nested block may start at the next token: after indentation, or after a token in `NESTING`. */
   #fresh = true;
 
   get depth(): number {
@@ -74,8 +74,8 @@ class Levels {
 }
 
 /**
- * Returns the error of Go for a YAML text that is too expensive to parse, or undefined. Only the lexer reads the text, in
- * linear time.
+ * Returns the error of Go for a YAML text that is too expensive to parse, or undefined. Only the lexer reads the text,
+ * so the check needs linear time.
  */
 export function yamlExcess(text: string): string | undefined {
   if (text.length <= MAX_DEPTH) return undefined;

@@ -28,7 +28,7 @@ const isEmpty = (value: unknown): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Empty fields are omitted, as `omitempty` does. */
+/** Omits empty fields of the metadata, as `omitempty` of Go does. */
 export function tidyMeta(meta: ObjectMeta): ObjectMeta {
   const tidy: Record<string, unknown> = {};
   for (const field of META_ORDER) {
@@ -48,7 +48,7 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
-/** A member with the value `undefined` counts as absent. */
+/** Compares two objects as JSON. A member with the value `undefined` counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,7 +1,7 @@
 /** A JSON value in a request or a response. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. Code that creates an object from user input must handle keys such as `__proto__`. */
+/** A JSON object. User input may contain keys such as `__proto__`, so code that creates an object must handle them. */
 export interface JsonObject {
   [key: string]: Json;
 }

@@ -13,20 +13,20 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** If the path is absent, the result is a new empty object. */
+/** Returns the object at the path of field names. If a field is absent, the result is a new empty object. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isRecord(value) ? value[field] : undefined;
   return isRecord(value) ? value : {};
 }
 
-/** If the field is absent, the list is empty. */
+/** Returns the objects in a list field. For an absent field, the list is empty. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isRecord(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** If the field is absent, the list is empty. */
+/** Returns the strings in a list field. For an absent field, the list is empty. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isRecord(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
@@ -42,18 +42,18 @@ export function number(parent: unknown, field: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** If the field is absent, the map is empty. */
+/** Returns the map in a field, such as labels. For an absent field, the map is empty. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }
 
-/** Sets a field that is absent or empty. */
+/** Sets the field if the field is absent or empty. */
 export function preset(target: Plain, field: string, value: unknown): void {
   const present = target[field];
   if (present === undefined || present === null || present === '') target[field] = value;
 }
 
-/** Sets several fields that are absent or empty. */
+/** Sets each field that is absent or empty. */
 export function presets(target: Plain, values: Readonly<Plain>): void {
   for (const [field, value] of Object.entries(values)) preset(target, field, value);
 }
@@ -63,8 +63,8 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
 };
 
 /**
- * Returns an object without its undefined properties. Without this function, optional fields of a response would need a
- * condition and a spread for each field.
+ * Returns an object without its undefined properties. The function replaces a condition and a spread for each optional
+ * field of a response.
  */
 export function defined<T extends object>(members: T): Exact<T>;
 export function defined(members: object): object {

@@ -17,16 +17,16 @@ const SUFFIX = new Map(Object.entries(DECIMAL).map(([suffix, exponent]) => [expo
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** Divides, and rounds the result away from zero. Go rounds quantities below a nano in this way. */
+/** Divides, and rounds the result away from zero. As in Go, a quantity below a nano is rounded to a nano. */
 function divideUp(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The parser reduces a larger binary quantity to this maximum. */
+/** The largest binary quantity. The parser reduces a larger quantity to this value. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
-/** The suffix `E` alone means exa, not an exponent. */
+/** Returns whether the suffix of a quantity is an exponent. `E` alone means exa. */
 const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
@@ -69,7 +69,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
 }
 
-/** Returns the canonical text of a quantity: the text with the largest suffix that needs no fraction. */
+/** Returns the canonical text of a quantity. The canonical text has the largest suffix without a fraction. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   const whole = nanos / NANO;
   const small = whole > -1024n && whole < 1024n;
@@ -87,7 +87,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** Canonical texts are cached, because few different texts occur. */
+/** Returns the canonical text of a quantity text. Few different texts occur, so the results are cached. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -105,8 +105,8 @@ export const quantityNanos = (text: unknown): bigint =>
 const SMALL_DIGITS = 18;
 
 /**
- * Returns a quantity as Go stores it: a 64-bit integer with a power of ten. The result is undefined if Go stores the
- * quantity as a long decimal.
+ * Returns a quantity as Go stores it: a 64-bit integer with a power of ten. If Go stores the quantity as a long
+ * decimal, the result is undefined.
  */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
@@ -123,8 +123,8 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 }
 
 /**
- * Returns a quantity as a 64-bit integer of units of `10^-digits`, rounded up (`Quantity.ScaledValue` in Go). An
- * overflow of a small quantity results in 0. A long decimal loses its upper bits.
+ * Returns a quantity as a 64-bit integer, rounded up. The unit is `10^-digits`, as for `Quantity.ScaledValue` in Go. If
+ * a small quantity overflows, the result is 0. A long decimal loses its upper bits.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));

@@ -24,7 +24,7 @@ export interface Status {
   code?: number;
 }
 
-/** The handler sends the `Status` of a thrown error. The code of the `Status` becomes the HTTP status. */
+/** An error with the `Status` for the response. The code of the `Status` becomes the HTTP status. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly status: Status;

@@ -27,7 +27,7 @@ export interface FieldDemand {
   readonly value: string;
 }
 
-/** The error response of a refusal contains the reason. */
+/** The decision about an access. The error response contains the reason of a refusal. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
@@ -48,7 +48,7 @@ export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
 /**
- * Combines authorizers. Calls the authorizers in order until one of them allows the access. The refusal contains the
+ * Combines authorizers. The authorizers run in order until one of them allows the access. A refusal contains the
  * reasons of all authorizers.
  */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {

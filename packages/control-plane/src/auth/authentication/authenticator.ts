@@ -15,19 +15,22 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
   };
 }
 
-/** Returns the word after `Bearer`. If two spaces follow `Bearer`, the header contains no token. */
+/** Returns the bearer token in an Authorization header. If two spaces follow `Bearer`, the header contains no token. */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
 /**
- * Finds the user of a request by its client certificate or bearer token. A request from this process may have no
+ * Finds the user of a request by its client certificate or bearer token. A request from the same process may have no
  * credentials. As in kube-apiserver, a valid certificate takes precedence.
  */
 export class Authenticator {
   readonly #readers: TokenReader[];
-  /** Whether a request from this process without credentials has the permissions of the administrator. */
+  /**
+   * Whether a request without credentials has the permissions of the administrator, if the request comes from this
+   * process.
+   */
   readonly #trustInside: boolean;
 
   constructor(readers: TokenReader[], trustInside: boolean) {
@@ -35,7 +38,7 @@ export class Authenticator {
     this.#trustInside = trustInside;
   }
 
-  /** @throws StatusError 401 for an unknown token without a valid certificate */
+  /** @throws StatusError 401 if the token is unknown and the request has no valid certificate */
   authenticate(request: ServerRequest): UserInfo {
     const { certificate } = request;
     if (certificate !== undefined && certificate.commonName !== '') {

@@ -13,12 +13,12 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** Milliseconds since the epoch, or Infinity for a token without expiry. */
+  /** The expiry time in milliseconds since the epoch. For a token without expiry, the value is Infinity. */
   readonly expires: number;
   readonly user: UserInfo;
 }
 
-/** The result is undefined if the secret does not allow authentication. */
+/** Parses the secret of a bootstrap token. If the secret does not allow authentication, the result is undefined. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };
@@ -42,9 +42,9 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   };
 }
 
-/** The tokens are stored in the secrets `bootstrap-token-ID` in kube-system. */
+/** Reads bootstrap tokens. The secret `bootstrap-token-ID` in kube-system contains a bootstrap token. */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
-  // A stored version of a secret never changes, so a cache entry never becomes outdated.
+  // The cache key is a stored version of a secret. A stored version never changes, so a cache entry is always correct.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();
   return (text) => {
     const [, id, secret] = TOKEN.exec(text) ?? [];

@@ -7,7 +7,7 @@ import { AUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import type { BoundObject, TokenFacts, TokenSigner } from '../../resources/registry.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The issuer and the default audience of the tokens. */
+/** The issuer of service account tokens, and their default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';
 
 interface Reference {
@@ -32,10 +32,10 @@ interface Claims {
   };
 }
 
-/** The time for which a token stays valid after its expiry or after the deletion of its bound object. */
+/** A token stays valid for this time after its expiry, or after the deletion of its bound object. */
 const LEEWAY_SECONDS = 60;
 
-/** The maximum number of cached tokens with a verified signature. */
+/** The maximum number of tokens in the cache of verified signatures. */
 const REMEMBERED_TOKENS = 1000;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -86,7 +86,7 @@ export class ServiceAccountTokens implements TokenSigner {
   #signer: Signer | undefined;
   readonly #genuine = new Map<string, Claims>();
 
-  /** @param pem returns a P-256 key as PEM. Called once, for the first token */
+  /** @param pem Returns the P-256 key as PEM. The constructor does not call the function, only the first token does. */
   constructor({ store, clock, random }: TokenParts, pem: () => string) {
     this.#store = store;
     this.#clock = clock;
@@ -118,7 +118,10 @@ export class ServiceAccountTokens implements TokenSigner {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /** Returns the user of a valid token of this server with one of these audiences, or undefined for any other token. */
+  /**
+   * Returns the user of a valid token with one of the audiences. If the token is invalid or has another issuer, the
+   * result is undefined.
+   */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
     if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
@@ -130,8 +133,8 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the reason why a token of this server is invalid, or undefined for valid tokens and for tokens of another
-   * server.
+   * Returns the reason why a token is invalid. For valid tokens and for tokens of another server, the result is
+   * undefined.
    */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
@@ -149,7 +152,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // The node in the token of a pod is only information, so the deletion of the node does not invalidate the token.
+      // The token of a pod names a node only as information, so the token stays valid after the deletion of the node.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -190,9 +193,9 @@ export class ServiceAccountTokens implements TokenSigner {
   }
 
   /**
-   * Returns the UID of a stored object, and whether the token of the object is invalid because the object is being
-   * deleted. The first UID in the JSON text is the UID of the object. The check is necessary, because a deleted object
-   * with finalizers is still stored.
+   * Returns the UID of a stored object, and whether tokens for the object are invalid because the object is being
+   * deleted. The first UID in the JSON text is the UID of the object. A deleted object with finalizers is still stored,
+   * so the function checks the deletion time.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

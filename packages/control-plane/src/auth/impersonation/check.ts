@@ -6,7 +6,7 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** The number of groups from which the check starts with one permission for all groups. */
+/** From this number of groups on, the check first asks for one permission for all groups. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -26,13 +26,13 @@ export function denial(access: Access, authorize: Authorizer): StatusError | und
   return allowed ? undefined : refusal(access, reason);
 }
 
-/** Whether the rules of constrained impersonation apply. */
+/** The permission checks for an impersonated user, and whether the rules of constrained impersonation apply. */
 export interface Checks {
   readonly requestor: UserInfo;
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name in the permission check (default: the requested node). */
+  /** The node name in the permission check. By default, the name is the requested node. */
   readonly nodeName?: string;
 }
 

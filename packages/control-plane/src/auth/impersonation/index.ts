@@ -7,11 +7,14 @@ import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from 
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 
-/** The maximum number of users with a cached mode. */
+/** The maximum number of users in the cache of impersonation modes. */
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
-/** `legacy` needs only the verb `impersonate`. Each other mode is limited to some users and verbs. */
+/**
+ * The modes of impersonation. The mode `legacy` needs only the verb `impersonate`. Each other mode is limited to some
+ * users and verbs.
+ */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
@@ -42,7 +45,7 @@ function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authori
   const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
   return (
     denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
-    // A permission for the associated node must apply to every node, so the check uses the name `*`.
+    // A permission to impersonate the associated node applies to every node, so the check uses the node name `*`.
     partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
   );
 }
@@ -68,7 +71,7 @@ export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<
  * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. The
  * cache contains the last successful mode of each user, and the check starts with this mode.
  * @see https://kep.k8s.io/5284.
- * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission.
+ * @throws StatusError The returned function throws 400 for groups without a user, and 403 without permission.
  */
 export function impersonation(authorize: Authorizer): Impersonate {
   const last = new Map<string, Mode>();

@@ -24,13 +24,13 @@ export interface Wanted {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Returns whether the request wants a user without groups, UID and extras. */
+/** Returns whether a request impersonates only a user name, without groups, UID and extras. */
 export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
   uid === '' && groups.length === 0 && extra.size === 0;
 
 const quoteList = (list: readonly string[]): string => `{${list.map((item) => JSON.stringify(item)).join(', ')}}`;
 
-/** Formats the requested user like `%#v` in Go. */
+/** Formats the impersonated user like `%#v` in Go. */
 function dump({ name, uid, groups, extra }: Wanted): string {
   const shownGroups = groups.length === 0 ? '[]string(nil)' : `[]string${quoteList(groups)}`;
   const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:[]string${quoteList(values)}`);
@@ -38,7 +38,7 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
-/** An invalid escape stays unchanged. */
+/** Decodes the key of an extra field. An invalid escape stays unchanged. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -51,8 +51,8 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * If the request has no impersonation headers, the result is undefined. Each occurrence of a repeated header is one
- * value. An empty header for groups or extras counts as a value.
+ * Returns the user from the impersonation headers, or undefined without such headers. A repeated header has one value
+ * for each occurrence. An empty header for groups or extras counts as a value.
  * @throws StatusError 400 if the headers contain groups, a UID or extras without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {

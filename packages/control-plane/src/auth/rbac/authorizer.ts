@@ -14,7 +14,7 @@ function allowedBy({ binding, subject }: Grant): string {
 const missingRole = ({ binding: { role } }: Grant): string =>
   `${role.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(role.name)} not found`;
 
-/** Joins several errors to one line, as Go joins an aggregate of errors. */
+/** Joins several errors to one line, like an aggregate error of Go. */
 export function joinErrors(errors: readonly string[]): string {
   const distinct = [...new Set(errors)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
@@ -43,7 +43,7 @@ export class RbacAuthorizer {
     return { allowed: false, reason: errors.length === 0 ? '' : `RBAC: ${joinErrors(errors)}` };
   }
 
-  /** The namespace is '' for rules of the whole cluster. */
+  /** Returns the rules of a user in a namespace, or in the whole cluster for the namespace ''. */
   rulesFor(user: UserInfo, namespace: string): OwnedRules {
     const rules: PolicyRule[] = [];
     const errors: string[] = [];

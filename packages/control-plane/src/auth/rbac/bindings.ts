@@ -16,7 +16,7 @@ export interface Binding {
   readonly subjects: readonly Subject[];
 }
 
-/** A binding of a user, and the matching subject. */
+/** A binding that grants a role to a user, and the subject that matches the user. */
 export interface Grant {
   readonly binding: Binding;
   readonly subject: Subject;
@@ -25,16 +25,16 @@ export interface Grant {
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
 /**
- * The roles and bindings, with an index by subject. The index parses a changed object only when a request needs the
- * object, because the requests of administrators need none of the objects.
+ * The roles and bindings, with an index by subject. The index parses a changed role or binding only when a request
+ * needs it, because administrators need none of them.
  */
 export class BindingIndex {
   /** The roles by namespace and name. ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, StoredRecord>();
-  /** Changed bindings that the index has not parsed. */
+  /** Changed roles and bindings that the index has not parsed yet. */
   readonly #unread = new Map<string, StoredRecord>();
   readonly #bindings = new Map<string, Binding>();
-  /** The grants by namespace and subject. ClusterRoleBindings have the namespace ''. */
+  /** The bindings by namespace and subject. ClusterRoleBindings have the namespace ''. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
 
   constructor(store: Store) {
@@ -55,7 +55,7 @@ export class BindingIndex {
         plural,
         (record) => {
           const place = placeOf(record.namespace, record.name);
-          // The newest binding is the last, as in the index.
+          // A changed binding moves to the end of the map, because the newest binding is the last one in the index.
           this.#unread.delete(place);
           this.#unread.set(place, record);
         },
@@ -67,7 +67,7 @@ export class BindingIndex {
     }
   }
 
-  /** The namespace '' means the bindings for the whole cluster. */
+  /** Returns the bindings of a user in a namespace, or for the whole cluster with the namespace ''. */
   *grants(user: UserInfo, namespace: string): Generator<Grant> {
     for (const record of this.#unread.values()) this.#put(record);
     this.#unread.clear();
@@ -112,7 +112,7 @@ export class BindingIndex {
   }
 }
 
-/** The parsed rules of each role. Records never change, so the rules stay correct. */
+/** The parsed rules of each role. A stored record never changes, so the parsed rules stay correct. */
 const rulesKept = new WeakMap<StoredRecord, readonly PolicyRule[]>();
 
 function rulesOf(record: StoredRecord): readonly PolicyRule[] {

@@ -37,7 +37,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Returns the rules as sorted texts. Rules that differ only in their verb become one text, except rules of paths. */
+/** Returns the rules as sorted texts. Rules that differ only in the verb become one text, except rules for paths. */
 function describeRules(rules: readonly PolicyRule[]): string[] {
   const merged = new Map<string, PolicyRule>();
   const others: PolicyRule[] = [];
@@ -55,7 +55,7 @@ const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
 
 function granted({ object, namespace, served }: AdmissionAttributes, security: Security): readonly PolicyRule[] {
   if (served.kind.kind === 'Role' || served.kind.kind === 'ClusterRole') {
-    // The object is not validated yet, so a rule may lack its verbs.
+    // The role is not validated yet, so a rule may have no verbs.
     const rules = (object?.['rules'] as readonly Partial<PolicyRule>[] | undefined) ?? [];
     return rules.map((rule) => ({ ...rule, verbs: rule.verbs ?? [] }));
   }
@@ -69,7 +69,7 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   return rules;
 }
 
-/** Removes the metadata fields that the garbage collector changes, because any user may change these fields. */
+/** Removes metadata fields that the garbage collector changes. Any user may change these fields. */
 function withoutCollected({ metadata, ...fields }: ApiObject): object {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...kept } = metadata;
   return { ...fields, metadata: kept };

@@ -3,7 +3,7 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
-/** Direct writes are faster than requests, and the roles are known to be valid. */
+/** Stores the initial roles and bindings without requests, because direct writes are faster and the roles are valid. */
 export function installPolicy(registry: Registry): void {
   const creationTimestamp = formatTime(registry.now());
   for (const object of bootstrapPolicy()) {

@@ -3,7 +3,7 @@
  * - After the name, `+x` adds the rules to the aggregated role x, and `=x` marks the aggregated role x.
  * - A rule is `verbs group: resources [names]`, or `verbs paths`. The word `core` represents the group ''.
  *
- * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as a server returns it.
+ * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as kube-apiserver returns the roles.
  */
 export const CLUSTER_ROLES = `
 admin =admin
@@ -198,8 +198,8 @@ kube-system/system:controller:token-cleaner
 
 /**
  * The initial bindings: `name: role kind:subject …`. A binding may have no subjects. A service account is
- * `sa:namespace/name`. The end of the list contains the bindings that kubeadm creates for joining nodes. A bootstrap
- * token can request a node certificate, a node can renew its certificate, and the approval is automatic.
+ * `sa:namespace/name`. The last bindings are the bindings that kubeadm creates for joining nodes. With these bindings,
+ * a bootstrap token can request a node certificate, a node can renew it, and the approval is automatic.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters

@@ -37,7 +37,7 @@ interface RoleText {
   readonly place: string;
   /** The aggregated role that includes the rules of this role. */
   readonly partOf: string | undefined;
-  /** The name under which an aggregated role collects the rules of other roles. */
+  /** The name of this aggregated role in the text of other roles, which add their rules to this role. */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
 }
@@ -56,7 +56,7 @@ function parseRoles(text: string, prefix = ''): RoleText[] {
   return roles;
 }
 
-/** An aggregated role may be part of another aggregated role. */
+/** Collects the rules of an aggregated role. An aggregated role may be part of another aggregated role. */
 function collect(role: RoleText, all: readonly RoleText[]): PolicyRule[] {
   if (role.collects === undefined) return role.rules;
   const parts = all.filter(({ partOf }) => partOf === role.collects).sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -109,7 +109,7 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/** All control planes of a process share the bootstrap policy. */
+/** Returns the initial roles and bindings. All control planes of a process share these objects. */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

@@ -30,7 +30,7 @@ function coversResource(resources: readonly string[], resource: string, subresou
 const coversPath = (urls: readonly string[], path: string): boolean =>
   urls.some((url) => url === ANY || url === path || (url.endsWith(ANY) && path.startsWith(url.slice(0, -1))));
 
-/** An empty list of names allows all names. */
+/** Returns whether a rule allows an access. A rule with an empty list of names allows all names. */
 export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   if (!has(rule.verbs, wanted.verb)) return false;
   if (wanted.path !== '') return coversPath(rule.nonResourceURLs ?? [], wanted.path);
@@ -40,7 +40,7 @@ export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   return resourceNames.length === 0 || resourceNames.includes(wanted.name);
 }
 
-/** Splits a rule into rules with one verb, group, resource and name each. */
+/** Splits a rule into rules with only one verb, one group, one resource and one name. */
 export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   for (const verb of rule.verbs) {
     for (const url of rule.nonResourceURLs ?? []) yield { verbs: [verb], nonResourceURLs: [url] };
@@ -55,7 +55,10 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Returns whether at least one rule of the list covers a rule. The rule `part` must come from {@link breakDown}. */
+/**
+ * Returns whether at least one rule in `owned` covers the rule `part`. The rule `part` must come from {@link
+ * breakDown}.
+ */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

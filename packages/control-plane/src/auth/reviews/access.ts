@@ -13,7 +13,7 @@ import { fieldDemands, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands } from '../../selectors/label-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** Uses the field names of the Go structure. */
+/** Formats the attributes of a non-resource request with the field names of the Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -56,7 +56,10 @@ function selectorCauses(attributes: Plain): StatusCause[] {
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Validates a requirement. Unknown operators are valid, because a newer client may know more operators. */
+/**
+ * Validates a requirement of a selector in an access review. Unknown operators are valid, because a newer client may
+ * know more operators.
+ */
 function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
   const findings = new Findings();
   const operator = text(requirement, 'operator');
@@ -83,7 +86,10 @@ function subjectCauses(spec: Plain): StatusCause[] {
   return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** The metadata of a review may contain only managed fields. A local review may have a namespace too. */
+/**
+ * In the metadata of an access review, only managed fields are allowed. A LocalSubjectAccessReview may have a namespace
+ * too.
+ */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, ...own } = metadata;
   const { namespace: _namespace, ...rest } = own;
@@ -107,7 +113,10 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return causes;
 }
 
-/** A field selector is a text, or a list of requirements with one value each. */
+/**
+ * Returns the field selector of an access review. The selector is a text, or a list of requirements with one value
+ * each.
+ */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
   const fields =
@@ -153,8 +162,8 @@ const KNOWN_OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns whether the server can evaluate at least one requirement of the selector (`some`), and whether it can
- * evaluate all (`all`).
+ * Returns whether the server can evaluate at least one requirement of the selector (`some`), and whether all of them
+ * (`all`).
  */
 function readable(selector: Plain, field: string): { readonly some: boolean; readonly all: boolean } {
   const raw = text(selector, 'rawSelector');

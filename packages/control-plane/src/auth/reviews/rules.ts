@@ -27,7 +27,7 @@ export const rulesReview =
     const status = defined({
       resourceRules,
       nonResourceRules,
-      // `evaluationError` reports missing roles, but the rules of the existing roles are complete.
+      // The rules of the existing roles are complete. The field `evaluationError` reports missing roles.
       incomplete: false,
       evaluationError: errors.length === 0 ? undefined : joinErrors(errors),
     });

@@ -10,13 +10,13 @@ import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** A failed review replaces only the error in the status of the request body. */
+/** Returns the status in the request body without its error, because a failed review replaces only the error. */
 function before({ status }: ApiObject): Plain {
   const { authenticated: _authenticated, ...rest } = isRecord(status) ? status : {};
   return { ...rest, user: look(rest, 'user') };
 }
 
-/** `fixed` returns the users of the static tokens. */
+/** Handles a TokenReview. `fixed` returns the users of the static tokens. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
@@ -25,7 +25,7 @@ export const tokenReview =
     if (given === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
     const token = bearerToken(`Bearer ${given}`);
-    // A text with invalid header characters is not a token, so the review reports the anonymous user.
+    // A text with invalid header characters cannot be a token, so the review reports the anonymous user.
     if (token === undefined) {
       return answered(object, { spec, status: { authenticated: true, user: showUser(anonymous), audiences: wanted } });
     }

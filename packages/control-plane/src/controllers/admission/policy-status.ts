@@ -18,10 +18,13 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/** Usually, only policies with wildcards match more types. */
+/**
+ * The controller checks a policy against at most this number of types. Usually, only policies with wildcards match more
+ * types.
+ */
 const MAX_TYPES = 10;
 
-/** Resources with wildcards are skipped. */
+/** Returns the kinds that the rules of a policy select. Resources with wildcards are skipped. */
 function kindsOf(policy: ApiObject, kinds: readonly KindDefinition[]): KindDefinition[] {
   const rules = items(look(policy, 'spec', 'matchConstraints'), 'resourceRules');
   const found = rules.flatMap((rule) =>

@@ -13,10 +13,16 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/** If a create request fails after its quota check, the usage stays too high until the next count. */
+/**
+ * The interval between two counts. If a create request fails after its quota check, the usage stays too high until the
+ * next count.
+ */
 const RESYNC_MS = 5 * 60 * 1000;
 
-/** A name in a quota has the form `plural` or `plural.group`. */
+/**
+ * Returns the resource that a quota name limits: `deployments.apps` for `count/deployments.apps`, or `pods` for
+ * `requests.cpu`.
+ */
 function countedBy(name: string): string {
   if (name.startsWith('count/')) return name.slice('count/'.length);
   if (name.startsWith('services')) return 'services';
@@ -47,7 +53,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   const work = queue(async (key) => {
     if (quotas.get(key) === undefined) return;
     work.addAfter(key, RESYNC_MS);
-    // The controller reads the quota before the objects, so a write of the quota during the count causes a conflict.
+    // The controller reads the quota before it counts. If a client changes the quota during the count, the write fails
+    // with a conflict.
     const quota = await allowing(api.get(QUOTAS, splitKey(key)), 404);
     if (quota === undefined) return;
     const hard = Object.fromEntries(
@@ -57,8 +64,8 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // After this write, the API server adds new objects to the usage. If `hard` has changed, a second count includes
-    // the objects that were created during the first count.
+    // After this write of the status, the API server adds new objects to the usage. If `hard` has changed, a second
+    // count is necessary to include objects from the time of the first count.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 

@@ -26,8 +26,8 @@ const RECOGNIZERS: readonly Recognizer[] = [
 ];
 
 /**
- * The result is undefined if the request is not for the client certificate of a kubelet. A user must approve other
- * requests.
+ * Returns the parsed request for the client certificate of a kubelet. For any other request, the result is undefined,
+ * and a user must approve the request.
  */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
@@ -37,7 +37,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // The signer reports the errors of an invalid request.
+    // The controller that signs requests reports the errors of an invalid request.
     return undefined;
   }
 }
@@ -88,7 +88,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Approves a certificate request of a kubelet if RBAC allows the user to request the certificate.
+ * Approves the certificate request of a kubelet if RBAC allows the requesting user to request such certificates.
  * @see kubernetes pkg/controller/certificates/approver
  */
 export const certificateApprover: Controller = { name: 'csrapproving', setup };

@@ -8,25 +8,29 @@ import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /**
- * The age at which a signed or denied request is deleted: an hour. A request without a decision, and an approved
- * request without a certificate, are deleted after a day.
+ * A signed or denied certificate request is deleted after an hour. A request without a decision, or without its
+ * certificate after the approval, is deleted after a day.
  */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
-/** The result is Infinity for an unreadable certificate. */
+/**
+ * Returns the expiry of the issued certificate in milliseconds since the epoch, or Infinity for an unreadable
+ * certificate.
+ */
 function endOfCertificate(request: ApiObject): number {
   const pem = Buffer.from(text(look(request, 'status'), 'certificate'), 'base64');
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Another signer may have written an invalid certificate, so the request is deleted after its maximum age.
+    // Another signer may write an invalid certificate. The request is then deleted only because of its age.
     return Number.POSITIVE_INFINITY;
   }
 }
 
 /**
- * A request can be deleted at the earliest of the times that its conditions determine, in milliseconds since the epoch.
+ * Returns the time at which a certificate request is deleted, in milliseconds since the epoch. The earliest time of its
+ * conditions counts.
  */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');

@@ -23,7 +23,10 @@ export function specOf(request: ApiObject): RequestSpec {
   };
 }
 
-/** Adds a condition. A conflict is ignored, because the event of the other write triggers another sync. */
+/**
+ * Adds a condition to a certificate request. A conflict is ignored, because the write of the other client triggers
+ * another sync.
+ */
 export async function addCondition(
   api: Api,
   request: ApiObject,

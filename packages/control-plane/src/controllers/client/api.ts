@@ -15,8 +15,8 @@ export const hasCode = (error: unknown, code: number): boolean =>
   error instanceof StatusError && error.status.code === code;
 
 /**
- * Removes empty lists, because kube-controller-manager sends protobuf, which cannot express an empty list. In a patch,
- * `null` replaces an empty list and removes the field. No field manager therefore owns an empty list.
+ * Removes empty lists from a request body, because kube-controller-manager sends protobuf, which has no empty lists. In
+ * a patch, `null` replaces an empty list, so the server removes the field.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -30,7 +30,7 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** Each method throws a StatusError if the server refuses the request. */
+/** Sends requests of the controllers. Each method throws a StatusError if the server refuses the request. */
 export class Api {
   readonly #client: PlaneClient;
   readonly #userAgent: string;
@@ -40,7 +40,9 @@ export class Api {
     this.#userAgent = userAgent;
   }
 
-  /** Returns a client with the user agent of another program, which becomes the manager of the written fields. */
+  /**
+   * Returns a client with another user agent. The API server uses the user agent as the manager of the written fields.
+   */
   as(userAgent: string): Api {
     return new Api(this.#client, userAgent);
   }
@@ -75,12 +77,15 @@ export class Api {
     return this.call(pathOf(resource, place), 'PATCH', withoutEmptyLists(patch, null), 'application/merge-patch+json');
   }
 
-  /** Sends a strategic merge patch, for built-in kinds. The API server merges lists by key, and keeps other items. */
+  /**
+   * Sends a strategic merge patch, which only built-in kinds support. The API server merges lists by key and keeps all
+   * other items.
+   */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
-  /** Sends a server-side apply with `force`, so the field manager takes over the fields of other managers. */
+  /** Sends a server-side apply with `force`. The field manager takes over fields of other managers. */
   apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const path = pathOf(resource, { ...object.metadata, subresource });
     const query = `?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;
@@ -93,8 +98,8 @@ export class Api {
 }
 
 /**
- * If the server refuses the call with one of the given codes, the result is undefined. For example, the code 404 is
- * allowed for a delete request.
+ * Returns undefined if the server refuses the request with one of the codes. For example, a delete request allows the
+ * code 404.
  */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {

@@ -2,14 +2,14 @@ import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 
 export type Resource = Pick<KindDefinition, 'group' | 'version' | 'plural' | 'namespaced'>;
 
-/** The namespace is '' for cluster-scoped objects. */
+/** The namespace and name of an object. For a cluster-scoped object, the namespace is ''. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
 }
 
-/** A path has the form `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
+/** Returns the path of an object, such as `/apis/apps/v1/namespaces/ns/deployments/web/status`. */
 export function pathOf(resource: Resource, { namespace = '', name, subresource }: Place = {}): string {
   const { group, version, plural } = resource;
   const segments = [group === '' ? '/api' : `/apis/${group}`, version];

@@ -6,12 +6,12 @@ import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../client/resources.ts';
 import { conditionOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
-/** The name by which kube-apiserver manages the status of FlowSchemas (managedFields). */
+/** The field manager of the status of FlowSchemas in kube-apiserver. */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');
 
-/** The condition is True if the priority level of the FlowSchema does not exist. */
+/** Returns the condition Dangling of a FlowSchema. The condition is True if the priority level does not exist. */
 function danglingCondition(schema: ApiObject, isThere: boolean): Plain {
   const about = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(levelOf(schema))}`;
   return isThere
@@ -51,8 +51,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports in the status of each FlowSchema whether its PriorityLevelConfiguration exists, as kube-apiserver does. The
- * FlowSchemas have no other effect in this control plane.
+ * As in kube-apiserver, the status of each FlowSchema states whether its PriorityLevelConfiguration exists. FlowSchemas
+ * do not limit any requests of this control plane.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/util/flowcontrol
  */
 export const flowSchemas: Controller = { name: 'flowschema-status', setup };

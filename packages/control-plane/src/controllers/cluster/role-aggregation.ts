@@ -8,7 +8,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
 
-/** The rules have no duplicates and follow the order of the role names. */
+/** Returns the rules of an aggregated ClusterRole without duplicates, in the order of the role names. */
 function aggregatedRules(role: ApiObject, roles: readonly ApiObject[]): unknown[] {
   const rules: unknown[] = [];
   const byName = [...roles].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));

@@ -19,7 +19,10 @@ const dataOf = (secret: ApiObject, key: string): string =>
 
 const NAME = /^bootstrap-token-([a-z0-9]{6})$/;
 
-/** A token without an expiry never expires, and a token with an invalid expiry counts as expired. */
+/**
+ * Returns the expiry of a bootstrap token. Without an expiry, the token never expires, and with an invalid expiry, it
+ * has expired.
+ */
 function expirationOf(secret: ApiObject): number {
   const expiration = dataOf(secret, 'expiration');
   if (expiration === '') return Number.POSITIVE_INFINITY;
@@ -28,9 +31,7 @@ function expirationOf(secret: ApiObject): number {
   return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
 }
 
-/**
- * The name of the Secret must contain the ID of the token, and the token must be complete, valid and allowed to sign.
- */
+/** Returns the bootstrap token of a Secret if the token may sign. The name of the Secret must contain the token ID. */
 function signingToken(secret: ApiObject, now: Date): { id: string; secret: string } | undefined {
   const id = dataOf(secret, 'token-id');
   const value = dataOf(secret, 'token-secret');
@@ -60,7 +61,7 @@ export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCle
 
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
-/** Signs the kubeconfig with the token (detached JWS), so a client with the token can verify the kubeconfig. */
+/** Signs the kubeconfig with a bootstrap token (detached JWS). A client with the token can verify the kubeconfig. */
 function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;
@@ -98,5 +99,8 @@ function setupSigner({ api, clock, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Signs `kube-public/cluster-info` with every bootstrap token. @see kubernetes pkg/controller/bootstrap/bootstrapsigner.go */
+/**
+ * Signs the ConfigMap `kube-public/cluster-info` with every bootstrap token. @see kubernetes
+ * pkg/controller/bootstrap/bootstrapsigner.go
+ */
 export const bootstrapSigner: Controller = { name: 'bootstrap-signer', setup: setupSigner };

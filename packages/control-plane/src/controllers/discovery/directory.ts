@@ -29,7 +29,9 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** The list of resources is read again only if the names in a CRD change. */
+/**
+ * Returns the names in a CRD as a text for comparisons. The list of resources is read again only if the names change.
+ */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -53,12 +55,12 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** The preferred version of a group comes first. */
+  /** Returns all served resources. The preferred version of each group is first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }
 
-  /** Owner references and scale targets contain only a kind. */
+  /** Finds the resource of a kind, because owner references and scale targets contain only a kind. */
   find(apiVersion: string, kind: string): ServedResource | undefined {
     return this.#resources.find((resource) => {
       const { group, version } = resource;
@@ -84,12 +86,12 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** A CRD without a new version is deleted, and a CRD without an old version is new. */
+  /** Notes a change of a CRD. Without `crd`, the CRD was deleted, and without `old`, the CRD is new. */
   definitionChanged(crd: ApiObject | undefined, old: ApiObject | undefined): void {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
 
-  /** A call during a read starts a second read afterwards. */
+  /** Reads the list of resources. A call during a read starts a second read afterwards. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

@@ -5,7 +5,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../objects/fields.ts';
 
 /**
- * The maximum time from an eviction until the start of the pod's deletion. An older eviction no longer counts as a
+ * The deletion of an evicted pod must start within this time. After this time, the eviction no longer counts as a
  * disruption.
  */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
@@ -13,7 +13,10 @@ const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 export interface BudgetView {
   readonly budget: ApiObject;
   readonly pods: readonly ApiObject[];
-  /** The desired replicas of all owners of the pods, or undefined if the budget does not need this sum. */
+  /**
+   * The sum of the desired replicas of all owners of the pods. If the budget does not need the sum, the value is
+   * undefined.
+   */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -24,9 +27,9 @@ export interface BudgetCount {
   readonly currentHealthy: number;
   readonly disruptionsAllowed: number;
   readonly disruptedPods: Readonly<Record<string, string>>;
-  /** Evicted pods whose deletion did not start in time. */
+  /** Evicted pods whose deletion did not start within `DELETION_TIMEOUT_MS`. */
   readonly overdue: readonly ApiObject[];
-  /** The time at which the deletion of the next evicted pod will be overdue. */
+  /** The earliest time at which the deletion of an evicted pod becomes overdue. */
   readonly lookAgainAt: Date | undefined;
 }
 
@@ -104,8 +107,9 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
 }
 
 /**
- * The status of a budget whose pods cannot be counted allows no disruption and contains the reason (`failSafe` of the
- * disruption controller). The result is undefined if the budget already has this status.
+ * Returns the patch for the status of a budget whose pods cannot be counted. The status allows no disruption and
+ * contains the reason. If the budget already has this status, the result is undefined. The disruption controller of
+ * Kubernetes has the function `failSafe`.
  */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');
@@ -123,7 +127,7 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
   return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
-/** The result is undefined if the budget already has this status. */
+/** Returns the patch for the status of a budget. If the budget already has this status, the result is undefined. */
 export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;

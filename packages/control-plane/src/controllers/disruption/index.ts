@@ -17,7 +17,7 @@ const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** The selector is compiled once for each version of the budget. */
+/** Returns whether the selector of a budget matches a pod. Each version of the budget compiles its selector once. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -27,7 +27,7 @@ function selects(budget: ApiObject, pod: ApiObject): boolean {
   return selector(pod.metadata.labels ?? {});
 }
 
-/** Returns whether a change of a pod affects no count. */
+/** Returns whether a change of a pod leaves the counts of all disruption budgets unchanged. */
 const countsAlike = (pod: ApiObject, old: ApiObject): boolean =>
   isReady(pod) === isReady(old) &&
   isDying(pod) === isDying(old) &&
@@ -45,7 +45,7 @@ class BudgetKeeper {
     this.#scales = scales;
   }
 
-  /** Returns the time at which the count changes without an event, or undefined. */
+  /** Writes the status of a budget. Returns the time at which its status changes without an event, or undefined. */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
     let scale: TotalScale | undefined;
@@ -67,7 +67,7 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // A conflict means that another client has changed the budget, and the event of that change triggers the next sync.
+    // After a conflict, the change of the other client triggers the next sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
@@ -105,7 +105,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // The index returns each pod for at most one key of the budget, because a pod has one value for each label.
+    // A pod has only one value for each label. The index therefore returns each pod for at most one key of the budget.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));
@@ -149,7 +149,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
 }
 
 /**
- * Removes the disruption condition of pods whose deletion did not start.
+ * Writes the status of disruption budgets, and removes the disruption condition of pods whose deletion did not start.
  * @see kubernetes pkg/controller/disruption
  */
 export const disruption: Controller = { name: 'disruption', setup };

@@ -43,7 +43,7 @@ export class ScaleFinder {
   }
 
   /**
-   * Pods without an owner do not count.
+   * Returns the desired replicas of all owners of the pods. Pods without an owner do not count.
    * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {
@@ -75,7 +75,7 @@ export class ScaleFinder {
     if (!isOf(owner, 'apps', 'ReplicaSet')) return undefined;
     const set = replicaSets.get(key);
     if (set === undefined || set.metadata.uid !== owner.uid) return undefined;
-    // The sizes of the ReplicaSets change during a rollout, so the controller uses the size of the Deployment.
+    // During a rollout, the sizes of the ReplicaSets change, so the controller uses the size of the Deployment.
     const above = controllerOf(set);
     if (above?.kind !== 'Deployment') return scaleOf(set);
     if (!isOf(above, 'apps', 'Deployment')) return undefined;

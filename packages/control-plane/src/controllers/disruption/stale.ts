@@ -4,16 +4,16 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal, observedOf } from '../objects/fields.ts';
 
 const TYPE = 'DisruptionTarget';
-/** The maximum time from the disruption condition of a pod to the start of its deletion. */
+/** After this time without a deletion, the controller removes the disruption condition of a pod. */
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * Returns the time at which the controller removes the disruption condition, two minutes after the condition was set.
- * The result is undefined for:
+ * Returns the time at which the controller removes the disruption condition of a pod: two minutes after the condition
+ * was set. For these pods, the result is undefined:
  *
- * - a pod without the condition,
+ * - a pod without the disruption condition,
  * - a pod that is being deleted or has ended,
- * - a condition of the kubelet, which has no time limit.
+ * - a pod whose condition comes from the kubelet and has no time limit.
  */
 export function clearAt(pod: ApiObject): Date | undefined {
   const mark = conditionOf(pod, TYPE);

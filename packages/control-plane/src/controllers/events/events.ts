@@ -25,16 +25,19 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/** The maximum number of events of one type for one object in a burst. Later, each interval allows one more event. */
+/**
+ * For one object, this number of events of one type is written immediately. After such a burst, each interval allows
+ * one more event.
+ */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** The minimum number of similar events that the writer combines. Similar events differ only in their messages. */
+/** The writer combines similar events from this number on. Similar events differ only in their message. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** The record exists even if the writer did not write the event. */
+/** The count of one event. The record exists even if the limit prevented the write of the event. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -62,10 +65,10 @@ class Recent<V> extends Map<string, V> {
 }
 
 /**
- * The writer works by the rules of client-go's recorder.
+ * Writes events by the rules of the event recorder in client-go.
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - A subject gets a limited number of events of each type. The writer counts events above this limit without a write.
+ * - For one object, a limited number of events of each type is written. Above the limit, the writer only counts events.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */
@@ -114,7 +117,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of `events.k8s.io`. The writer does not combine these events. */
+  /** Writes an event of the API group `events.k8s.io`. The writer never combines events of this group. */
   announce(
     component: string,
     subject: EventSubject,
@@ -143,7 +146,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Counts an event. Unwritten events count too. */
+  /** Counts an event, even if the event is not written. */
   #observe(key: string, subject: EventSubject, now: string): Observed {
     const known = this.#observed.get(key) ?? {
       namespace: subject.namespace === '' ? 'default' : subject.namespace,
@@ -162,13 +165,13 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A terminating namespace accepts no events, and some object names are invalid names for events.
+    // A terminating namespace refuses events, and some object names are invalid as event names.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
   /**
-   * The suffix consists of sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes. The last digits are
-   * a counter.
+   * Returns the suffix of an event name: the time in nanoseconds as sixteen hexadecimal digits, as in Kubernetes. The
+   * last digits are a counter.
    */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
@@ -185,7 +188,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // If a message already has an event, the writer updates the event even above the limit.
+    // If an event with this message exists already, the writer updates it even above the limit.
     group.messages.delete(message);
     return true;
   }

@@ -40,7 +40,10 @@ class EvictionKeeper {
     this.#evictions = evictions;
   }
 
-  /** Returns the time of the next eviction attempt, or undefined if an event triggers the next step. */
+  /**
+   * Processes the eviction of a pod. Returns the time of the next attempt, or undefined if an event triggers the next
+   * step.
+   */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
     const running = evictions.find((eviction) => !isOver(eviction));
@@ -54,7 +57,7 @@ class EvictionKeeper {
     }
     await this.#relate(running, target);
     const status = evictionStatus(running, target);
-    // The event of the status change starts the next step.
+    // The changed status causes an event, which starts the next step.
     if (await this.#writeStatus(EVICTIONS, running, status)) return undefined;
     if (pod === undefined || isDying(pod)) return undefined;
     const at = nextAttemptAt(running);
@@ -73,7 +76,9 @@ class EvictionKeeper {
     await allowing(this.#api.create(EVICTIONS, eviction, { namespace }), 409);
   }
 
-  /** Adds the labels and owners of later requests. Only the garbage collector removes owners. */
+  /**
+   * Adds the labels and owners of later EvictionRequests to the Eviction. Only the garbage collector removes owners.
+   */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
     const wanted = labelsOf(requests);
@@ -97,7 +102,10 @@ class EvictionKeeper {
     }
   }
 
-  /** Returns whether the status was written. After a conflict, the event of the other write starts the next step. */
+  /**
+   * Writes the status, and returns whether the write succeeded. After a conflict, the write of the other client starts
+   * the next step.
+   */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;
     const { namespace, name, resourceVersion } = object.metadata;
@@ -135,9 +143,9 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Creates Evictions for EvictionRequests, and evicts their pods as the default responder. The subresource `eviction`
- * respects disruption budgets. Pods of this control plane have no field `evictionResponders`, so no other responder can
- * evict these pods.
+ * Creates Evictions for EvictionRequests. As the default responder, the controller evicts the pods of the Evictions.
+ * The subresource `eviction` respects disruption budgets. Pods of this control plane have no field
+ * `evictionResponders`, so no other responder can evict these pods.
  * @see kubernetes pkg/controller/evictionrequest
  */
 export const evictionRequests: Controller = { name: 'evictionrequest', needs: LIFECYCLE, setup };

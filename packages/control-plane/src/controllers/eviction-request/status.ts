@@ -8,7 +8,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const EVICTOR_PRIORITY = 100;
 
-/** The minimum time between two status reports, and between two evictions of a pod. */
+/** The minimum time between two reports in the status, and between two attempts to evict a pod. */
 const HEARTBEAT_MS = 20_000;
 
 const MAX_REQUESTERS = 100;
@@ -22,7 +22,7 @@ export interface TargetState {
   readonly now: Date;
 }
 
-/** A deleted EvictionRequest counts as withdrawn. */
+/** Returns whether an EvictionRequest still requests the eviction. A deleted EvictionRequest counts as withdrawn. */
 const asks = (request: ApiObject): boolean => !isDying(request) && look(request, 'spec').intent === 'Eviction';
 
 export const isRequested = ({ requests }: TargetState): boolean => requests.some(asks);
@@ -52,7 +52,7 @@ function outcomeOf(target: TargetState): Outcome {
   return { state: 'Active', evicted: [false, 'AwaitingEviction', ''], failed: [false, 'AwaitingEviction', ''] };
 }
 
-/** A condition with an unchanged status keeps its time. */
+/** Returns the conditions of an Eviction. A condition keeps its transition time while its status is unchanged. */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };
   const others = items(look(object, 'status'), 'conditions').filter(({ type }) => !(String(type) in wanted));
@@ -66,7 +66,8 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
 }
 
 /**
- * Requesters with an EvictionRequest come first. All other requesters remain in the list and are marked as withdrawn.
+ * Returns the requesters for the status of an Eviction. Requesters with an EvictionRequest are first. All other
+ * requesters remain in the list and are marked as withdrawn.
  */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
@@ -86,9 +87,7 @@ export function nextAttemptAt(eviction: ApiObject): Date {
   return new Date(last === '' ? 0 : new Date(last).getTime() + HEARTBEAT_MS);
 }
 
-/**
- * @param report the response to the eviction in this step, or undefined if this step sent no eviction
- */
+/** @param report The result of the eviction in this step. If this step evicted no pod, the value is undefined. */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
   const outcome = outcomeOf(target);
   const { state } = outcome;
@@ -109,7 +108,10 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
   };
 }
 
-/** A request for a pod that did not exist at its creation has failed. */
+/**
+ * Returns the status of an EvictionRequest. If the pod did not exist when the request was created, the request has
+ * failed.
+ */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
   const { generation } = request.metadata;
   const outcome: Omit<Outcome, 'state'> =
@@ -125,13 +127,13 @@ function mirrored(eviction: ApiObject | undefined, type: string): Outcome['evict
   return [condition.status === 'True', text(condition, 'reason'), text(condition, 'message')];
 }
 
-/** Requesters and responders find the Eviction by these labels. */
+/** The labels of an Eviction. Requesters and responders find the Eviction by these labels. */
 export function labelsOf(requests: readonly ApiObject[]): Record<string, string> {
   const requesters = requests.map((request) => [text(look(request, 'spec'), 'requester'), 'requester'] as const);
   return { ...Object.fromEntries(requesters), [EVICTOR]: 'responder' };
 }
 
-/** The Eviction exists until all requests for its target are deleted. */
+/** The owners of an Eviction are its EvictionRequests, so the Eviction exists until all of them are deleted. */
 export const ownersOf = (requests: readonly ApiObject[]): Plain[] =>
   requests
     .filter((request) => !isDying(request))

@@ -23,7 +23,10 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** The reads of the collector return the `states` in order, because the object changes during the run. */
+/**
+ * Runs the collector once. The reads of the collector return the objects in `states` in order, because the object
+ * changes during the run.
+ */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

@@ -7,7 +7,7 @@ import { describes, FOREGROUND, type Graph, type GraphNode, isElsewhere, ORPHAN,
 interface Owners {
   readonly solid: readonly OwnerReference[];
   readonly dangling: readonly OwnerReference[];
-  /** Owners that are being deleted in the foreground. The dependents must be deleted first. */
+  /** Owners whose deletion waits for their dependents (foreground deletion). */
   readonly waiting: readonly OwnerReference[];
 }
 
@@ -16,9 +16,12 @@ type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-/** The maximum number of attempts to write an object that other clients also write. */
+/**
+ * The maximum number of attempts to change the metadata of an object. An attempt fails if another client writes the
+ * object.
+ */
 const ATTEMPTS = 5;
-/** The maximum number of cached references to absent owners. */
+/** The maximum number of references in the cache of absent owners. */
 const REMEMBERED = 500;
 
 const placeOf = ({ namespace, name }: GraphNode) => ({ namespace, name });
@@ -28,9 +31,9 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** Each key contains all fields of a reference to an absent owner. */
+  /** The cache of references to absent owners. A key contains all fields of the reference. */
   readonly #absent = new Set<string>();
-  /** Objects with an owner of a kind that the server does not serve. */
+  /** The UIDs of objects whose owner has a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
 
   constructor(api: Api, graph: Graph, directory: Directory, enqueue: (uid: string) => void) {
@@ -40,7 +43,7 @@ export class Collector {
     this.#enqueue = enqueue;
   }
 
-  /** @throws StatusError if the check must be retried */
+  /** @throws StatusError if the garbage collector must check the object again */
   async look(uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined) return;
@@ -50,7 +53,7 @@ export class Collector {
     await this.#assess(node);
   }
 
-  /** Removes the owner references to an object from all dependents, and then removes the finalizer from the object. */
+  /** Removes the references to an owner from all dependents, and then removes the finalizer `orphan` from the owner. */
   async #orphan(node: GraphNode): Promise<void> {
     for (const dependent of this.#graph.dependentsOf(node.uid)) {
       await this.#dropOwners(dependent, new Set([node.uid]));
@@ -58,7 +61,7 @@ export class Collector {
     await this.#dropFinalizer(node, ORPHAN);
   }
 
-  /** If no dependent blocks the deletion, removes the finalizer from the object. */
+  /** Removes the finalizer of an object in foreground deletion when no dependent blocks the deletion. */
   async #deleteDependents(node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(node.uid)
@@ -69,7 +72,7 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Reads the object again, because the object may have changed while its key was in the queue. */
+  /** Reads the object again. The object may have changed while its UID was in the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -85,8 +88,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that own each other would wait for each other forever, so an object in a cycle does not block its
-      // owner.
+      // Two objects that own each other would wait forever. An object in such a cycle does not block its owner.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -94,7 +96,7 @@ export class Collector {
     return this.#delete(node, latest, finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
   }
 
-  /** Returns the states of the owners, or undefined while the state of one owner is unknown. */
+  /** Returns the states of the owners of an object. If the state of one owner is unknown, the result is undefined. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]): Promise<Owners | undefined> {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
@@ -116,14 +118,14 @@ export class Collector {
   }
 
   /**
-   * Finds an owner. If the cached owner is absent or differs from the reference, the collector reads the owner from the
-   * API server.
+   * Finds an owner of an object. If the cached owner is absent or differs from the reference, the collector reads the
+   * owner from the API server.
    */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
     if (resource === undefined) {
-      // While the server does not serve a kind, the existence of an owner of this kind is unknown.
+      // While the server does not serve a kind, the collector cannot know whether an owner of this kind exists.
       this.#unresolved.add(node.uid);
       return 'unknown';
     }
@@ -134,13 +136,13 @@ export class Collector {
     if (this.#absent.has(key)) return 'absent';
     const owner = await allowing(this.#api.get(resource, { namespace, name }), 404);
     if (owner !== undefined && owner.metadata.uid === uid) return owner;
-    // The UID of an absent owner is never reused, so the absence can be cached.
+    // The UID of a deleted owner is never reused, so the cache stores its absence.
     if (this.#absent.size >= REMEMBERED) this.#absent.clear();
     this.#absent.add(key);
     return 'absent';
   }
 
-  /** Checks all objects with an owner of an unserved kind again. */
+  /** Checks all objects again that have an owner of an unserved kind. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -175,8 +177,8 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of an object. The result is undefined if the object was deleted or replaced.
-   * @throws StatusError if other clients write the object repeatedly. The queue retries later
+   * Patches the metadata of an object. If the object was deleted or replaced, the result is undefined.
+   * @throws StatusError if other clients write the object during every attempt. The queue retries the object later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -194,9 +196,7 @@ export class Collector {
     }
   }
 
-  /**
-   * @throws StatusError 409 if the owners have changed since the decision to delete the object
-   */
+  /** @throws StatusError 409 if the owners have changed since the check */
   async #delete(node: GraphNode, assessed: ApiObject, propagationPolicy: Propagation): Promise<void> {
     const { resourceVersion = '', ownerReferences } = assessed.metadata;
     const uid = node.uid;

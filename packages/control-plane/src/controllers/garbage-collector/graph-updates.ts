@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after changes of objects, and adds objects to check to the queue. */
+/** Updates the graph of owners after a change of an object. Objects that need a check are added to the queue. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -24,7 +24,10 @@ export class GraphUpdates {
     this.#tell = tell;
   }
 
-  /** The dependents of a deleted object may have lost their last owner, and its owners may wait for the deletion. */
+  /**
+   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners may wait for the
+   * deletion.
+   */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
     this.#addDependents(uid);
@@ -52,7 +55,7 @@ export class GraphUpdates {
     for (const uid of former) this.#addWaiting(uid);
     if (this.#hasDoubtfulOwner(node, former) && !node.dying) this.#add(node.uid);
     if (!node.dying) return;
-    // At the start of a foreground deletion, all dependents of the owner are checked.
+    // When the foreground deletion of an owner starts, the collector checks all dependents of the owner.
     const began = before?.deletionTimestamp === undefined || before.finalizers?.includes(FOREGROUND) !== true;
     if (waitsForDependents(node) && began) this.#addDependents(node.uid);
     if (waitsForDependents(node) || node.finalizers.includes(ORPHAN)) this.#add(node.uid);
@@ -62,13 +65,13 @@ export class GraphUpdates {
     for (const dependent of this.#graph.dependentsOf(uid)) this.#add(dependent.uid);
   }
 
-  /** Adds an owner to the queue if the deletion of the owner waits for dependents. */
+  /** Adds an owner to the queue if its deletion waits for dependents. */
   #addWaiting(uid: string): void {
     const owner = this.#graph.get(uid);
     if (owner !== undefined && waitsForDependents(owner)) this.#add(uid);
   }
 
-  /** Checks the dependents of a new object, because their references may contain a wrong name or kind. */
+  /** Checks the dependents of a new object. A reference of a dependent may contain a wrong name or kind. */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
       const elsewhere = isElsewhere(owner, dependent);
@@ -78,7 +81,10 @@ export class GraphUpdates {
     }
   }
 
-  /** Reports the first owner in another namespace. */
+  /**
+   * Returns whether the collector must check an object: an owner is unknown, is wrongly described, is in another
+   * namespace, or waits for dependents. Reports the first owner in another namespace.
+   */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;
     for (const reference of node.owners) {
@@ -90,7 +96,7 @@ export class GraphUpdates {
     return isDoubtful;
   }
 
-  /** An owner in another namespace counts as absent, and is reported once. */
+  /** Reports an owner in another namespace once. Such an owner counts as absent. */
   #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;

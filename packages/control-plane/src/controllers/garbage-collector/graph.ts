@@ -15,16 +15,16 @@ export interface GraphNode {
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** Returns whether the deletion of the object waits for its dependents. */
+/** Returns whether the deletion of the object waits for the deletion of its dependents. */
 export const waitsForDependents = (node: GraphNode): boolean => node.dying && node.finalizers.includes(FOREGROUND);
 
 const apiVersionOf = ({ group, version }: ServedResource): string => (group === '' ? version : `${group}/${version}`);
 
-/** Returns whether `owner` cannot own `dependent`, because the two objects are in different namespaces. */
+/** Returns whether two objects are in different namespaces, so that `owner` cannot own `dependent`. */
 export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
   owner.namespace !== '' && owner.namespace !== dependent.namespace;
 
-/** A reference may contain the UID of an owner with another name or kind. */
+/** Returns whether an owner reference contains the name and the kind of the owner, and not only the UID. */
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
@@ -36,7 +36,9 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/** The graph contains objects by UID, and the dependents of each owner, even of unknown owners. */
+/**
+ * The graph of owners. The graph finds objects by UID, and the dependents of each owner, even if the owner is unknown.
+ */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();
@@ -69,7 +71,7 @@ export class Graph {
     return node;
   }
 
-  /** Removes an object, and returns its former owners. */
+  /** Removes an object from the graph, and returns the references to its owners. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];

@@ -5,7 +5,7 @@ import { Collector } from './collector.ts';
 import { Graph } from './graph.ts';
 import { GraphUpdates } from './graph-updates.ts';
 
-/** The garbage collector ignores resources with many changes and no owners, as in Kubernetes. */
+/** As in Kubernetes, the garbage collector ignores events, because events change often and have no owners. */
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 function setup({ api, directory, metadataInformer, drop, queue, recorder }: ControllerContext): void {

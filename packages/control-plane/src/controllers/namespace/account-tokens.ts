@@ -15,11 +15,14 @@ const isToken = (secret: ApiObject): boolean => secret.type === TYPE;
 const accountOf = ({ metadata: { annotations = {} } }: ApiObject): string => annotations[ACCOUNT_NAME] ?? '';
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 
-/** The values that the controller writes to Secrets. */
+/** The values for Secrets and ConfigMaps that the controllers write. */
 export interface AccountSecretValues {
-  /** The cluster CA as PEM, which a ConfigMap in every namespace contains. */
+  /** The cluster CA as PEM. A controller writes the CA into a ConfigMap in every namespace. */
   readonly caCertificate?: string | undefined;
-  /** A token is valid while its bound object exists. Without `accountToken`, Secrets of service accounts get no token. */
+  /**
+   * Returns a service account token that is valid while its bound object exists. Without `accountToken`, Secrets of
+   * service accounts get no token.
+   */
   readonly accountToken?: ((account: ApiObject, bound: BoundObject) => string | undefined) | undefined;
 }
 
@@ -35,7 +38,7 @@ function setup(
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // A client may create an account together with its Secret, so the cache may not contain the account yet.
+    // A client may create a service account together with its Secret, so the account may be missing in the cache.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);
@@ -69,7 +72,8 @@ function setup(
 }
 
 /**
- * Writes tokens to the Secrets of service accounts, and deletes these Secrets after the deletion of the account.
+ * Writes tokens into the Secrets of service accounts. After the deletion of an account, the controller deletes its
+ * Secrets.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
 export const accountTokens = (values: AccountSecretValues): Controller => ({

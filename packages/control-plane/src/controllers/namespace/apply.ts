@@ -11,7 +11,10 @@ import { type Content, terminationConditions } from './conditions.ts';
 
 const FINALIZER = 'kubernetes';
 
-/** Pods are deleted first, because a running pod may need secrets, claims and configuration. */
+/**
+ * Returns the content that is deleted first: the pods, because a running pod may need secrets, claims and
+ * configuration.
+ */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
   return pods.length > 0 ? pods : content;
@@ -27,7 +30,7 @@ export class NamespaceWriter {
   }
 
   /**
-   * @param content the objects in the caches
+   * @param content the objects of the namespace in the caches
    * @param resources all resources that may have objects in the namespace
    */
   async sync(namespace: ApiObject, content: readonly Content[], resources: readonly ServedResource[]): Promise<void> {
@@ -41,13 +44,13 @@ export class NamespaceWriter {
     const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
     if (!isWaiting && content.length > 0) return;
     const messages = failures.map(({ message }) => message).sort();
-    // While the controller waits for pods, the status does not report the remaining content.
+    // While pods remain, the status of the namespace does not count the other content.
     const counted = firstOf(content) === content ? content : [];
     await this.#report(namespace, counted, messages);
     if (failures[0] !== undefined) throw failures[0];
   }
 
-  /** Reads the server, because the caches may be outdated, and the deletion of a namespace cannot be undone. */
+  /** Reads the API server, because the caches may be outdated. The deletion of a namespace cannot be undone. */
   async #isEmpty(name: string, resources: readonly ServedResource[]): Promise<boolean> {
     for (const resource of resources) {
       const path = `${pathOf(resource, { namespace: name })}?limit=1`;
@@ -57,7 +60,7 @@ export class NamespaceWriter {
     return true;
   }
 
-  /** Returns the errors of the failed delete requests. */
+  /** Deletes the content of a namespace, and returns the errors of failed delete requests. */
   async #deleteContent(name: string, content: readonly Content[]): Promise<StatusError[]> {
     const failures: StatusError[] = [];
     for (const { resource, objects } of firstOf(content)) {
@@ -76,14 +79,17 @@ export class NamespaceWriter {
     return failures;
   }
 
-  /** The server deletes the namespace when its last finalizer is removed. */
+  /** Removes the finalizer of a namespace. The server deletes the namespace when its last finalizer is removed. */
   async #finalize(namespace: ApiObject): Promise<void> {
     const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
     const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
     await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   }
 
-  /** The result is undefined if another client has changed or deleted the namespace. */
+  /**
+   * Writes the status of a terminating namespace. If another client changed or deleted the namespace, the result is
+   * undefined.
+   */
   async #report(
     namespace: ApiObject,
     content: readonly Content[],

@@ -9,8 +9,8 @@ import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
 /**
- * The delay lets clients observe the terminating namespace before its content is deleted. Kubernetes waits five seconds
- * for all API servers, but this control plane has only one.
+ * The delay before the deletion of the content, so that clients can observe the terminating namespace. Kubernetes waits
+ * five seconds for all API servers, but only one API server exists here.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.events.k8s.io']);

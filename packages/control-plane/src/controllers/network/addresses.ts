@@ -12,7 +12,7 @@ export const ALLOCATOR = 'ipallocator.k8s.io';
 const addressesOf = (service: ApiObject): string[] =>
   strings(look(service, 'spec'), 'clusterIPs').filter((address) => address !== '' && address !== 'None');
 
-/** The parent reference of the object is the service. */
+/** Returns the IPAddress for a service, with the service as its parent reference. */
 const addressObject = (address: string, service: ApiObject): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'IPAddress',

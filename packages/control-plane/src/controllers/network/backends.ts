@@ -3,7 +3,10 @@ import { defined, items, look, number, type Plain, strings, text } from '../../a
 import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../objects/fields.ts';
 
-/** Returns whether the Service has a selector and is not an ExternalName Service. */
+/**
+ * Returns whether the endpoints of a Service are its pods: the Service has a selector and is not an ExternalName
+ * Service.
+ */
 export const selectsPods = (service: ApiObject): boolean =>
   look(service, 'spec').type !== 'ExternalName' && Object.keys(look(service, 'spec', 'selector')).length > 0;
 
@@ -29,7 +32,9 @@ export const familiesOf = (service: ApiObject): string[] => {
 
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
-/** The result is undefined if the Service port names a port that the pod does not have. */
+/**
+ * Returns the port number of a pod for a Service port. If the pod has no port with the name, the result is undefined.
+ */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
   if (typeof target === 'number') return target === 0 ? number(port, 'port') : target;
@@ -59,17 +64,17 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** Only a pod whose subdomain is the name of the Service has a hostname in DNS. */
+/** Returns the hostname of a pod in DNS. Only a pod whose subdomain is the name of the Service has a hostname. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
-/** The values of `trafficDistribution` for which endpoints get topology hints. */
+/** With these values of `trafficDistribution`, endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** A ready endpoint gets its zone as a hint, and with PreferSameNode also its node. */
+/** Returns the hints of a ready endpoint: its zone, and with PreferSameNode also its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;

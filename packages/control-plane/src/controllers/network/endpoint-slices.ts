@@ -89,7 +89,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // The Service owns its slices, so the garbage collector deletes the slices together with the Service. If a Service
+    // The garbage collector deletes the slices of a deleted Service, because the Service owns its slices. If a Service
     // loses its selector, its slices stay unchanged.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);

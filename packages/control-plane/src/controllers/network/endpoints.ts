@@ -25,12 +25,15 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** The maximum number of addresses in an Endpoints object. A longer list is truncated and marked with an annotation. */
+/**
+ * An Endpoints object contains at most this number of addresses. An annotation marks an Endpoints object with a
+ * truncated list.
+ */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
 /**
- * Each subset loses addresses in proportion to its size, rounded up, and unready addresses are removed first
+ * Truncates the addresses. Each subset loses addresses in proportion to its size, unready addresses first
  * (`truncateEndpoints`).
  */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
@@ -58,7 +61,7 @@ interface Place {
   readonly isReady: boolean;
 }
 
-/** The result is undefined if the pod has no address of the address family. */
+/** Returns the endpoint address of a pod. If the pod has no address of the address family, the result is undefined. */
 function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
   const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
   if (ip === undefined) return undefined;
@@ -79,7 +82,7 @@ const addressesIn = (places: readonly Place[], ready: boolean): Plain[] =>
     .map(({ address }) => address)
     .sort(byAddress);
 
-/** Ports with equal lists of pods are in one subset (`RepackSubsets`). */
+/** Returns the subsets of an Endpoints object. Ports with equal pods are in one subset (`RepackSubsets`). */
 export function subsetsOf(service: ApiObject, pods: readonly ApiObject[]): Plain[] {
   const [family = 'IPv4'] = familiesOf(service);
   const all = look(service, 'spec').publishNotReadyAddresses === true;
@@ -119,7 +122,10 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index((pod) => [namespaceOf(pod)]);
   const times = new TriggerTimes();
-  /** Endpoints objects whose last write had a conflict. The event of the newer version triggers another sync. */
+  /**
+   * The keys of Endpoints objects whose last write had a conflict. The event with the newer version triggers another
+   * sync.
+   */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {
@@ -128,7 +134,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
     const known = endpoints.get(key);
     if (service === undefined || isDying(service)) {
       times.forget(key);
-      // The deletion of a Service deletes the Endpoints object with the name of the Service.
+      // The deletion of a Service also deletes the Endpoints object with its name.
       if (service === undefined && known !== undefined) await allowing(api.delete(ENDPOINTS, { namespace, name }), 404);
       return;
     }
@@ -162,8 +168,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // The controller overwrites changes by other clients only after the service or its pods change. Endpoints without a
-  // service are deleted.
+  // If another client changes an Endpoints object, the controller overwrites the change only after a change of the
+  // service or its pods. Endpoints without a service are deleted at once.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;
@@ -172,7 +178,8 @@ function setup({ api, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Writes an Endpoints object for every Service with a selector. Endpoints are the predecessor of EndpointSlices.
+ * Writes an Endpoints object for every Service with a selector. EndpointSlices replace Endpoints, but older clients
+ * still read Endpoints.
  * @see kubernetes pkg/controller/endpoint
  */
 export const endpointsController: Controller = { name: 'endpoint', setup };

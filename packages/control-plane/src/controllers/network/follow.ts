@@ -14,7 +14,7 @@ const facts = (pod: ApiObject): unknown => [
   nodeNameOf(pod),
 ];
 
-/** Calls `add` for every service that changed, or whose pods changed. */
+/** Calls `add` for every service that changed, and for the services of every changed pod. */
 export function followPods(parts: {
   readonly services: Informer;
   readonly pods: Informer;

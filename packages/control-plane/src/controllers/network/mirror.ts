@@ -18,7 +18,7 @@ const SELF = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** The maximum number of mirrored addresses in a subset. */
+/** The controller mirrors at most this number of addresses of a subset. */
 const MOST = 1000;
 
 export interface Mirrored {
@@ -45,8 +45,8 @@ const endpointOf = ({ ip, hostname, nodeName, targetRef }: Plain, ready: boolean
   });
 
 /**
- * Creates one slice for each address family and list of ports. If the number of addresses exceeds the limit, ready
- * addresses come first (`reconcile`).
+ * Converts Endpoints to slices, one for each address family and list of ports. If the number of addresses exceeds the
+ * limit, ready addresses are mirrored first (`reconcile`).
  */
 export function mirror(endpoints: ApiObject): Mirrored {
   const portsOf = (subset: Plain | undefined): Plain[] => orderSlicePorts(items(subset, 'ports').map(portOf));
@@ -59,7 +59,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
     const seen = new Map<string, Plain>();
     for (const address of all('notReadyAddresses')) seen.set(text(address, 'ip'), endpointOf(address, false));
     for (const address of all('addresses')) {
-      // An address that is ready in one subset counts as ready in all subsets.
+      // If an address is ready in one subset, the address is ready in all subsets.
       seen.delete(text(address, 'ip'));
       seen.set(text(address, 'ip'), endpointOf(address, true));
     }
@@ -78,7 +78,10 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/** Copies most labels of the Endpoints object. Two labels contain the names of the manager and of the Service. */
+/**
+ * Returns the labels and annotations of a mirrored slice: most labels of the Endpoints object, and two more. The two
+ * labels name the manager and the Service.
+ */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);
@@ -107,10 +110,7 @@ function isSame(slice: ApiObject, endpoints: ApiObject, content: SliceContent): 
   );
 }
 
-/**
- * Removes a slice of the address family from `free`, so that the slice can be reused. A slice with equal ports comes
- * first.
- */
+/** Takes a slice with the address family out of `free` for reuse. A slice with equal ports is preferred. */
 function claim(free: ApiObject[], { addressType, ports }: SliceContent): ApiObject | undefined {
   const alike = free.findIndex((one) => one.addressType === addressType && jsonEquals(items(one, 'ports'), ports));
   const at = alike !== -1 ? alike : free.findIndex((one) => one.addressType === addressType);
@@ -170,7 +170,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     try {
       for (const content of contents) await write(api, source, claim(free, content), content);
     } catch (error) {
-      // A terminating namespace accepts no slices.
+      // A terminating namespace refuses new slices.
       if (!isTerminating(error)) throw error;
     }
     await remove(api, free);
@@ -194,7 +194,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Copies Endpoints that users write to EndpointSlices, for Services without a selector.
+ * For Services without a selector, copies the Endpoints of users to EndpointSlices.
  * @see kubernetes pkg/controller/endpointslicemirroring
  */
 export const sliceMirroring: Controller = { name: 'endpointslicemirroring', setup };

@@ -3,7 +3,7 @@ import { fnv128a, orderPorts, orderSlicePorts, orderSubsets } from './order.ts';
 
 const port = (name: string, number: number, protocol = 'TCP', more = {}) => ({ name, port: number, protocol, ...more });
 
-// The expected values are from Go: `hash/fnv` over the output of k8s.io/utils/dump.
+// The expected values were computed in Go with `hash/fnv` and k8s.io/utils/dump.
 test.each([
   [
     '(v1.EndpointPort){Name:(string)a Port:(int32)80 Protocol:(v1.Protocol)TCP AppProtocol:(*string)<nil>}',

@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The initial hash value, as words of 32 bits, lowest word first. */
+/** The initial value of the hash in words of 32 bits. The lowest word is first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
 /** The difference between the hash prime and 2^88. */
 const FACTOR = 0x13b;
@@ -10,7 +10,7 @@ export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Multiplies a hash by the prime: the hash times the factor, plus the hash shifted by 88 bits (two words and 24
+    // Multiplies the hash by the prime: the hash times the factor, plus the hash shifted by 88 bits (two words and 24
     // bits).
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
@@ -21,7 +21,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** Formats a pointer in the hashed text as k8s.io/utils/dump does. */
+/** Formats a pointer for the hash as k8s.io/utils/dump does. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 
@@ -69,7 +69,7 @@ function dumpSubset(subset: Plain): string {
   return `{${fields.join(' ')}}`;
 }
 
-/** Items with equal hashes keep their order. */
+/** Sorts items by their hashes. Items with equal hashes keep their order. */
 function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => string): Plain[] {
   if (list.length < 2) return [...list];
   const hashed = list.map((item) => ({ item, hash: fnv128a(`(v1.${type})${dump(item)}`) }));

@@ -10,10 +10,10 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** The name by which kube-apiserver manages the first status of the default ServiceCIDR (managedFields). */
+/** The field manager of the first status of the default ServiceCIDR in kube-apiserver. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** The time for which a deleted range stays, so that all allocators notice the deletion. */
+/** A deleted range stays for this time, so that all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -33,7 +33,9 @@ const single = (address: string): Range | undefined => parseCidr(`${address}/${a
 const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
-/** A range may be deleted if the other ranges contain the whole range, or all used Service addresses of the range. */
+/**
+ * Returns whether a range may be deleted. The other ranges must contain the range, or all its used Service addresses.
+ */
 function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;
@@ -94,7 +96,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Reports which ranges of service addresses are ready, and keeps a range while services use its addresses.
+ * Writes into the status of each ServiceCIDR whether the range is ready, and keeps ranges whose addresses are in use.
  * @see kubernetes pkg/controller/servicecidrs
  */
 export const serviceRanges: Controller = { name: 'service-cidr', setup };

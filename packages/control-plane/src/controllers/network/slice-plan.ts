@@ -5,14 +5,14 @@ import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 /** The maximum number of endpoints in one slice. */
 const MOST = 100;
 
-/** A group contains the endpoints with equal port names and numbers. */
+/** The content of EndpointSlices: endpoints with equal port names and numbers. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly Plain[];
   readonly endpoints: readonly Plain[];
 }
 
-/** The slices to write. Correct slices are not included. */
+/** The EndpointSlices that must be created, updated or deleted. Correct slices are not in the plan. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
@@ -28,7 +28,10 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/** Returns the endpoints that a slice keeps, and removes them from the endpoints that still need a slice (`left`). */
+/**
+ * Returns the endpoints that stay in a slice. The function removes these endpoints from `left`, the endpoints without a
+ * slice.
+ */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -52,7 +55,10 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
-/** Existing endpoints remain in their slices. New endpoints first fill slices that already need a write. */
+/**
+ * Distributes endpoints to slices. Existing endpoints stay in their slices. New endpoints first fill slices that
+ * already need a write.
+ */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
     .filter(({ isChanged, endpoints }) => isChanged && endpoints.length > 0)
@@ -77,8 +83,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * Changes the existing slices to the wanted slices with the fewest writes (`reconcileByPortMapping`). An unwanted slice
- * is reused before a new slice is created.
+ * Plans the fewest writes that change the existing slices to the wanted slices (`reconcileByPortMapping`). An unwanted
+ * slice is reused before a new slice is created.
  */
 export function planSlices(
   known: readonly ApiObject[],

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../objects/fields.ts';
 
-/** Monitoring programs compute delays from the time in this annotation. */
+/** The annotation with the time of the last change. Monitoring programs compute delays from this time. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -9,12 +9,12 @@ interface Known {
   readonly pods: ReadonlyMap<string, number>;
 }
 
-/** Finds the change time of a Service that its endpoints do not contain yet (`TriggerTimeTracker`). */
+/** Finds the time of a change that the endpoints of a Service do not contain yet (`TriggerTimeTracker`). */
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
   /**
-   * Returns the time of the earliest change since the last call. Changes of the Service and of the readiness of its
+   * Returns the time of the earliest change since the previous call. Changes of the Service and of the readiness of its
    * pods count. For a new Service, the result is its creation time.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
@@ -41,13 +41,13 @@ export class TriggerTimes {
 }
 
 /**
- * Without a change, the patch removes the annotation. The time has the format RFC 3339, and a fraction of zero is
- * omitted.
+ * Returns the annotation with the time of a change. Without a change, the patch removes the annotation. The format is
+ * RFC 3339, without a fraction of zero.
  */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });
 
-/** Removes null values, which would delete annotations in a merge patch. */
+/** Removes null values, because a null in a merge patch deletes an annotation. */
 export const withoutNulls = (annotations: Readonly<Record<string, string | null>>): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter((entry): entry is [string, string] => entry[1] !== null));

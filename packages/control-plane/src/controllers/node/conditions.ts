@@ -2,18 +2,21 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../objects/fields.ts';
 
-/** The node conditions that a kubelet reports. A kubelet does not report `NetworkUnavailable`. */
+/** The conditions of a node that its kubelet reports. A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The result is undefined if the kubelet has never reported the condition `Ready`. */
+/**
+ * Returns the status of the condition `Ready`. If the kubelet has never reported the condition, the result is
+ * undefined.
+ */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
 /**
- * Returns the conditions of a node without heartbeats, or undefined if `Ready` is already `Unknown`.
- * @param now RFC 3339
+ * Returns the new conditions of a node without heartbeats. If `Ready` is already `Unknown`, the result is undefined.
+ * @param now the current time as RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
   if (readyOf(node) === 'Unknown') return undefined;
@@ -43,7 +46,7 @@ const statuses = (node: ApiObject): string =>
     .map(({ type, status }) => `${type}=${status}`)
     .join();
 
-/** The controller ignores a change of a node if conditions, taints, cordon and labels stay unchanged. */
+/** Returns whether a change of a node is irrelevant: conditions, taints, cordon and labels are unchanged. */
 export const looksAlike = (node: ApiObject, old: ApiObject): boolean =>
   statuses(node) === statuses(old) &&
   JSON.stringify(node.spec) === JSON.stringify(old.spec) &&

@@ -1,14 +1,14 @@
 /** The rates at which pods are evicted from unreachable nodes. */
 export interface EvictionRules {
-  /** The maximum number of tainted nodes per second in a zone (`--node-eviction-rate`). */
+  /** In a zone, at most this number of nodes per second gets a taint that evicts pods (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
   /**
-   * The rate in a large zone with many unreachable nodes (`--secondary-node-eviction-rate`). The rate of a small zone
-   * becomes zero.
+   * The rate for a large zone with many unreachable nodes (`--secondary-node-eviction-rate`). For a small zone with
+   * many unreachable nodes, the rate is zero.
    */
   readonly secondaryNodeEvictionRate: number;
-  /** The maximum number of nodes of a small zone (`--large-cluster-size-threshold`). */
+  /** A zone with at most this number of nodes is small (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;
-  /** The minimum share of unreachable nodes that changes the rate of a zone (`--unhealthy-zone-threshold`). */
+  /** From this share of unreachable nodes on, the eviction rate of a zone is reduced (`--unhealthy-zone-threshold`). */
   readonly unhealthyZoneThreshold: number;
 }

@@ -12,8 +12,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * Returns the time at which taints evict a pod, or undefined if the pod may stay. Without a toleration, the pod leaves
- * at once. The toleration period starts at the `timeAdded` of the taint, or at `seen`.
+ * Returns the time at which the taints of a node evict a pod. If the pod may stay, the result is undefined. Without a
+ * toleration, the eviction is immediate. The period of a toleration starts at the `timeAdded` of the taint, or at
+ * `seen`.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -21,8 +22,7 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // If several tolerations match, the shortest duration applies. Tolerations without a duration do not change the
-    // time of the eviction.
+    // If several tolerations match, the shortest period applies. Tolerations without a period do not limit the time.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );
@@ -64,7 +64,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** The pods that taints evict, each with the time at which the controller saw the taint. */
+  /** The pods that taints will evict, with the time at which the controller noticed the taint. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

@@ -1,11 +1,11 @@
-/** The time without a heartbeat after which a node is lost (`--node-monitor-grace-period`). */
+/** After this time without a heartbeat, a node is unreachable (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
-/** The grace period of a new node until its first heartbeat (`--node-startup-grace-period`). */
+/** A new node must send its first heartbeat within this time (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Times come from the clock of the controller, because the clocks of nodes may be wrong. The controller checks a node
- * once per grace period, in the first round after its deadline. The number of checks does not depend on the number of
+ * Records the heartbeats of nodes. Times come from the clock of the controller, because the clocks of nodes may be
+ * wrong. The controller checks a node once for each grace period. The number of checks is independent of the number of
  * heartbeats.
  */
 export class Heartbeats {
@@ -13,7 +13,7 @@ export class Heartbeats {
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** The last time at which the controller recorded a heartbeat for all nodes. */
+  /** The time of the last `beatAll`, which counts as a heartbeat of all nodes. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {
@@ -41,7 +41,7 @@ export class Heartbeats {
     this.#leaveRound(node);
   }
 
-  /** The deadline is in milliseconds since the epoch. */
+  /** Returns the time at which the node becomes unreachable without a heartbeat, in milliseconds since the epoch. */
   deadline(node: string, hasReported: boolean): number {
     const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
     return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);

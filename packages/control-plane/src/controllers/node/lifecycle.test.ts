@@ -7,7 +7,8 @@ const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
 /**
- * The time until a node without heartbeats is `Unknown`: the grace period, the wait for the next round, and a margin.
+ * A node without heartbeats is `Unknown` after this time: the grace period, the time until the next round, and a
+ * margin.
  */
 const LOST_MS = 56_000;
 
@@ -38,7 +39,7 @@ async function join(plane: TestPlane, zones: Record<string, string>): Promise<vo
 const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
   plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
-/** Advances the time while only the given nodes renew their leases. */
+/** Advances the time. During this time, only the given nodes renew their Leases. */
 async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
   for (let left = ms; left > 0; left -= 10_000) {
     for (const name of alive) await renew(plane, name);
@@ -189,7 +190,7 @@ test('a heartbeat causes no check of a node', async () => {
   await join(plane, { a: '', b: '', c: '' });
   await plane.clock.advance(5_000);
   const deadline = vi.spyOn(Heartbeats.prototype, 'deadline');
-  // Each node sends ten heartbeats, but the monitor checks each node only once.
+  // Each node sends ten heartbeats, but is checked only once.
   await pass(plane, 55_000, ['a', 'b', 'c']);
   expect(deadline.mock.calls.length).toBe(3);
   deadline.mockRestore();

@@ -14,7 +14,10 @@ import { scheduleTaints } from './taints.ts';
 import { EVICTION_RULES } from './zones.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** Only a younger node causes an event about a new node. An older node existed before the controller started. */
+/**
+ * Only for a node below this age, the controller writes an event about a new node. An older node existed before the
+ * start of the controller.
+ */
 const NEW_MS = 60_000;
 const RETRY_MS = 20;
 
@@ -45,7 +48,10 @@ function setup(context: ControllerContext, rules: EvictionRules): void {
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
 
-  /** Marks the pods of a node that is not ready as unready, so that Services send no traffic to these pods. */
+  /**
+   * Sets the condition `Ready` of pods to False while their node is not ready. Services then send no traffic to these
+   * pods.
+   */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -90,8 +96,7 @@ function setup(context: ControllerContext, rules: EvictionRules): void {
       metadata: defined({ resourceVersion, labels: hasLabels ? labels : undefined }),
       spec: taints === undefined ? undefined : { taints: taints.length === 0 ? null : taints },
     });
-    // A conflict means that another client has changed the node. The event of that change adds the node to the queue
-    // again.
+    // After a conflict, the change of the other client adds the node to the queue again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -116,7 +121,7 @@ function follow(
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A changed status counts as a heartbeat, except for changes by this controller.
+    // A change of the status by another client counts as a heartbeat.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;
@@ -136,8 +141,8 @@ function follow(
 }
 
 /**
- * A node without a renewed Lease becomes `Unknown`. Taints cordoned nodes, and nodes with problems in their conditions.
- * Each zone limits the rate of taints that evict pods.
+ * If a node does not renew its Lease, its condition `Ready` becomes `Unknown`. Adds taints to cordoned nodes, and to
+ * nodes with bad conditions. In each zone, the controller limits the rate at which nodes get taints that evict pods.
  * @param rules The rules replace the defaults of kube-controller-manager.
  * @see kubernetes pkg/controller/nodelifecycle
  */

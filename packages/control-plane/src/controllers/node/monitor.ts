@@ -12,7 +12,10 @@ import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
-/** The interval between rounds (`--node-monitor-period`). A round collects the nodes that fail at the same time. */
+/**
+ * The interval between rounds (`--node-monitor-period`). Nodes that fail within one interval are processed in one
+ * round.
+ */
 const ROUND_MS = 5_000;
 const AT_ONCE = 16;
 
@@ -29,8 +32,9 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue'>;
 
 /**
- * Finds unreachable nodes, and taints nodes that are not ready, which evicts the pods of the nodes. The state of a zone
- * determines the rate of taints in the zone. The rate of taints is zero while every zone is unreachable.
+ * Finds unreachable nodes, and adds taints to nodes that are not ready. The taints evict the pods of the nodes. The
+ * state of a zone determines how many nodes per second get a taint. While all zones are unreachable, no node gets a
+ * taint.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -57,7 +61,7 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** The monitor may know a newer Ready status than the cache. */
+  /** Returns the Ready status of a node. The status in the monitor may be newer than the status in the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
@@ -68,7 +72,7 @@ export class NodeMonitor {
 
   changed(node: ApiObject): void {
     const { name = '', creationTimestamp } = node.metadata;
-    // The grace period of a node without any heartbeat starts at the creation of the node.
+    // Before the first heartbeat of a node, its grace period starts at the creation of the node.
     const created = Date.parse(creationTimestamp ?? '');
     if (!this.#heartbeats.knows(name)) {
       this.#heartbeats.beat(name, readyOf(node) === undefined && created < this.#now() ? created : this.#now());
@@ -126,7 +130,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue reports the failure, and the failed nodes are retried before the next round.
+    // The error reaches the queue, which reports it. The next round retries the failed nodes.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -153,14 +157,14 @@ export class NodeMonitor {
     if (conditions === undefined) return 'reported';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const reported = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // The next round must check the node, even if the event about the changed conditions does not add the node.
+    // The next round must check the node again, even if no event about the changed conditions arrives.
     if (reported === undefined) this.#pending.add(name ?? '');
     return reported === undefined ? 'conflict' : 'reported';
   }
 
   /**
-   * Removes the taint of a ready node, or replaces a wrong taint. A node that is not ready waits until the rate limit
-   * allows a taint.
+   * Corrects the taint of a node. A ready node loses the taint at once, and a wrong taint is replaced. A node that is
+   * not ready waits until the rate limit allows a taint.
    */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
@@ -196,8 +200,8 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are disrupted, the control plane is probably disconnected from the nodes, so the monitor removes the
-    // taints and delays evictions.
+    // If all zones are unreachable, the control plane has probably lost its network. The monitor removes the taints and
+    // delays evictions.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

@@ -10,7 +10,7 @@ export class PacedQueue {
   readonly #next: (name: string) => void;
   readonly #waiting = new Set<string>();
   #rate: number;
-  /** The earliest time of the next release. */
+  /** The earliest time at which the queue may release a name. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -32,7 +32,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Changes the rate of the queue. The next key is released at the slower of the old and the new rate. */
+  /** Changes the rate of the queue. For the next name, the slower of the old and the new rate applies. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

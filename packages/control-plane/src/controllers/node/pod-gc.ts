@@ -9,12 +9,12 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
 /**
- * The time between the disappearance of a node and the deletion of its pods. A node with the name may return before the
- * deletion.
+ * After the deletion of a node, its pods are kept for this time. A node with the same name may be created within this
+ * time.
  */
 const QUARANTINE_MS = 40_000;
 
-/** The maximum number of pods that have ended. kube-controller-manager checks the number of ended pods periodically. */
+/** The maximum number of ended pods in the cluster. */
 const MOST_ENDED = 12_500;
 const SWEEP_MS = 20_000;
 
@@ -28,7 +28,7 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** The pod has failed for the reason in the condition, because no kubelet can end the pod. */
+/** Returns the status of a pod that no kubelet can end: the pod has failed for the reason in the condition. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -36,7 +36,7 @@ function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | und
   return { ...phase, conditions: [...others, condition] };
 }
 
-/** The kubelet of an out-of-service node no longer ends pods. */
+/** Returns whether a node is out of service, so its kubelet no longer ends pods. */
 const isExpelled = (node: ApiObject | undefined): boolean =>
   node !== undefined && isOutOfService(node) && conditionOf(node, 'Ready')?.status !== 'True';
 
@@ -44,7 +44,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
-  /** The times at which the controller first noticed the absence of a node. */
+  /** The times at which the controller noticed that a node does not exist. */
   const missing = new Map<string, number>();
 
   const ended = new Set<string>();
@@ -64,14 +64,14 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
     const pod = pods.get(key);
     if (pod === undefined) return;
     const node = nodeNameOf(pod);
-    // If a pod never had a node, no kubelet can end the pod.
+    // No kubelet can end a pod that never had a node.
     if (isDying(pod) && (node === '' || isExpelled(nodes.get(node)))) return remove(key, pod);
     if (node === '' || nodes.get(node) !== undefined) return;
     const now = clock.now().getTime();
     const since = missing.get(node) ?? now;
     missing.set(node, since);
     if (now < since + QUARANTINE_MS) return work.addAt(key, new Date(since + QUARANTINE_MS));
-    // A new node may be missing in the cache, so the controller reads the node from the server.
+    // A new node may not be in the cache yet, so the controller reads the node from the API server.
     if ((await allowing(api.get(NODES, { name: node }), 404)) !== undefined) return;
     await remove(key, pod, {
       type: 'DisruptionTarget',
@@ -117,7 +117,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes pods of missing nodes, terminating pods without a working node, and the oldest of too many ended pods.
+ * Deletes pods of missing nodes, and terminating pods without a working node. Of too many ended pods, the oldest are
+ * deleted.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

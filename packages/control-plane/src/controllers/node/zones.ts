@@ -8,13 +8,13 @@ export const EVICTION_RULES: EvictionRules = {
   unhealthyZoneThreshold: 0.55,
 };
 
-/** The number of unreachable nodes up to which a zone is normal. */
+/** With at most this number of unreachable nodes, a zone is normal. */
 const FEW = 2;
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** Joins region and zone. The result is '' for a node without region and zone. */
+/** Returns the region and the zone of a node as one text. For a node without region and zone, the result is ''. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -36,7 +36,7 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** The maximum number of nodes per second that get a taint in a zone. */
+/** Returns how many nodes per second may get a taint in a zone. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
@@ -44,16 +44,16 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 
 export interface Disruption {
   /**
-   * `enter` means that all zones became unreachable, probably because the controller lost its network. `leave` means
-   * that some zones have recovered.
+   * `enter`: all zones have become unreachable, probably because the controller lost its network. `leave`: after that,
+   * some zones have recovered.
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
-  /** The rates of zones whose state has changed. */
+  /** The new eviction rates of the zones whose state has changed. */
   readonly rates: ReadonlyMap<string, number>;
 }
 
-/** @param before the previous states */
+/** @param before the previous states of the zones */
 export function assessZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,

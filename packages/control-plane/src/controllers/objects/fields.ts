@@ -13,13 +13,13 @@ export const conditionOf = (object: ApiObject, type: string): Record<string, unk
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
-/** Returns the generation of a pod in the form of `observedGeneration`, for a new condition. */
+/** Returns the generation of a pod as the field `observedGeneration` of a new condition. */
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
 export const isTerminal = (pod: ApiObject): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-/** A pod that has ended or is being deleted is not active. */
+/** Returns whether a pod is active: the pod has not ended and is not being deleted. */
 export const isActive = (pod: ApiObject): boolean => !isTerminal(pod) && !isDying(pod);
 
 export function transitionOf(object: ApiObject, type: string): Date | undefined {
@@ -31,7 +31,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** Converts an integer or a percentage of `total` to a number. */
+/** Returns a number. The value is an integer, or a percentage of `total`. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -39,7 +39,7 @@ export function scaled(value: unknown, total: number, roundUp: boolean): number 
   return roundUp ? Math.ceil(share) : Math.floor(share);
 }
 
-/** Returns a reference that makes `owner` the controller of an object. */
+/** Returns the owner reference of an object that `owner` controls. */
 export const ownerReference = (owner: ApiObject): OwnerReference => ({
   apiVersion: owner.apiVersion,
   kind: owner.kind,
@@ -49,7 +49,7 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** The merge patch sets the wanted labels and removes all others. */
+/** Returns a merge patch that sets the wanted labels and removes all other labels. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import { NODES, PODS, type Resource } from '../client/resources.ts';
 
 export type Projection = (object: ApiObject) => ApiObject;
 
-/** Metadata is sufficient for the handling of owners and finalizers. */
+/** Keeps only the metadata of an object, which is sufficient to handle owners and finalizers. */
 export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   const { managedFields: _managedFields, annotations: _annotations, labels: _labels, ...rest } = metadata;
   return { apiVersion, kind, metadata: rest };
@@ -24,8 +24,8 @@ const slimContainer = ({ name, ports, resources, restartPolicy }: Record<string,
   });
 
 /**
- * Removes the fields of a pod that only a kubelet needs. The containers are the largest part of a pod, and most objects are
- * pods.
+ * Removes the fields of a pod that only a kubelet needs. Most objects in the caches are pods, and the containers are
+ * the largest part of a pod.
  */
 const slimPod: Projection = (pod) => {
   delete pod.metadata.managedFields;

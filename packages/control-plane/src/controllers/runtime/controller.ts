@@ -8,46 +8,49 @@ import { metadataOnly, type Projection, projectionOf } from '../objects/projecti
 import { Informer } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 
-/** The environment of the controllers. */
+/** The parts of the control plane that the controllers use. */
 export interface RuntimeEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** Reports a failed key, which the queue retries. */
+  /** Reports an error of a controller. The queue retries the key. */
   readonly onError?: ((controller: string, key: string, error: unknown) => void) | undefined;
 }
 
-/** The API, caches and queues of a controller stop with the control plane. */
+/** The API client, caches and queues of a controller. All of them stop with the control plane. */
 export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'random'> {
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly informer: (resource: Resource) => Informer;
-  /** A cache of metadata only. The result contains full objects if another controller has requested a full cache before. */
+  /**
+   * Returns a cache with only the metadata of objects. If another controller has already requested full objects, the
+   * cache contains full objects.
+   */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
   readonly recorder: (component: string) => Recorder;
-  /** The program `userAgent` is the field manager of the events. */
+  /** Returns a writer of events. The field manager of the events is `userAgent`. */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
 /**
- * One controller. `setup` requests caches, and connects event handlers with queues. The queues start when all caches
- * are filled.
+ * A controller. `setup` requests caches, and connects event handlers with queues. The queues start when all caches
+ * contain their first lists.
  */
 export interface Controller {
   readonly name: string;
-  /** Without this alpha API version, the controller does not run. */
+  /** The alpha API version without which the controller does not run. */
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
 
 /**
- * The controllers share one set of caches, and run until the signal aborts. The promise resolves when all caches are
- * filled.
+ * Runs controllers with one set of caches until the signal is aborted. The promise resolves when all caches contain
+ * their first lists.
  */
 export async function runControllers(
   controllers: readonly Controller[],

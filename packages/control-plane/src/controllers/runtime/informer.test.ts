@@ -20,7 +20,7 @@ let stop: AbortController;
 let pods: Informer;
 let told: string[];
 
-/** A server that answers lists with `listed`, and whose watches the test writes. */
+/** A fake API server. The server responds to lists with `listed`, and the test writes the events of the watches. */
 const client: PlaneClient = {
   async handle({ query }) {
     if (query.has('watch')) {

@@ -8,7 +8,7 @@ import { pathOf, type Resource } from '../client/resources.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Projection } from '../objects/projections.ts';
 
-/** `old` is undefined for a new object. */
+/** A change of an object. For a new object, `old` is undefined. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -23,7 +23,7 @@ type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ApiObject }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-/** The delay before the retry of a failed list or watch. */
+/** The delay before the informer retries a failed list or watch request. */
 const RETRY_MS = 1000;
 const decoder = new TextDecoder();
 
@@ -32,14 +32,14 @@ const decoder = new TextDecoder();
  * change.
  */
 export class Informer {
-  /** The promise resolves when the first list is in the cache. */
+  /** Resolves when the cache contains the first list. */
   readonly synced: Promise<void>;
   readonly #api: Api;
   readonly #clock: Clock;
   readonly #path: string;
   readonly #project: Projection;
   readonly #objects = new Map<string, ApiObject>();
-  /** The indexes come before the handlers, because the handlers read the indexes. */
+  /** The indexes are updated before the handlers run, because the handlers read the indexes. */
   readonly #indexes = new Set<ChangeHandler>();
   readonly #handlers = new Set<ChangeHandler>();
   readonly #stopped = new AbortController();
@@ -66,15 +66,18 @@ export class Informer {
     return this.#objects.size;
   }
 
-  /** Calls `handler` for all existing objects and for every later change. Returns a function that ends the calls. */
+  /**
+   * Calls `handler` for all existing objects and for every later change. Returns a function that unregisters the
+   * handler.
+   */
   onChange(handler: ChangeHandler): () => void {
     this.#join(this.#handlers, handler);
     return () => this.#handlers.delete(handler);
   }
 
   /**
-   * Creates an index, and returns a function that finds the objects with an index key. For example, a node name finds
-   * its pods.
+   * Creates an index. The returned function finds the objects with an index key. For example, an index by node name
+   * finds the pods of a node.
    */
   index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
     const found = new Map<string, Map<string, ApiObject>>();
@@ -91,7 +94,7 @@ export class Informer {
     return (word) => [...(found.get(word)?.values() ?? [])];
   }
 
-  /** Ends the watch permanently, for a resource that is no longer served. */
+  /** Ends the watch permanently, because the server no longer serves the resource. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -104,7 +107,7 @@ export class Informer {
         ready();
         version = await this.#watch(version, signal);
       } catch (error) {
-        // The code 410 means that the resourceVersion is too old. A new list is correct after any other error too.
+        // The code 410 means that the resourceVersion is too old. After any other error, a new list is correct too.
         version = undefined;
         if (!hasCode(error, 410)) await sleep(this.#clock, RETRY_MS, signal);
       }
@@ -122,7 +125,7 @@ export class Informer {
 
   /** Returns the resourceVersion at which the next watch starts. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
-    // Bookmarks would wake about sixty watches every minute, so the watch requests no bookmarks. A watch without
+    // The watch requests no bookmarks, because bookmarks would wake about sixty watches every minute. A watch without
     // bookmarks may need a new list, which is cheap within one process.
     const response = await this.#api.send(`${this.#path}?watch=true&resourceVersion=${from}`, { signal });
     let version = from;

@@ -2,13 +2,13 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** The maximum delay of a Node.js timer, which has 31 bits. */
+/** The maximum delay of a timer in Node.js, which stores the delay in 31 bits. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const WORKERS = 16;
 
 /**
  * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. The queue
- * retries a failed key with a growing delay. The work starts when the queue is opened.
+ * retries a failed key with a growing delay. The queue processes no keys until it is opened.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Adds the key at this time, unless an earlier timer will add the key. */
+  /** Adds a key at the given time, unless an earlier timer adds the key. */
   addAt(key: string, at: Date): void {
     if (this.#state === 'stopped') return;
     const time = at.getTime();
@@ -64,7 +64,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** The work starts after the current turn of the event loop, because one turn may change several objects. */
+  /** Keys are processed after the current turn of the event loop, because one turn may change several objects. */
   #schedule(): void {
     if (this.#scheduled || this.#state !== 'open' || this.#waiting.size === 0) return;
     this.#scheduled = true;

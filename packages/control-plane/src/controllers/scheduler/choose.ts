@@ -11,16 +11,16 @@ export type Decision = { readonly node: ApiObject } | { readonly why: string };
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** The restrictions that the unbound claims of a pod impose on its node. */
+/** The limits on the choice of a node that come from the unbound claims of a pod. */
 export interface VolumeChoice {
-  /** Whether another pod uses a claim that allows only one pod. */
+  /** Whether another pod uses a claim whose access mode allows only one pod. */
   readonly isTaken?: boolean;
-  /** The node with the prepared volumes of the pod, or the nominated node of the pod. */
+  /** The preferred node: the node with the prepared volumes of the pod, or the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** If no node is suitable, the decision contains the reasons. */
+/** Selects a node for a pod. If no node is suitable, the decision contains the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

@@ -5,8 +5,8 @@ import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 
 /**
- * Refuses a pod that requests more resources than the node has free. If the request exceeds even the capacity of the
- * node, the refusal is final, because the removal of other pods does not help.
+ * Refuses a node with fewer free resources than the pod requests. If the request exceeds the capacity of the node, the
+ * refusal is final, because the removal of other pods does not help.
  */
 function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
@@ -23,7 +23,7 @@ function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undef
   return reasons.length === 0 ? undefined : { reasons, isFinal };
 }
 
-/** The refusal is the message of the first failing filter in kube-scheduler. */
+/** Returns the reason why a node is not suitable: the message of the first filter in kube-scheduler that fails. */
 export function obstacle(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   if (look(node, 'spec').unschedulable === true && !isTolerated(pod, node)) return final('node(s) were unschedulable');
   if (!isTolerated(pod, node)) return final('node(s) had untolerated taint(s)');

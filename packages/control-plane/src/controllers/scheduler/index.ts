@@ -26,7 +26,7 @@ const isPending = (pod: ApiObject): boolean =>
   text(look(pod, 'spec'), 'schedulerName') === SCHEDULER &&
   items(look(pod, 'spec'), 'schedulingGates').length === 0;
 
-/** A heartbeat changes none of the compared fields. */
+/** Returns whether a change of a node is irrelevant for the scheduler, for example a heartbeat. */
 const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.spec, old.spec) &&
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
@@ -36,11 +36,14 @@ interface Memory {
   readonly usage: Usage;
   /** Pods without a suitable node. A change of a node or pod adds these pods to the queue again. */
   readonly waiting: Set<string>;
-  /** The node for which the claims of a pod are being bound, by the key of the pod. */
+  /** For each pod, the node for which the scheduler currently binds the claims of the pod. */
   readonly reserved: Map<string, string>;
 }
 
-/** `prepare` binds the claims of the pod before the pod. The events of the claims trigger the next decision. */
+/**
+ * The result of a scheduling attempt. With `prepare`, the scheduler first binds the claims of the pod. The events of
+ * the bound claims trigger the next attempt.
+ */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
   | { readonly kind: 'bind'; readonly node: string }
@@ -103,7 +106,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
         usage.remove(pod.metadata.uid ?? '');
         throw error;
       });
-      // The pod no longer exists, or another client has bound the pod.
+      // The pod may be deleted, or another client may have bound the pod.
       await allowing(bound, 404, 409);
     }
   });
@@ -116,7 +119,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   for (const cache of [claims, volumes, classes]) cache.onChange(retryAll);
 }
 
-/** Pods with the highest priority come first, and for equal priorities the pods with the longest wait. */
+/** Adds the waiting pods to the queue: the highest priority first, and for equal priorities the longest wait first. */
 function retry(pods: Informer, waiting: ReadonlySet<string>, work: WorkQueue): void {
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
   const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
@@ -142,15 +145,15 @@ function follow(pods: Informer, { usage, waiting, reserved }: Memory, work: Work
       if (had) retry(pods, waiting, work);
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // A pod that is being deleted still uses its resources, so the start of a deletion triggers no retry.
+      // A pod in deletion still uses its resources, so only the end of the deletion triggers a retry.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
-      // A pod with new labels, or a new pod on a node, may satisfy the pod affinity of a waiting pod.
+      // A pod with changed labels, or a new pod on a node, may satisfy the pod affinity of a waiting pod.
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
-      // A change of the status alone does not help a waiting pod.
+      // A waiting pod is retried only if more than its status has changed.
       const changed = old === undefined || !jsonEquals(object.spec, old.spec);
       if (changed || !waiting.has(keyOf(object))) work.add(keyOf(object));
     }

@@ -10,8 +10,8 @@ type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
 /**
- * Similar pods, and their number on each node. Pods are similar if they share the namespace, labels and termination
- * state. Pods with one anti-affinity term form a group too.
+ * Similar pods, with the number of pods on each node. Pods are similar if their namespace, labels and termination state
+ * are equal. Pods with an equal anti-affinity term form a group too.
  */
 interface Group<T> {
   readonly of: T;
@@ -58,8 +58,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * A term without a selector matches nothing. The server has already added the labels of `matchLabelKeys` to the
- * selector of the term.
+ * Compiles the label selector of an affinity term. A term without a selector matches no pod. The API server has already
+ * added the labels of `matchLabelKeys` to the selector.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isRecord(term.labelSelector)) return () => false;
@@ -72,8 +72,8 @@ const selectsAll = (term: Plain): boolean =>
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
 /**
- * The namespaces and the labels of a term must match a pod. A term without namespaces applies to the namespace of its
- * owner.
+ * Compiles an affinity term. The term matches a pod by its namespace and its labels. A term without namespaces applies
+ * to the namespace of its owner.
  */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
@@ -99,7 +99,7 @@ export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
   /**
-   * The group and node of each pod, by UID. The objects are not stored, because the cluster may have many thousand
+   * The group and node of each pod, by UID. The map contains no objects, because the cluster may have many thousand
    * pods.
    */
   readonly #pods = new Map<string, Place>();
@@ -124,7 +124,7 @@ export class Neighbours {
     for (const key of known.repelling) leave(this.#repelling, key, known.node);
   }
 
-  /** `namespaceLabels` is used for terms that select namespaces. */
+  /** Returns a check of nodes for a pod. `namespaceLabels` is necessary for terms that select namespaces. */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
     const checks: NeighbourCheck[] = [];
     const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
@@ -164,8 +164,8 @@ export class Neighbours {
   }
 
   /**
-   * A pod counts only if it matches all affinity terms of the new pod. If no pod matches, the new pod may match its own
-   * affinity terms.
+   * Returns the nodes that satisfy the affinity terms of a new pod. An existing pod counts only if it matches all
+   * terms. If no pod matches, the new pod may match its own affinity terms.
    */
   #attracted(
     pod: ApiObject,
@@ -193,10 +193,11 @@ export class Neighbours {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
-    // Terminating pods do not count.
+    // Topology spread does not count terminating pods.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only pods on nodes that are possible for the new pod count. The policies of the constraint define these nodes.
+    // Topology spread counts only pods on nodes that are possible for the new pod. The policies of the spread
+    // constraint define the possible nodes.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

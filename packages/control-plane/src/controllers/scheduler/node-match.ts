@@ -37,14 +37,14 @@ function meets(requirement: Plain, value: string | undefined): boolean {
   }
 }
 
-/** The node must meet all requirements of at least one term. */
+/** Returns whether a node meets all requirements of at least one term of a node selector. */
 export function matchesNodeSelector(selector: unknown, node: ApiObject): boolean {
   const terms = items(selector, 'nodeSelectorTerms');
   const nodeLabels = node.metadata.labels ?? {};
   return terms.some((term) => {
     const expressions = items(term, 'matchExpressions');
     const fields = items(term, 'matchFields');
-    // An empty term matches nothing.
+    // An empty term of a node selector matches no node.
     if (expressions.length + fields.length === 0) return false;
     return (
       expressions.every((one) => meets(one, nodeLabels[text(one, 'key')])) &&
@@ -73,8 +73,8 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
 }
 
 /**
- * The result is undefined if a term contains no node names. The result is empty if the requirements contradict each
- * other.
+ * Returns the node names that the node affinity of a pod requires. If a term names no nodes, the result is undefined.
+ * If the requirements contradict each other, the result is empty.
  */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;

@@ -5,7 +5,7 @@ const ANY = '0.0.0.0';
 
 interface HostPort {
   readonly ip: string;
-  /** The protocol and number of the port: `TCP/80`. */
+  /** The protocol and number of the host port, such as `TCP/80`. */
   readonly port: string;
 }
 
@@ -29,7 +29,7 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
 }
 
 export class HostPorts {
-  /** The number of pods that use each address, by node and port. */
+  /** For each node and host port, the number of pods on each address. */
   readonly #taken = new Map<string, Map<string, number>>();
 
   put(node: string, ports: readonly HostPort[], sign: 1 | -1): void {
@@ -44,7 +44,7 @@ export class HostPorts {
     }
   }
 
-  /** A port on all addresses conflicts with the equal port on any single address. */
+  /** Returns whether the host ports are free. A port on all addresses conflicts with an equal port on any address. */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

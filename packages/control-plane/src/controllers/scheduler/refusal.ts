@@ -3,17 +3,20 @@ import { look } from '../../apimachinery/objects/plain.ts';
 
 export interface Refusal {
   readonly reasons: readonly string[];
-  /** Whether the removal of other pods cannot make the node suitable (`UnschedulableAndUnresolvable`). */
+  /** Whether the node stays unsuitable even if other pods are removed (`UnschedulableAndUnresolvable`). */
   readonly isFinal: boolean;
 }
 
-/** Returns a refusal that the removal of other pods cannot change. */
+/** Returns a refusal of a node that stays valid even if other pods are removed. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns a refusal that the removal of other pods can change, because these pods use the resources. */
+/** Returns a refusal of a node whose resources other pods use. The removal of these pods would help. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
-/** Returns the start of a message: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.` */
+/**
+ * Returns the start of the message for an unschedulable pod: `0/3 nodes are available: 1 Insufficient cpu, 2 node(s)
+ * were unschedulable.`
+ */
 function available(nodes: number, reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -29,7 +32,10 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
   return available(nodes, outlooks);
 };
 
-/** The second part of kube-scheduler's message reports that preemption found no victims. */
+/**
+ * Returns the message of kube-scheduler for an unschedulable pod. The second part of the message reports that
+ * preemption found no victims.
+ */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
   if (nodes === 0) return 'no nodes available to schedule pods';
@@ -40,6 +46,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** Returns the message for a pod that the scheduler refuses without checking any node. */
+/** Returns the message for an unschedulable pod. The scheduler refused the pod before it checked any node. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

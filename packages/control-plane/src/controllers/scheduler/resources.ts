@@ -4,7 +4,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
 import { HostPorts, hostPortsOf } from './ports.ts';
 
-/** Amounts by resource name, in thousandths, so `100m` of CPU is a whole number. */
+/** Amounts by resource name. The unit is a thousandth, so `100m` of CPU is a whole number. */
 export type Amounts = ReadonlyMap<string, number>;
 
 const milli = (quantity: unknown): number => Number(quantityNanos(quantity) / 1_000_000n);
@@ -16,8 +16,8 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
 const known = new WeakMap<ApiObject, Amounts>();
 
 /**
- * The request of a pod is the sum of all containers, or the request of the largest init container if that is higher.
- * The overhead is included, and one pod for the limit of pods per node.
+ * Returns the requests of a pod: the sum of all containers, or the request of the largest init container if it is
+ * higher. The requests include the overhead, and count one pod for the limit of pods per node.
  */
 export function requestsOf(pod: ApiObject): Amounts {
   const found = known.get(pod);
@@ -27,7 +27,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   for (const container of items(spec, 'containers')) add(sum, look(container, 'resources', 'requests'));
   for (const container of items(spec, 'initContainers')) {
     const requests = look(container, 'resources', 'requests');
-    // An init container that always restarts runs as long as the pod, so its request is part of the sum.
+    // An init container that always restarts runs as long as the pod, so the sum includes its request.
     if (text(container, 'restartPolicy') === 'Always') add(sum, requests);
     else
       for (const [name, quantity] of Object.entries(requests))
@@ -39,7 +39,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   return sum;
 }
 
-/** A node without allocatable resources has no limits. */
+/** Returns the allocatable resources of a node. A node that does not report them has no limits. */
 export function allocatableOf(node: ApiObject): Amounts {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -61,7 +61,7 @@ export class Usage {
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** A second call for the same pod has no effect. */
+  /** Adds the usage of a pod to its node. A second call for the same pod has no effect. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;

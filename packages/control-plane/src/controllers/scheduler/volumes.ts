@@ -17,7 +17,7 @@ export interface VolumeCaches {
 
 export interface VolumeNeeds {
   readonly blocked: string | undefined;
-  /** Volumes whose node affinity the node must meet. */
+  /** The volumes of the pod. The node must meet their node affinity. */
   readonly volumes: readonly ApiObject[];
   /** Claims that are bound only after the scheduler has chosen a node. */
   readonly waiting: readonly ApiObject[];
@@ -54,7 +54,7 @@ export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): 
   volumes.every((volume) => reaches(volume, node));
 
 export interface VolumePlan {
-  /** Existing volumes. Each volume has the claim to which the plan assigns it. */
+  /** Existing volumes for the claims of a pod, each with its claim. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
   readonly provisions: readonly ApiObject[];
 }
@@ -74,8 +74,8 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
 }
 
 /**
- * The smallest claim gets a volume first. The result is undefined if one claim cannot get a volume.
- * @see FindPodVolumes of the scheduler's volume binder
+ * Assigns volumes to claims, the smallest claim first. If one claim gets no volume, the result is undefined.
+ * @see FindPodVolumes of the volume binder in kube-scheduler
  */
 export function planVolumes(
   waiting: readonly ApiObject[],

@@ -30,8 +30,8 @@ const protector =
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * A pod without a node has no mounts. A pod uses a claim until the pod is deleted, and an ephemeral claim until the pod
- * ends.
+ * Returns whether a pod may use a claim. A pod without a node has no mounted volumes. A pod uses a claim until the pod
+ * is deleted. An ephemeral claim is in use only until the pod ends.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;
@@ -79,7 +79,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 /** @see kubernetes pkg/controller/volume/pvcprotection */
 export const storageProtection: Controller = { name: 'pvc-protection', setup };
 
-/** Returns the VolumeAttributesClasses that a claim has, gets, or will get. */
+/** Returns the VolumeAttributesClasses of a claim: the current, the next, and the requested class. */
 function classesOfClaim(claim: ApiObject): string[] {
   const [spec, status] = [look(claim, 'spec'), look(claim, 'status')];
   const names = [

@@ -59,7 +59,7 @@ test('adopted and released objects keep their other owners', async () => {
     metadata: { name: 'web' },
     spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: { metadata, spec } },
   });
-  // The ReplicaSet adopted an uncached pod, so it created no second pod.
+  // The ReplicaSet has adopted a pod that was not in the cache, so it has not created a second pod.
   expect((await plane.list(path)).map((pod) => pod.metadata.name)).toEqual(['p']);
   const owners = async () =>
     (await plane.must('GET', `${path}/p`)).metadata.ownerReferences?.map(({ kind }) => kind).sort();

@@ -16,12 +16,12 @@ export interface Household {
   readonly resource: Resource;
   readonly objects: Informer;
   readonly finalizers?: readonly string[];
-  /** Reports each adopted object, because the cache may not contain the adoption yet. */
+  /** Called with each adopted object, because the cache may not contain the changed owner yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * An owner adopts matching objects without a controller, and releases objects that no longer match
+ * Adopts matching objects without a controller for an owner, and releases objects that no longer match
  * (`ControllerRefManager`).
  */
 export class Adoption {
@@ -42,7 +42,7 @@ export class Adoption {
     this.#orphansIn = objects.index((object) => (controllerOf(object) === undefined ? [namespaceOf(object)] : []));
   }
 
-  /** The selector is compiled once for each version of the owner. */
+  /** Returns whether the selector of the owner matches. Each version of the owner compiles its selector once. */
   selects(owner: ApiObject, object: ApiObject): boolean {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {
@@ -54,9 +54,9 @@ export class Adoption {
   }
 
   /**
-   * Returns the objects of the owner after adoptions and releases.
-   * @param mayAdopt Whether the owner may adopt this orphan
-   * @throws StatusError, or Error if an orphan could not be adopted; the caller retries
+   * Adopts and releases objects, and then returns the objects of the owner.
+   * @param mayAdopt whether the owner may adopt the object
+   * @throws StatusError, or Error if an object could not be adopted; the caller retries
    */
   async claim(owner: ApiObject, mayAdopt: (object: ApiObject) => boolean = () => true): Promise<ApiObject[]> {
     const claimed: ApiObject[] = [];
@@ -77,8 +77,8 @@ export class Adoption {
   }
 
   /**
-   * A terminating owner must not adopt objects, because the garbage collector may have released them. The owner is read
-   * from the server, because the cache may be outdated.
+   * Verifies that the owner is not terminating, because the garbage collector may have released the objects of a
+   * terminating owner. The method reads the owner from the API server, because the cache may be outdated.
    */
   async #checkAlive({ kind, metadata: { namespace, name, uid } }: ApiObject): Promise<void> {
     const { metadata } = await this.#api.get(this.#household.owners, { namespace, name });

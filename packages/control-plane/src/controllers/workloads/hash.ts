@@ -1,7 +1,7 @@
-/** The letters contain no vowels, so a hash contains no words (`rand.SafeEncodeString`). */
+/** The letters and digits of hashes (`rand.SafeEncodeString`). Without vowels, a hash cannot contain words. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** Returns the FNV-1a hash of the template's JSON with sorted keys. */
+/** Returns the FNV-1a hash of a pod template, formatted as JSON with sorted keys. */
 export function templateHash(template: unknown): string {
   const text = sorted(template);
   let hash = 0x811c9dc5;
@@ -11,7 +11,7 @@ export function templateHash(template: unknown): string {
 
 function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`;
-  // A bigint is an integer beyond 2^53, for example in the seconds of a toleration.
+  // An integer beyond 2^53 is a bigint, for example the seconds of a toleration.
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

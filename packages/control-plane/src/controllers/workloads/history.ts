@@ -23,12 +23,15 @@ const byRevision = (a: ApiObject, b: ApiObject): number =>
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** `kubectl rollout undo` sends this patch to restore the template. */
+/**
+ * Returns the data of a ControllerRevision: a patch with the template. `kubectl rollout undo` sends the patch to
+ * restore the template.
+ */
 const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** Each name collision changes the hash. */
+/** Returns the hash in the name of a revision. After a name conflict, the collision count changes the hash. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
@@ -36,13 +39,15 @@ function hashOf(set: ApiObject): string {
 
 export interface Revisions {
   readonly current: ApiObject;
-  /** The caller removes duplicate revisions of the current template, because a template has only one revision. */
+  /**
+   * Duplicate revisions of the current template. The caller deletes them, because a template needs only one revision.
+   */
   readonly duplicates: readonly ApiObject[];
-  /** Revisions of former templates, the oldest first. */
+  /** The revisions of former templates, the oldest first. */
   readonly old: readonly ApiObject[];
 }
 
-/** The former templates of a StatefulSet or DaemonSet are stored as ControllerRevisions. */
+/** Stores the former templates of a StatefulSet or DaemonSet as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
   readonly #owners: Resource;
@@ -50,7 +55,7 @@ export class RevisionHistory {
   readonly #revisions: Informer;
   readonly #adoption: Adoption;
 
-  /** @param label the label of a revision that contains its hash */
+  /** @param label The label of a revision with the hash of its template. */
   constructor(api: Api, owners: Resource, revisions: Informer, label: string) {
     this.#api = api;
     this.#owners = owners;
@@ -60,10 +65,10 @@ export class RevisionHistory {
   }
 
   /**
-   * If the set returns to a former template, the revision of this template gets the next number. The set adopts a
-   * matching revision without an owner.
-   * @throws StatusError if another object has the name. The collision is counted in the set before the error, so the next
-   * attempt uses another name
+   * Stores the current template of a set. If the set returns to a former template, the former revision gets the next
+   * number. If a matching revision has no owner, the set adopts the revision.
+   * @throws StatusError if another object has the name of the revision. Before the error, the collision count of the
+   * set increases, so the next attempt uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {
     const all = (await this.#adoption.claim(set)).sort(byRevision);

@@ -33,8 +33,8 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
 }
 
 /**
- * Returns whether a pod has been ready for as long as its owner requires, or the time at which the pod becomes
- * available.
+ * Returns whether a pod is available, or the time at which the pod becomes available. The owner requires a minimum
+ * ready time.
  */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
@@ -47,7 +47,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The result is 0 if the deletion cost is not a 32-bit integer. */
+/** Returns the deletion cost of a pod. If the annotation is not a 32-bit integer, the result is 0. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -68,22 +68,22 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
 /**
- * Returns the sort keys of a pod. The first differing value decides, and the pod with the smaller value is deleted
- * first.
+ * Returns the values by which pods are sorted for a scale-down. The first different value decides: the pod with the
+ * smaller value is deleted first.
  */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
-  // A pod on a node with more pods of its set is deleted earlier.
+  // If a node runs more pods of the set, its pods are deleted earlier.
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
-/** Returns the age of a pod as a power of two of nanoseconds, so that pods of about equal age are equal. */
+/** Returns the magnitude of a pod's age, so that pods of about equal age are equal. */
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * The younger pod is deleted first. The UID decides between pods of about equal age, so a scale-down does not always
+ * Sorts pods by age, the younger pod first. For about equal ages, the UID decides, so a scale-down does not always
  * delete the last pods.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
@@ -118,9 +118,9 @@ function sortByWorth(
 }
 
 /**
- * Returns pods in the order in which a set deletes them (`ActivePodsWithRanks`).
- * @param now The current time, for a comparison of ages by magnitude. Without `now`, ages are compared by seconds.
- * @param related Pods that count as pods of the set on a node.
+ * Sorts pods in the order in which a set deletes them (`ActivePodsWithRanks`).
+ * @param now The current time. With `now`, ages are compared by magnitude. Without `now`, ages are compared in seconds.
+ * @param related Other pods that count as pods of the set when the pods of a node are counted.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
   const crowd = new Map<string, number>();
@@ -129,32 +129,32 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
 }
 
 /**
- * Returns pods in the order in which a job deletes them (`ActivePods`). The order depends on the state and the exact
- * age, and not on other pods of the node.
+ * Sorts pods in the order in which a job deletes them (`ActivePods`). State and exact age determine the order. Other
+ * pods on the node have no effect.
  */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** Returns a deleted pod as the watch will report it soon. */
+/** Returns a pod with a deletion time. The watch will soon report the deletion. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
 /**
- * Adds the recent creations and deletions of this controller to the cached pods. A late watch event therefore does not
- * cause a second pod.
+ * The cached pods of an owner, with the recent creations and deletions of this controller. A delayed watch event
+ * therefore does not cause a second pod.
  */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
   readonly #pods: Informer;
-  /** Creations and deletions that the cache does not contain yet, by owner. */
+  /** For each owner, the creations and deletions of pods that the cache does not contain yet. */
   readonly #made = new Map<string, Map<string, ApiObject>>();
   readonly #deleted = new Set<string>();
 
   readonly #tell: Recorder | undefined;
 
-  /** @param tell Writes an event on the owner for each created or deleted pod, and for each failed request. */
+  /** @param tell Writes an event about the owner for each created or deleted pod, and for each failed request. */
   constructor(api: Api, pods: Informer, tell?: Recorder) {
     this.#api = api;
     this.#pods = pods;
@@ -172,8 +172,8 @@ export class OwnedPods {
   }
 
   /**
-   * The result includes terminating and finished pods. A pod that this controller deleted counts as terminating
-   * immediately.
+   * Returns all pods of an owner, including terminating and finished pods. If this controller deleted a pod, the pod
+   * counts as terminating immediately.
    */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
@@ -186,7 +186,7 @@ export class OwnedPods {
     return this.all(owner).filter((pod) => isActive(pod) && !this.#deleted.has(pod.metadata.uid ?? ''));
   }
 
-  /** Counts an adopted pod until the cache contains the adoption. */
+  /** Counts an adopted pod as a pod of the owner until the cache contains the new owner. */
   took(owner: ApiObject, pod: ApiObject): void {
     const { namespace, name, uid = '' } = pod.metadata;
     const cached = this.#pods.get(`${namespace}/${name}`);
@@ -199,7 +199,7 @@ export class OwnedPods {
     this.#made.set(owner, known.set(uid, pod));
   }
 
-  /** @throws StatusError */
+  /** @throws StatusError if the API server refuses the pod */
   async create(owner: ApiObject, pod: Plain): Promise<ApiObject> {
     const { uid = '', namespace = '' } = owner.metadata;
     const made = await this.#api.create(PODS, pod, { namespace }).catch((error: unknown) => {
@@ -216,9 +216,9 @@ export class OwnedPods {
   }
 
   /**
-   * Deletes a pod, unless another client has deleted or replaced the pod.
-   * @param owner the subject of the event
-   * @throws StatusError
+   * Deletes a pod, unless another client has already deleted or replaced the pod.
+   * @param owner the object of the event about the deletion
+   * @throws StatusError if the API server refuses the deletion
    */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
@@ -252,8 +252,9 @@ const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Runs equal requests in batches of doubling size, and stops after a batch with a failure (`slowStartBatch`).
- * @throws the error of the first failed request.
+ * Runs equal requests in batches. Each batch is twice as large as the batch before, and a failure stops the batches
+ * (`slowStartBatch`).
+ * @throws the error of the first failed request
  */
 export async function inBatches(
   count: number,

@@ -21,7 +21,7 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** ReplicaSets and ReplicationControllers have the same logic. */
+/** The differences between ReplicaSets and ReplicationControllers, which have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -34,7 +34,7 @@ interface ReplicaFailure {
   readonly message: string;
 }
 
-/** An existing failure condition keeps its time. */
+/** Returns the conditions of a set after a sync. An existing failure condition keeps its time. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
@@ -64,7 +64,9 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/** Zero equals an absent value, except in the number of terminating pods. */
+/**
+ * Returns whether a set already has the status. Zero equals an absent value, except in the number of terminating pods.
+ */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -75,7 +77,7 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** A ReplicationController has a map of labels instead of a selector. */
+/** Returns a set with a label selector. A ReplicationController has only a map of labels. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;
@@ -104,7 +106,9 @@ class ReplicaKeeper {
     });
   }
 
-  /** Creates or deletes pods. After a failure, the result contains the error and the failure for the status. */
+  /**
+   * Creates or deletes pods of a set. After a failure, the result contains the error, and the failure for the status.
+   */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
     await this.adoption.claim(set, isActive);
     try {
@@ -116,7 +120,7 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
+  /** Writes the status of a set. Returns the time at which the status changes without an event, or undefined. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length
@@ -142,14 +146,14 @@ class ReplicaKeeper {
     await Promise.all(surplus.map((pod) => this.#owned.delete(pod, set)));
   }
 
-  /** The cache may still contain a released pod. */
+  /** Returns the active pods of a set. The cache may still contain a pod that the set has released. */
   #activeOf(set: ApiObject): ApiObject[] {
     return this.#owned.active(set).filter((pod) => this.adoption.selects(set, pod));
   }
 
   /**
-   * Returns the pods of all sets that belong to the deployment of this set. A set first deletes pods on nodes with many
-   * related pods.
+   * Returns the pods of all ReplicaSets that belong to the Deployment of this ReplicaSet. On a scale-down, a ReplicaSet
+   * first deletes pods on nodes with many of these pods.
    */
   #related(set: ApiObject, active: readonly ApiObject[]): readonly ApiObject[] {
     const owner = controllerOf(set);

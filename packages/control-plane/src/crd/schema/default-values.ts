@@ -10,8 +10,8 @@ import { decodingCause, embeddedResourceCauses } from './embedded-resource.ts';
 import { type Fields, record } from './fields.ts';
 
 /**
- * Evaluates the CEL rules of a default value, as if an object with the value were created, and then updated without a
- * change. An error in both evaluations is reported once.
+ * Evaluates the CEL rules of a default value twice: as if an object with the value were created, and then updated
+ * without a change. An error of both evaluations is reported once.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
@@ -21,7 +21,7 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
-/** Calls `visit` for each embedded resource in a value, and for the value itself if it is a resource. */
+/** Calls `visit` for each embedded resource in a value. If the value itself is a resource, `visit` gets it too. */
 function visitResources(
   value: unknown,
   node: SchemaNode,
@@ -95,7 +95,7 @@ function validateDefault(schema: Fields, place: Place): StatusCause[] {
     if (below === '' || below === NO_FIELD) return field;
     return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
   };
-  // As in kube-apiserver, the path of an invalid list item has a dot before the index.
+  // As in kube-apiserver, the path of an invalid list item contains a dot before the index.
   const typed = validateValue(value, node).map((cause) => ({ ...cause, field: at(cause, '.') }));
   if (typed.length > 0) return [...causes, ...typed];
   return [...causes, ...ruleCauses(value, node, isResource).map((cause) => ({ ...cause, field: at(cause, '') }))];
@@ -128,7 +128,8 @@ function validateBelow(schema: Fields, place: Place): StatusCause[] {
 }
 
 /**
- * A default must have no unknown fields, wrong types, invalid metadata, or violations of CEL rules.
+ * Validates the defaults in a schema. A default must have valid fields, types and metadata, and must meet the CEL
+ * rules.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go
  */
 export const validateDefaults = (schema: Fields, path: string): StatusCause[] =>

@@ -2,14 +2,17 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import { type Fields, record } from './fields.ts';
 
 export interface FieldPath {
-  /** The path as Go prints it, for example `spec.a[key]`. */
+  /** The path in the notation of Go, such as `spec.a[key]`. */
   readonly path: string;
   readonly root: string;
-  /** The schema is undefined for a value in a map without a schema. */
+  /** The schema at the path. For a value in a map without a schema, the field is undefined. */
   readonly schema: Fields | undefined;
 }
 
-/** A token is a delimiter, a quoted text, or a name. A quoted text may contain delimiters. */
+/**
+ * Returns the length of the first token in a path: a delimiter, a quoted text, or a name. A quoted text may contain
+ * delimiters.
+ */
 function tokenLength(path: string): number {
   if (path.startsWith("'")) {
     let end = path.indexOf("'", 1);
@@ -81,7 +84,7 @@ class Reader {
     return this.#tokens[this.#at++];
   }
 
-  /** Reads one token, and returns its problem. */
+  /** Reads one token of the path, and returns the reason why the token is invalid. */
   #step(token: string): string | undefined {
     if (token === '.') {
       const name = this.#next();
@@ -120,7 +123,7 @@ class Reader {
 }
 
 /**
- * The result is the schema field at a path such as `.a.b['c d']`, or the problem of the path.
+ * Finds the schema of the field at a path such as `.a.b['c d']`, or the reason why the path is invalid.
  * @see k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/validation.go
  */
 export const readFieldPath = (path: string, schema: Fields, allowsBrackets = true): FieldPath | string =>

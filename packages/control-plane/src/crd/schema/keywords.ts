@@ -10,9 +10,9 @@ const META_FIELDS = ['apiVersion', 'kind', 'metadata'];
 
 interface Context {
   readonly isRoot: boolean;
-  /** Whether the schema is below apiVersion, kind or metadata of a resource. */
+  /** Whether the schema describes a part of apiVersion, kind or metadata. */
   readonly insideMeta: boolean;
-  /** The reason why a default is not permitted. */
+  /** The reason why the schema must not contain a default. */
   readonly noDefault: string | undefined;
 }
 
@@ -54,7 +54,7 @@ function validateStandard(schema: Fields, path: string, context: Context, causes
   causes.push(forbidden(`${path}.uniqueItems`, words));
 }
 
-/** The schema does not need to be structural. */
+/** Validates the `x-kubernetes-*` extensions of a schema. The schema does not need to be structural. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
@@ -75,7 +75,7 @@ function propertyContext(schema: Fields, name: string, context: Context): Contex
   return { isRoot: false, insideMeta: true, noDefault: context.isRoot ? `in top-level ${name}` : context.noDefault };
 }
 
-/** Child schemas under keywords that the server does not support. */
+/** Returns the child schemas of keywords that the server does not support. */
 function unsupportedOf(schema: Fields, path: string): Place[] {
   const found: Place[] = [];
   for (const word of ['definitions', 'dependencies']) {
@@ -89,7 +89,7 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** The path of the schema that caused an error. The field in the error can be below this path. */
+/** For each error, the path of the schema that caused the error. The field in the error may be below this path. */
 const levels = new WeakMap<StatusCause, string>();
 
 export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';
@@ -124,7 +124,7 @@ function validate(schema: Fields, path: string, context: Context, causes: Status
   causes.push(...own);
 }
 
-/** Validates the JSON schema keywords that kube-apiserver supports, even in a schema that is not structural. */
+/** Validates the JSON schema keywords that kube-apiserver supports. The schema does not need to be structural. */
 export function validateKeywords(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   validate(schema, path, { isRoot: true, insideMeta: false, noDefault: undefined }, causes, 0);

@@ -3,7 +3,7 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
-/** Some extensions require a specific type of the schema. */
+/** Returns an error if a schema with an extension does not have the type that the extension requires. */
 export function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
@@ -15,7 +15,7 @@ const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type
 function validateSet(items: Fields, path: string): StatusCause[] {
   const listType = items['x-kubernetes-list-type'] ?? undefined;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // As in kube-apiserver, the error for an invalid map type of the items contains the list type.
+    // As in kube-apiserver, an error about the map type of list items quotes the list type.
     return [invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS)];
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -59,7 +59,7 @@ function validateMap(schema: Fields, path: string, keys: readonly string[]): Sta
   return causes;
 }
 
-/** The items of a set or map must not be nullable, and each item of a map must have all keys. */
+/** Validates the items of a set or map. Items must not be nullable, and items of a map must have all keys. */
 function validateItems(schema: Fields, path: string, listType: string, keys: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const items = record(schema.items);

@@ -5,7 +5,7 @@ import { RegExpError, readRegExp } from '../../schema/model/regexp.ts';
 import { type Fields, record, text } from './fields.ts';
 import { isZero, junctorsOf, propertiesOf } from './walk.ts';
 
-/** Keywords and extensions that allOf, anyOf, oneOf and not must not contain, with the error texts. */
+/** The keywords that allOf, anyOf, oneOf and not must not contain, with the error texts. */
 const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['type', 'must be empty to be structural'],
   ['default', 'must be undefined to be structural'],
@@ -21,7 +21,7 @@ const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** Fields that are pointers in Go, so an empty string differs from an absent value. */
+/** Fields that are pointers in Go. An empty string in such a field differs from an absent value. */
 const POINTERS = new Set(['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type']);
 
 const isSet = (schema: Fields, word: string): boolean =>
@@ -39,7 +39,7 @@ function isOnlyType(entry: unknown, type: string): boolean {
 const isIntOrString = (anyOf: unknown): boolean =>
   Array.isArray(anyOf) && anyOf.length === 2 && isOnlyType(anyOf[0], 'integer') && isOnlyType(anyOf[1], 'string');
 
-/** The lists `anyOf` that may contain types. */
+/** Paths of lists `anyOf` that may contain types. */
 interface Skipped {
   readonly anyOf: boolean;
   readonly firstAllOf: boolean;
@@ -61,7 +61,7 @@ function validateValues(schema: Fields, path: string, skipped: Skipped, causes: 
   causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
-/** A schema in allOf, anyOf, oneOf or not may only restrict values. */
+/** Validates a schema in allOf, anyOf, oneOf or not. Such a schema may only restrict values. */
 function validateNested(schema: Fields, path: string, skipped: Skipped, causes: StatusCause[]): void {
   validateValues(schema, path, skipped, causes);
   if (isRecord(schema.items)) validateNested(schema.items, `${path}.items`, NOTHING, causes);
@@ -85,7 +85,7 @@ export function validateValueKeywords(schema: Fields, path: string, causes: Stat
 }
 
 interface Paths {
-  /** The path of the field in the structural part of the schema. */
+  /** The path of the field in the part of the schema outside of allOf, anyOf, oneOf and not. */
   readonly structure: string;
   readonly nested: string;
 }
@@ -104,7 +104,7 @@ function validateCounterpart(nested: Fields, structure: unknown, paths: Paths, c
   }
 }
 
-/** Each field and list item of allOf, anyOf, oneOf and not must exist in the structural part. */
+/** Validates that each field and list item in allOf, anyOf, oneOf and not also exists outside of these keywords. */
 export function validateComplete(schema: Fields, structure: Fields, paths: Paths, causes: StatusCause[]): void {
   for (const { schema: inner, path } of junctorsOf(schema, paths.nested)) {
     validateCounterpart(inner, structure, { structure: paths.structure, nested: path }, causes);

@@ -25,15 +25,15 @@ const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
-/** The error of a rule for a value that rules cannot read. */
+/** The error of a CEL rule whose value has no readable type. */
 const NO_DECLARATION =
   'Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
 
 interface Place {
   readonly path: string;
-  /** The maximum number of values for this schema in an object, or undefined for an unlimited number. */
+  /** The maximum number of values that the schema can have in one object. Without a limit, the field is undefined. */
   readonly cardinality: number | undefined;
-  /** The path of the enclosing list or map whose items the server cannot match with the old items. */
+  /** The path of the list or map around the value, if the server cannot match its items with the old items. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -64,17 +64,17 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
 });
 
 /**
- * Returns whether a path such as `.a.b['c d']` names a field of the schema. In a schema that is not structural, every
- * path is valid.
+ * Returns whether a path such as `.a.b['c d']` names a field of the schema. If the schema is not structural, every path
+ * is valid.
  */
 const isFieldPath = (path: string, schema: Fields): boolean =>
   unreadableWord(schema) !== undefined || typeof readFieldPath(path, schema) !== 'string';
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
-/** As in kube-apiserver, the result contains all errors of an expression, but only the first error of a message. */
+/** Validates the message of a rule. As in kube-apiserver, only the first error of the message is reported. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // The errors already contain fields of rules with a wrong type.
+  // If the type of a field in the rule is wrong, an earlier check has reported the error.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;
@@ -121,7 +121,7 @@ function addCost(cost: number, field: string, what: string, total: Total): Statu
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
-/** A rule that does not compile counts as a rule without `oldSelf`. */
+/** Validates the use of `oldSelf` in a rule. A rule that does not compile counts as a rule without `oldSelf`. */
 function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
   if (usesOld && place.uncorrelatable !== undefined) {
     const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
@@ -143,7 +143,7 @@ function validateProgram(spec: RuleSpec, schema: Fields, field: string, place: P
   if (program.type.kind !== 'bool' && program.type.kind !== 'dyn') {
     return refuse('cel expression must evaluate to a bool');
   }
-  // If lists have no limits, the size of a request limits the number of values.
+  // If a list has no limit, the maximum size of a request limits the number of its values.
   const count = place.cardinality ?? maxCount(nodeOf(schema as JsonSchema), place.isResource);
   return [
     ...addCost(times(program.cost, count), at, 'estimated rule cost', total),
@@ -177,11 +177,11 @@ function validateMessageExpression(
   if (program.type.kind !== 'string' && program.type.kind !== 'dyn') {
     return [invalidRule(at, spec, 'messageExpression must evaluate to a string')];
   }
-  // kube-apiserver does not multiply the cost of a messageExpression by the number of values.
+  // As in kube-apiserver, the cost of a messageExpression is not multiplied by the number of values.
   return addCost(program.cost, at, 'estimated messageExpression cost', total);
 }
 
-/** Only declared limits of lists and maps count. */
+/** Returns the maximum number of values of a child schema. Only declared limits of lists and maps count. */
 function childCardinality(schema: Fields, cardinality: number | undefined): number | undefined {
   const isMap = schema.type === 'object' && (schema.additionalProperties ?? undefined) !== undefined;
   if (cardinality === undefined || (!isMap && schema.type !== 'array')) return cardinality;
@@ -227,8 +227,8 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // The rules of an invalid schema are not compiled, because the errors of the rules would be misleading. An invalid
-  // expression of another schema does not prevent the compilation.
+  // If a schema is invalid, its rules are not compiled, because their errors would be misleading. An invalid expression
+  // in another schema does not matter.
   const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
   if (!isExposed(nodeOf(schema as JsonSchema))) {
@@ -246,9 +246,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   return causes;
 }
 
-/**
- * @param found the known errors of the schema
- */
+/** @param found the errors of the schema that are already known */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
   const { form, expressions } = visit(

@@ -15,7 +15,7 @@ const TYPE_WORDS: Readonly<Record<Level, string>> = {
   items: 'must not be empty for specified array items',
 };
 
-/** Extensions that must not occur together with `x-kubernetes-int-or-string`. */
+/** Extensions that a schema must not contain together with `x-kubernetes-int-or-string`. */
 const NOT_INT_OR_STRING = ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'];
 
 function validateType(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
@@ -45,7 +45,7 @@ function isPlainMetadata(metadata: Fields): boolean {
   );
 }
 
-/** Root and embedded resources have rules for apiVersion, kind and metadata. */
+/** Validates apiVersion, kind and metadata in the schema of a root or an embedded resource. */
 function validateMetadata(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
   const properties = record(schema.properties);
   for (const name of ['kind', 'apiVersion']) {
@@ -99,21 +99,21 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
 }
 
 export interface SchemaCauses {
-  /** Whether the structure and the defaults of the schema are valid. */
+  /** Whether the schema is structural and its defaults are valid. */
   readonly isStructural: boolean;
   readonly structure: readonly StatusCause[];
   readonly words: readonly StatusCause[];
 }
 
 /**
- * Only the defaults of a structural schema are validated. Structural errors are reported only if the server can convert
- * the schema to a structural schema.
+ * Validates a schema. Defaults are validated only if the schema is structural. Structural errors are reported only if
+ * the server can convert the schema to a structural schema.
  */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words = validateKeywords(schema, path);
   const unreadable = unreadableWord(schema);
   if (unreadable !== undefined) {
-    // The errors of keywords already contain this error, except for the keyword `$schema`.
+    // Another check reports this error for all keywords except `$schema`.
     const why = invalid(path, '', `OpenAPIV3Schema '${unreadable}' is not supported`);
     return { isStructural: false, structure: words.length === 0 ? [why] : [], words };
   }

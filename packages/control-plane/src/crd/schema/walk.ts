@@ -1,7 +1,7 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { type Fields, record, text } from './fields.ts';
 
-/** Schemas below this depth are not validated. */
+/** Schemas below this depth are not validated, because the recursion would need too much stack. */
 export const MAX_DEPTH = 1000;
 
 export interface Place {
@@ -43,7 +43,7 @@ export function junctorsOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** Limits are pointers in Go, so the number 0 is not a zero value. */
+/** Returns whether a value is a zero value in Go. Limits are pointers in Go, so the number 0 is not one. */
 export const isZero = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
@@ -53,7 +53,7 @@ export const isZero = (value: unknown): boolean =>
 
 const isFull = (value: unknown): boolean => isRecord(value) && Object.keys(value).length > 0;
 
-/** Returns the keyword that prevents the conversion of the schema or a child to a structural schema. */
+/** Returns the keyword that prevents the conversion of a schema, or of a child schema, to a structural schema. */
 export function unreadableWord(schema: Fields, depth = 0): string | undefined {
   if (depth > MAX_DEPTH) return 'depth';
   if (text(schema.id) !== '') return 'id';

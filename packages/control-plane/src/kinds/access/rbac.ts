@@ -80,7 +80,10 @@ const bindingCauses =
     return findings.causes;
   };
 
-/** The default group of users and groups is the RBAC group. The default group of service accounts is the core group. */
+/**
+ * Sets the default API groups of a binding: the RBAC group for users, groups and the role. For service accounts, the
+ * default is the core group.
+ */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

@@ -8,8 +8,8 @@ const ALPHA: ReadonlyMap<string, readonly KindDefinition[]> = new Map([[LIFECYCL
 export const alphaVersions: readonly string[] = [...ALPHA.keys()];
 
 /**
- * kube-apiserver does not serve alpha versions by default.
- * @throws Error for an unknown version
+ * Returns the kinds of alpha versions, which kube-apiserver does not serve by default.
+ * @throws Error for an unknown alpha version
  */
 export const alphaKinds = (versions: Iterable<string>): readonly KindDefinition[] =>
   [...new Set(versions)].flatMap((version) => {

@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 
-/** An IPv4 address has 4 bytes, and an IPv6 address has 16 bytes. */
+/** An IP address. An IPv4 address has 4 bytes, and an IPv6 address has 16 bytes. */
 interface Address {
   readonly bytes: readonly number[];
-  /** Whether the text meets the strict rules for newer API fields. */
+  /** Whether the address meets the strict rules for newer API fields. */
   readonly strict: boolean;
 }
 
 const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const INVALID_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** Older rules accept numbers with leading zeros. */
+/** Parses an IPv4 address. The rules of older API fields accept numbers with leading zeros. */
 function parseFour(text: string): Address | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255)) return undefined;
@@ -33,7 +33,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address with the older rules of kube-apiserver, or returns undefined. */
+/** Parses an address by the rules of older API fields. For an invalid address, the result is undefined. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -53,13 +53,15 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** An IPv4-mapped IPv6 address becomes an IPv4 address. */
+/** Formats an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
 }
 
-/** Kubernetes 1.36 applies the strict rules only to new values of older fields. */
+/**
+ * Returns the errors of an address. In older API fields, Kubernetes 1.36 applies the strict rules only to new values.
+ */
 export function ipProblems(text: string): string[] {
   const address = parseAddress(text);
   if (address === undefined) return [INVALID_IP];
@@ -99,19 +101,19 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Returns whether `inner` is a smaller range inside of `outer`. */
+/** Returns whether the range `inner` is smaller than the range `outer` and inside of it. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Returns whether `outer` contains or equals `inner`. */
+/** Returns whether the range `outer` contains the range `inner` or equals it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&
   same(masked(inner.address.bytes, outer.bits), network(outer).bytes);
 
-/** Applies the rules of older API fields. */
+/** Validates an address range by the rules of older API fields. */
 export function cidrProblems(text: string): string[] {
   const range = parseCidr(text);
   if (range === undefined) return [INVALID_CIDR];
@@ -120,7 +122,7 @@ export function cidrProblems(text: string): string[] {
   return same(network(range).bytes, range.address.bytes) ? [] : ['must not have bits set beyond the prefix length'];
 }
 
-/** Applies the rules of fields that require the canonical form. */
+/** Validates an address range for fields that require the canonical form. */
 export function strictCidrProblems(text: string): string[] {
   const problems = cidrProblems(text);
   const range = parseCidr(text);
@@ -129,7 +131,7 @@ export function strictCidrProblems(text: string): string[] {
   return canonical === text ? [] : [`must be in canonical form ("${canonical}")`];
 }
 
-/** Applies the rules of fields that require the canonical form. */
+/** Validates an address for fields that require the canonical form. */
 export function strictIpProblems(text: string): string[] {
   const problems = ipProblems(text);
   const address = parseAddress(text);

@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** Each condition of flow control must have a different type. */
+/** Validates that all conditions of a flow control object have different types. */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

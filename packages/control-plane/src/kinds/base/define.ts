@@ -9,11 +9,11 @@ export interface BuiltinKind
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The name of the client model (default: `V1` followed by the kind). */
+  /** The name of the type in the Kubernetes client library (default: `V1` followed by the kind). */
   readonly model?: string;
 }
 
-/** The schema of a built-in kind is created when the schema is first used. */
+/** Defines a built-in kind. The schema of the kind is created when it is first used. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {
@@ -33,10 +33,12 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
   };
 };
 
-/** The server serves only `create` for reviews, and does not store reviews. */
+/** Defines a review. The server supports only `create` for reviews, and stores no reviews. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/** Returns a function that reads the selectable field at a dotted path, or '' for an absent field. */
+/**
+ * Returns a function that reads the field at a dotted path for field selectors. For an absent field, the value is ''.
+ */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {
@@ -49,7 +51,7 @@ export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   };
 };
 
-/** In Go, an absent boolean is `false` and an absent number is `0`. */
+/** Returns a function that reads a field. In Go, an absent boolean is `false` and an absent number is `0`. */
 export const fieldOr = (path: string, absent: string): ((object: ApiObject) => string) => {
   const read = fieldAt(path);
   return (object) => read(object) || absent;

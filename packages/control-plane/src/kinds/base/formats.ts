@@ -1,7 +1,5 @@
 import { isNumber } from '../../apimachinery/objects/json-value.ts';
-/**
- * The functions return an empty list for a valid string, and the error texts of kube-apiserver for an invalid string.
- */
+/** The functions in this file return the error texts of kube-apiserver. For a valid string, the list is empty. */
 
 export function portNameProblems(name: string): string[] {
   const problems: string[] = [];
@@ -22,14 +20,14 @@ export const headerNameProblems = (name: string): string[] =>
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
       ];
 
-/** The name may contain all printable ASCII characters except `=`. */
+/** Validates the name of an environment variable. All printable ASCII characters except `=` are allowed. */
 export function environmentNameProblems(name: string): string[] {
   return /^[\x20-\x3c\x3e-\x7e]*$/.test(name)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
-/** The name must be a DNS label that starts with a letter. */
+/** Validates the name of a service: a DNS label that starts with a letter. */
 export function serviceNameProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -46,7 +44,7 @@ const USER_ID = 2_147_483_647;
 export const userIdProblems = (id: unknown): string[] =>
   isNumber(id) && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
 
-/** The path must not contain `..`. */
+/** Validates a relative path. The path must not contain `..`. */
 export function descendingPathProblems(path: string): string[] {
   return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
 }
@@ -54,7 +52,7 @@ export function descendingPathProblems(path: string): string[] {
 export const backstepProblems = (path: string): string[] =>
   path.split('/').includes('..') ? ["must not contain '..'"] : [];
 
-/** Names that start with `..` are reserved. */
+/** Validates a path inside of a volume. Names that start with `..` are reserved. */
 export function volumePathProblems(path: string): string[] {
   const problems = descendingPathProblems(path);
   if (path.startsWith('..') && !path.startsWith('../')) problems.push("must not start with '..'");
@@ -64,7 +62,7 @@ export function volumePathProblems(path: string): string[] {
 const UNDERSCORE_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
-/** The labels of a search domain may contain underscores. */
+/** Validates a DNS search domain. The labels of the domain may contain underscores. */
 export function searchDomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');

@@ -18,8 +18,8 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
 export const shownSelector = (selector: unknown): unknown => (isRecord(selector) ? selectorForm(selector) : null);
 
 /**
- * See `ValidateLabelSelector` in Kubernetes.
- * @param anyValue whether the values of expressions are not checked
+ * Validates a label selector, as `ValidateLabelSelector` in Kubernetes.
+ * @param anyValue whether any value of an expression is valid
  */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();

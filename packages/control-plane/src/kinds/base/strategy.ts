@@ -17,17 +17,15 @@ export type Strategy = Pick<
   | 'defaultPropagation'
 >;
 
-/** Creates a strategy. An update must meet the rules of a creation and the rules in `change`. */
+/** Creates the strategy of a kind. An update must meet the rules of `causes` and the rules of `change`. */
 export function strategy(
   rules: Strategy & {
-    /**
-     * @param old the object before an update, which may already have an allowed error
-     */
+    /** @param old The object before an update. If an error already exists in this object, the error may be allowed. */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** If `statusCauses` is undefined, the status is not validated. */
+    /** Validates the status. Without this function, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Whether errors of the change precede errors of the object. */
+    /** Whether the errors of the change are reported before the errors of the object. */
     readonly changesFirst?: boolean;
   },
 ): Strategy {

@@ -16,7 +16,9 @@ export function annotationFindings(findings: Findings, map: Readonly<Record<stri
   if (size > ANNOTATIONS_LIMIT) findings.tooLong(at, ANNOTATIONS_LIMIT);
 }
 
-/** The fields of metadata that a template must not set, in the order of Go's type, with the names in errors. */
+/**
+ * The metadata fields that a template must not set, with their names in errors. The order is the order of Go's type.
+ */
 const FORBIDDEN: readonly (readonly [field: string, shown: string])[] = [
   ...['name', 'generateName', 'namespace', 'selfLink'].map((field) => [field, field] as const),
   ['uid', 'uID'],
@@ -32,7 +34,7 @@ const FORBIDDEN: readonly (readonly [field: string, shown: string])[] = [
   ].map((field) => [field, field] as const),
 ];
 
-/** The fields that are pointers or lists in Go, so that a zero or an empty list counts as set. */
+/** The fields that are pointers or lists in Go. In such a field, a zero or an empty list counts as set. */
 const POINTERS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
   'deletionTimestamp',

@@ -22,7 +22,7 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
     for (const [index, range] of ranges.entries()) {
       findings.problems(`${RANGES}[${index}]`, range, strictCidrProblems(range));
     }
-    // An invalid range has no address family.
+    // An invalid range belongs to no address family.
     const [family, other] = ranges.map((range) => parseCidr(range)?.address.bytes.length);
     if (other !== undefined && family === other) {
       const why = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
@@ -33,8 +33,8 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
 }
 
 /**
- * A ServiceCIDR with one CIDR may get a CIDR of the other address family. All other fields are immutable
- * (`ValidateServiceCIDR`).
+ * Validates a ServiceCIDR. A ServiceCIDR with one CIDR may get a second CIDR of the other address family. All other
+ * fields are immutable (`ValidateServiceCIDR`).
  */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
@@ -72,7 +72,7 @@ function parentCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The parent reference of an IPAddress is immutable (`ValidateIPAddress`). */
+/** Validates an IPAddress, whose parent reference is immutable (`ValidateIPAddress`). */
 export const ipAddressStrategy: Strategy = {
   validateName: strictIpProblems,
   validate: parentCauses,
@@ -103,7 +103,7 @@ function attributeCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** A VolumeAttributesClass is immutable (`ValidateVolumeAttributesClass`). */
+/** Validates a VolumeAttributesClass. All its fields are immutable (`ValidateVolumeAttributesClass`). */
 export const attributesClassStrategy: Strategy = {
   validate: attributeCauses,
   validateUpdate(object, old) {

@@ -62,7 +62,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The APIs of this server are available immediately. */
+/** Returns the condition of an APIService. The APIs of this server are available immediately. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',
@@ -94,7 +94,7 @@ function leaseCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Removes the fields for coordinated leader election, which is off by default. */
+/** Removes the Lease fields for coordinated leader election, which Kubernetes disables by default. */
 function dropElection(object: ApiObject): void {
   const { spec } = object;
   if (!isRecord(spec)) return;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined } from '../../apimachinery/objects/plain.ts';
 
-/** The field manager of kube-apiserver for flow schemas and priority levels. */
+/** The field manager of flow schemas and priority levels in kube-apiserver. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';
 
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1';
@@ -13,8 +13,8 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
 /**
- * The limited priority levels: shares, the percentage of shares that other levels can borrow, and queues. A level
- * without queues refuses excess requests.
+ * The limited priority levels: shares, the percentage of the shares that other levels can borrow, and queues. A level
+ * without queues refuses additional requests.
  */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
@@ -76,7 +76,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The property that assigns a request to a flow. Without `by`, all requests belong to one flow. */
+  /** The property of a request that determines its flow. Without `by`, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;
@@ -164,7 +164,7 @@ const flows: readonly ApiObject[] = Object.entries(FLOWS).map(
 );
 
 /**
- * Mandatory and suggested flow schemas and priority levels.
+ * The mandatory and suggested flow schemas and priority levels of kube-apiserver.
  * @see kubernetes staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap
  */
 export const defaultFlows: readonly ApiObject[] = [...levels, ...flows];

@@ -20,7 +20,7 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/** The type of an `AdmissionRequest` without the fields `object` and `oldObject`. */
+/** The CEL type of an `AdmissionRequest`. The fields `object` and `oldObject` are omitted. */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -55,7 +55,7 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
-/** The variable for the namespace is declared for webhooks, but its value is always empty. */
+/** The namespace variable exists for webhooks, but its value is always empty. */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
   declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
@@ -66,10 +66,10 @@ export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/** Expressions cannot read a value without a type, so any value needs a schema. */
+/** CEL expressions cannot read a value without a type, so a value of any type has this schema. */
 const ANY: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
-/** Returns the schema for the values of a type, or `ANY` if a schema cannot describe the type. */
+/** Returns a schema for a CEL type. If no schema can describe the type, the result is `ANY`. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -95,7 +95,7 @@ function schemaOf(type: CelType): JsonSchema {
   }
 }
 
-/** An empty list allows any type. */
+/** The allowed result types of an expression. An empty list allows any type. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
 function typeProblem(type: CelType, wanted: Wanted): string | undefined {
@@ -131,7 +131,7 @@ export function expressionCauses(
   return check(source.trim(), field, wanted, variables).causes;
 }
 
-/** The result of the expression must have the type `wanted`. */
+/** Validates an expression that mutates an object and must have the result type `wanted`. */
 export function mutationCauses(
   holder: Plain,
   path: string,
@@ -170,7 +170,10 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
   });
 }
 
-/** Declares the type of `variables`. Each variable of a policy may use earlier variables. */
+/**
+ * Validates the variables of a policy, and declares the type of `variables`. Each variable may use the variables before
+ * it.
+ */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
   const base = [...declared];
@@ -185,7 +188,8 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // The error of an invalid variable is reported only once.
+    // After an error in a variable, other expressions may use the variable as any value, so the error is reported only
+    // once.
     if (name !== '') known[name] = found.type === undefined ? ANY : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

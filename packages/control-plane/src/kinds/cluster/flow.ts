@@ -191,7 +191,7 @@ function levelCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The maximum number of hash bits that assign a request to queues. */
+/** A priority level may use at most this number of hash bits to assign a request to queues. */
 const MOST_BITS = 60;
 const MOST_QUEUES = 10_000_000;
 

@@ -90,7 +90,7 @@ function ruleFindings(findings: Findings, rule: Plain, at: string): void {
 
 const rulesOf = (ingress: ApiObject): Plain[] => items(look(ingress, 'spec'), 'rules');
 
-/** The checks that an update of an ingress skips, because the old ingress already fails them. */
+/** The checks that an update of an ingress skips, because the old ingress already violates them. */
 interface Leniency {
   readonly secretNames: boolean;
   readonly wildcardRules: boolean;
@@ -187,7 +187,7 @@ export const ingressStrategy = {
   ): StatusCause[] => (subresource === 'status' ? statusCauses(ingress, old) : specCauses(ingress, leniencyOf(old))),
 };
 
-/** Warns about addresses in the status that are not in canonical form. */
+/** Returns a warning for each address in the status that is not in canonical form. */
 export const ingressStatusWarnings = (ingress: ApiObject): string[] =>
   pointsOf(ingress).flatMap((point, index) =>
     ipWarnings(`status.loadBalancer.ingress[${index}].ip`, text(point, 'ip')),
@@ -212,7 +212,10 @@ function parameterFindings(findings: Findings, parameters: Plain): void {
   } else findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** The controller of a class is immutable, but its parameters are mutable (`ValidateIngressClass`). */
+/**
+ * Validates an IngressClass. The controller of an IngressClass is immutable, but the parameters are mutable
+ * (`ValidateIngressClass`).
+ */
 export const ingressClassStrategy = strategy({
   setDefaults(object) {
     const { parameters } = look(object, 'spec');

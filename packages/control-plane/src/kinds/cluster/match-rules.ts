@@ -8,7 +8,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** The value `*` must be alone in a list, because `*` includes all values. */
+/** Validates that `*` is the only value of a list, because `*` includes all values. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
@@ -17,7 +17,10 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/** A resource that an entry with `*` already includes is an error (`validateResources`). */
+/**
+ * Validates the resources of a rule. If an entry with `*` includes another entry, the other entry is an error
+ * (`validateResources`).
+ */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();

@@ -16,13 +16,13 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
 const OBJECT = messageType('Object');
 
-/** The field that contains a patch, and the result type of its expression, by patch type. */
+/** For each patch type, the field that contains the patch, and the result type of its expression. */
 const PATCHES: Readonly<Record<string, { readonly field: string; readonly other: string; readonly type: CelType }>> = {
   ApplyConfiguration: { field: 'applyConfiguration', other: 'jsonPatch', type: OBJECT },
   JSONPatch: { field: 'jsonPatch', other: 'applyConfiguration', type: listOf(messageType('JSONPatch')) },
 };
 
-/** A policy can mutate only requests that create, update or connect an object. */
+/** Validates the operations of a policy. A policy can mutate only requests that create, update or connect an object. */
 const operationCauses = (match: unknown, path: string): StatusCause[] =>
   items(match as Plain, 'resourceRules')
     .flatMap((rule) => strings(rule, 'operations'))

@@ -28,7 +28,7 @@ function portFindings(findings: Findings, { protocol, port, endPort }: Plain, at
   }
 }
 
-/** @param known the ranges of the old object, which an update does not validate again */
+/** @param known The ranges of the old object. An update does not validate these ranges again. */
 function blockFindings(findings: Findings, block: Plain, at: string, known: ReadonlySet<string>): void {
   const cidr = text(block, 'cidr');
   if (cidr === '') {
@@ -102,8 +102,8 @@ const rangesIn = (policy: ApiObject): Set<string> =>
   new Set([...blocksOf(policy)].flatMap(({ block }) => [text(block, 'cidr'), ...strings(block, 'except')]));
 
 /**
- * A policy applies to incoming traffic. A policy with egress rules applies to outgoing traffic too. The default
- * protocol is TCP (`ValidateNetworkPolicy`).
+ * Validates and defaults a NetworkPolicy. Every policy applies to incoming traffic. A policy with egress rules also
+ * applies to outgoing traffic. The default protocol is TCP (`ValidateNetworkPolicy`).
  */
 export const networkPolicyStrategy = {
   ...strategy({

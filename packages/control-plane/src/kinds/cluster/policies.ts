@@ -30,7 +30,7 @@ const NEEDS_RULES = 'validations or auditAnnotations must contain at least one i
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
-/** See `validateParamKind` in Kubernetes. */
+/** Validates the field `paramKind`, as `validateParamKind` in Kubernetes. */
 function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   const apiVersion = text(paramKind, 'apiVersion');
@@ -56,7 +56,7 @@ function paramKindCauses(paramKind: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** kube-apiserver checks these fields of a policy before its expressions. */
+/** Validates the fields of a policy that kube-apiserver checks before the expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
@@ -84,7 +84,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // The server evaluates message expressions without an authorizer.
+    // When the server evaluates a message expression, the variable `authorizer` does not exist.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }
@@ -134,7 +134,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // The expressions may use the variables, so the variables are validated first.
+    // The expressions of a policy may use its variables, so the variables are validated first.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),

@@ -23,7 +23,7 @@ const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
 function topologyFindings(findings: Findings, object: ApiObject): void {
-  // kube-apiserver creates an entry for each term, even if the entry stays empty.
+  // As in kube-apiserver, each term causes an entry in the error, even an empty term.
   const terms = items(object, 'allowedTopologies').map(() => '[]');
   for (const [index, term] of items(object, 'allowedTopologies').entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
@@ -71,7 +71,7 @@ export const storageClassStrategy = strategy({
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
-/** Formats the spec of an attachment for errors, like a Go structure. */
+/** Formats the spec of a VolumeAttachment for errors, like a Go structure. */
 const shownAttachment = (spec: Plain): Plain => {
   const source = look(spec, 'source');
   return {
@@ -87,7 +87,7 @@ const shownAttachment = (spec: Plain): Plain => {
 const LONGEST_ERROR = 1024;
 const LARGEST_METADATA = 256 * 1024;
 
-/** Validates the results from an attacher in the status (`validateVolumeAttachmentStatus`). */
+/** Validates the results of the attacher in the status of a VolumeAttachment (`validateVolumeAttachmentStatus`). */
 function attachmentStatusFindings(findings: Findings, status: Plain): void {
   const size = Object.entries(look(status, 'attachmentMetadata')).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
@@ -97,7 +97,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // As in kube-apiserver, the error about the message contains the limit of the metadata.
+      // As in kube-apiserver, the error about the length of the message quotes the limit for the metadata.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -157,7 +157,7 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** Removes the number of supported volumes, because this number may change. */
+/** Removes the number of supported volumes from a CSI driver, because only this number may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({
@@ -220,11 +220,11 @@ export const csiDriverStrategy = strategy({
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
-  // kube-apiserver drops this field, because its feature gate is disabled.
+  // The feature gate of this field is disabled, so kube-apiserver drops the field.
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // The first change of the spec sets the generation of the driver.
+    // Each change of the spec increases the generation. The first change sets the generation of a CSIDriver.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {
@@ -286,7 +286,7 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy: Strategy = {
-  // The generation of a PriorityClass is always 1.
+  // As in kube-apiserver, the generation of a PriorityClass is always 1.
   prepareForCreate(object) {
     object.metadata.generation = 1;
   },
@@ -316,7 +316,7 @@ export const priorityClassStrategy: Strategy = {
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  // The value of a PriorityClass is immutable, so an update does not validate the value again.
+  // An update does not validate the value of a PriorityClass again, because the value is immutable.
   validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';

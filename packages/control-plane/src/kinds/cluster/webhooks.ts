@@ -45,7 +45,7 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** The order of the errors is the order in kube-apiserver. */
+/** Validates a webhook. The errors have the order of kube-apiserver. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const name = text(webhook, 'name');

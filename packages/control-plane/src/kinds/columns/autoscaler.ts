@@ -4,7 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** The field with the value of a metric, by metric type. */
+/** For each metric type, the field that contains the value of the metric. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',
@@ -13,7 +13,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** For these metric types, the column distinguishes a total from an average. */
+/** The metric types whose values are totals or averages. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
@@ -22,7 +22,10 @@ const NIL = '<nil>';
 const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
 
-/** Without a status, the value is unknown. In a status, kube-apiserver prints an absent quantity as `<nil>`. */
+/**
+ * Formats a quantity of an autoscaler. Without a status, the value is unknown. As in kube-apiserver, a quantity that a
+ * status lacks is `<nil>`.
+ */
 const quantity = (holder: Plain, field: string, isKnown: boolean): string =>
   text(holder, field) || (isKnown ? NIL : UNKNOWN);
 
@@ -53,7 +56,7 @@ function shownTargets(autoscaler: ApiObject): string {
   return metrics.length === 0 ? NONE : shownFirst(metrics, 2, ', ');
 }
 
-/** The columns of autoscalers in the form of `autoscaling/v2`. */
+/** The table columns of HorizontalPodAutoscalers in the form of `autoscaling/v2`. */
 export const autoscalerColumns: readonly PrinterColumn[] = [
   NAME,
   column(

@@ -116,7 +116,10 @@ function requestCondition(request: ApiObject): string {
   return words.join(',');
 }
 
-/** kube-apiserver describes the signer name in tables with an older text than in the API documentation. */
+/**
+ * The description of the column for the signer name. In tables, kube-apiserver uses an older text than in the API
+ * documentation.
+ */
 const SIGNER_DOC =
   'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it\'s a kubelet client certificate, it is assigned\n    "kubernetes.io/kube-apiserver-client-kubelet".\n 2. If it\'s a kubelet serving certificate, it is assigned\n    "kubernetes.io/kubelet-serving".\n 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.';
 
@@ -132,7 +135,7 @@ export const certificateRequestColumns: readonly PrinterColumn[] = [
   column('Condition', requestCondition, { doc: 'Conditions applied to the request, such as approval or denial.' }),
 ];
 
-/** Uses the largest units, as kubectl does: `24h`, `10m`. */
+/** Formats the requested duration of a certificate with the largest units, as kubectl does: `24h`, `10m`. */
 function shownDuration(request: ApiObject): string {
   const seconds = Number(shownAt(request, 'spec.expirationSeconds', ''));
   if (!(seconds > 0)) return NONE;

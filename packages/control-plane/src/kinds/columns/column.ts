@@ -8,10 +8,10 @@ import { ageOf } from '../../table/age.ts';
 type Cell = NonNullable<PrinterColumn['value']>;
 
 interface Extra {
-  /** A column with the priority 1 appears only with `-o wide`. */
+  /** The priority of the column. kubectl shows a column with the priority 1 only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description, or the model field whose documentation is the description. */
+  /** The description of the column, or the API field whose documentation is the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -27,11 +27,11 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
   });
 }
 
-/** Returns a column that appears only with `-o wide`. */
+/** Returns a column that kubectl shows only with `-o wide`. */
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** Tables of custom kinds always have this column. */
+/** The column with the name of the object. Tables of custom kinds always start with this column. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',
@@ -53,7 +53,7 @@ export function textAt(object: ApiObject, path: string, otherwise = ''): string 
   return text(look(object, ...steps), last) || otherwise;
 }
 
-/** Returns the value at a path as text, or `otherwise` if the path is absent. */
+/** Formats the value at a path. If the path is absent, the result is `otherwise`. */
 export function shownAt(object: ApiObject, path: string, otherwise: string): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -66,7 +66,7 @@ export function countAt(object: ApiObject, path: string): number | bigint {
   return exactInteger(text, Number(text));
 }
 
-/** Labels are shown as `a=b,c=d` or `<none>`. */
+/** Formats labels as `a=b,c=d`, or as `<none>` for no labels. */
 export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? NONE : pairs.sort().join(',');
@@ -74,7 +74,7 @@ export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
 
-/** An empty selector is shown as `<none>`. */
+/** Formats a label selector. An empty selector is `<none>`. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
   const expressions = look({ selector }, 'selector').matchExpressions;
@@ -94,7 +94,7 @@ export function shownFirst(list: readonly string[], max: number, separator = ','
 }
 
 /**
- * Returns the columns of a kind that the server stores as another kind. Each object is converted to this kind first.
+ * Returns the columns of a kind that the server stores as another kind. Each object is first converted to this kind.
  */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,

@@ -106,7 +106,7 @@ test('no column fails on an object that has nothing in it', () => {
   for (const kind of builtinKinds) expect(() => cells(kind.kind, {}), kind.kind).not.toThrow();
 });
 
-/** The result omits the columns name and age, which all kinds have. */
+/** Returns the cells of an object, without the columns Name and Age that all kinds have. */
 function shown(plural: string, version: string, body: Record<string, unknown>): unknown[] {
   const kind = builtinKinds.find((one) => one.plural === plural && one.version === version);
   if (kind === undefined) throw new Error(`no kind ${plural} ${version}`);

@@ -33,7 +33,7 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
-/** Returns the kernel version of a node, followed by the architecture if the node reports one. */
+/** Returns the kernel version of a node. If the node reports an architecture, the architecture follows. */
 function kernelOf(node: ApiObject): string {
   const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
   const architecture = textAt(node, 'status.nodeInfo.architecture');
@@ -192,7 +192,7 @@ export const claimColumns: readonly PrinterColumn[] = [
 const firstSeen = (event: ApiObject): unknown => event.firstTimestamp ?? event.eventTime;
 
 function lastSeen(event: ApiObject): unknown {
-  // If the series has no time, the time of the last event is unknown.
+  // If the series of an event has no time, the time of the last event is unknown.
   if (isRecord(event.series)) return event.series.lastObservedTime;
   return event.lastTimestamp ?? firstSeen(event);
 }
@@ -230,7 +230,7 @@ export const eventColumns: readonly PrinterColumn[] = [
   { ...NAME, priority: 1 },
 ];
 
-/** Go puts an IPv6 address in brackets. */
+/** Joins an IP address and a port. As in Go, an IPv6 address is in brackets. */
 const hostPort = (ip: string, port: unknown): string => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
 
 export const endpointColumns: readonly PrinterColumn[] = [
@@ -244,7 +244,7 @@ export const endpointColumns: readonly PrinterColumn[] = [
         const ports = items(subset, 'ports');
         return ports.length === 0 ? ips : ports.flatMap(({ port }) => ips.map((ip) => hostPort(ip, port)));
       });
-      // The cell of Endpoints without a ready address is empty.
+      // If Endpoints have no ready address, the cell is empty.
       return subsets.length === 0 ? NONE : shownFirst(addresses, 3);
     },
     { doc: ['V1Endpoints', 'subsets'] },

@@ -19,7 +19,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** Returns the status of the init container, or undefined if the container does not block the pod. */
+/** Returns the status text of an init container. If the container does not block the pod, the result is undefined. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -91,7 +91,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
         ready++;
       }
     }
-    // A pod with both running and completed containers is Running.
+    // A pod with running and completed containers has the status Running.
     if (shown === 'Completed' && running) shown = conditionIs(pod, 'Ready') ? 'Running' : 'NotReady';
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
@@ -108,7 +108,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Clients may hide the rows of finished pods, so these rows have a condition. */
+/** Returns the condition of a table row with a finished pod. With the condition, a client can hide finished pods. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

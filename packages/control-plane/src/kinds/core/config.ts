@@ -66,7 +66,7 @@ export const configMapStrategy = strategy({
   change: (object, old) => frozenCauses(object, old, ['data', 'binaryData']),
 });
 
-/** Keys that a Secret of a well-known type must have. */
+/** For each well-known type of Secret, the keys that the Secret must have. */
 const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
@@ -76,14 +76,14 @@ const NEEDED_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** Returns the error text of Go's decoder for content that is not a JSON object. */
+/** Returns the error text of Go's JSON decoder for content that is not a JSON object. */
 function jsonProblem(content: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(content.toString('utf8'));
     if (value === null || isRecord(value)) return undefined;
     return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`;
   } catch {
-    // Go prints the first bytes of the content as a list of numbers.
+    // As in Go, the error shows the first bytes of the content as a list of numbers.
     const first = content
       .toString('latin1')
       .replace(/^[ \t\r\n]+/, '')
@@ -116,7 +116,7 @@ function secretCauses(object: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** The server stores only `data`, so `stringData` is encoded into `data`. */
+/** Encodes `stringData` into `data`, because the server stores only `data`. */
 function encodeStringData(secret: ApiObject): void {
   const { stringData } = secret;
   if (isRecord(stringData)) {
@@ -127,7 +127,7 @@ function encodeStringData(secret: ApiObject): void {
   delete secret.stringData;
 }
 
-/** Keeps only the names of the Secrets. */
+/** Keeps only the names in the Secret references of a service account. */
 function bareSecrets(account: ApiObject): void {
   if (!Array.isArray(account.secrets)) return;
   account.secrets = items(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name }));

@@ -83,7 +83,7 @@ export const endpointsStrategy = strategy({
 
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
-/** A domain name must have at least two labels (`IsFullyQualifiedDomainName`). */
+/** Validates a domain name with at least two labels (`IsFullyQualifiedDomainName`). */
 function domainFindings(findings: Findings, address: string, at: string): void {
   const name = address.replace(/\.$/, '');
   if (address === '') findings.required(at);
@@ -110,13 +110,13 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
   if (type === 'IPv6' && isIP(address) !== 6) findings.invalid(at, address, 'must be an IPv6 address');
   const problem = specialProblem(address);
   if (problem !== undefined) findings.invalid(at, address, problem);
-  // Slices must contain addresses in canonical form.
+  // In an EndpointSlice, addresses must be in canonical form.
   findings.problems(at, address, strictIpProblems(address));
 }
 
 const MAX_HINTS = 8;
 
-/** The result is false if the list of hints is too long. */
+/** Validates the hints of an endpoint. If the list of hints is too long, the result is false. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -154,9 +154,7 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-/**
- * @param old the slice before the update, whose endpoints count as valid
- */
+/** @param old The EndpointSlice before the update, whose endpoints count as valid. */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');

@@ -27,7 +27,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** Events of `events.k8s.io` are stored as core events, which have other field names. */
+/** Converts events of `events.k8s.io` to core events. The server stores core events, which have other field names. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -40,7 +40,7 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Each of the two event APIs has its own field names. */
+/** Returns functions that read the fields of an event. The two event APIs have different field names. */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);
@@ -66,7 +66,7 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 const TYPES = ['Normal', 'Warning'];
 
 /**
- * Returns the errors that both event APIs report (`legacyValidateEvent`). Errors always use the field name
+ * Returns the errors that both event APIs report (`legacyValidateEvent`). Errors always contain the field name
  * `involvedObject` of the core group.
  */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
@@ -83,7 +83,7 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
 
 const LONGEST_NOTE = 1024;
 
-/** Each row contains a field name, the maximum length, and the field name in the core group. */
+/** The text fields of an event: the field name, the maximum length, and the field name in the core group. */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -118,7 +118,7 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** Fields of `events.k8s.io` with other names in the core group. */
+/** Field names of `events.k8s.io`, and the different names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -140,8 +140,8 @@ function eventCauses(event: ApiObject): StatusCause[] {
 }
 
 /**
- * The immutable fields of an event in `events.k8s.io`, in the order of the server. Each row contains the field name in
- * `events.k8s.io` and in the core group.
+ * The immutable fields of an event in `events.k8s.io`. The order is the order of the errors in kube-apiserver. Each row
+ * contains the field name in `events.k8s.io` and in the core group.
  */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
@@ -175,7 +175,7 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 export const coreEventStrategy: Strategy = {
   validate: (event) => legacyCauses(event, true),
   validateUpdate: (event) => legacyCauses(event, true),
-  // The name of a core event only needs to be a valid path segment.
+  // A core event may have any name that is a valid path segment.
   validateName: pathSegmentProblems,
   assessesMetaLast: true,
   defaultPropagation: 'Unsupported',

@@ -12,8 +12,8 @@ function complete(item: Plain, target: string, source: string): void {
 }
 
 /**
- * The default limit of a container is the maximum. The default request is the default limit, or the minimum if there is
- * no default limit.
+ * Sets the defaults of a LimitRange. The default limit of a container is the maximum. The default request is the
+ * default limit. Without a default limit, the default request is the minimum.
  */
 export const limitRangeStrategy = strategy({
   setDefaults(object: ApiObject): void {
@@ -26,7 +26,7 @@ export const limitRangeStrategy = strategy({
       for (const list of AMOUNTS) roundAmounts(item[list]);
     }
   },
-  /** A LimitRange without a name gets a random name. */
+  /** The server generates a name for a LimitRange without a name. */
   prepareForCreate({ metadata }: ApiObject, { newUid }: StrategyContext): void {
     if ((metadata.name ?? '') === '') metadata.name = newUid();
   },

@@ -21,7 +21,7 @@ const FEATURE_RULE = [
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/** Keeps `podCIDR` equal to the first item of `podCIDRs`. */
+/** Sets `podCIDR` to the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isRecord(spec)) return;
@@ -45,7 +45,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** If the kubelet reports no `allocatable`, the capacity is allocatable. */
+/** If the kubelet reports no `allocatable`, the whole capacity of the node is allocatable. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
@@ -97,7 +97,7 @@ function taintCauses(spec: Plain): StatusCause[] {
   });
 }
 
-/** The declared features must be valid names in sorted order. */
+/** Validates the declared features of a node: valid names in sorted order. */
 function featureCauses(status: Plain): StatusCause[] {
   const findings = new Findings();
   const features = strings(status, 'declaredFeatures');
@@ -157,7 +157,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Kubernetes has removed the dynamic kubelet configuration. */
+/** Removes the dynamic kubelet configuration from a node, because Kubernetes no longer supports it. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;

@@ -20,7 +20,7 @@ const SCOPES = [
   'CrossNamespacePodAffinity',
   'VolumeAttributesClass',
 ];
-/** Pairs of scopes that exclude each other. */
+/** Pairs of quota scopes that exclude each other. */
 const PAIRS = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
@@ -28,11 +28,11 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
-/** Resources for which the scopes of a quota are checked. */
+/** The resources that a quota with scopes may limit. For other resources, the scopes are not checked. */
 const STANDARD_QUOTA =
   /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
 const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
-/** The resources that a quota with the scope may limit. */
+/** For each scope, the resources that a quota with the scope may limit. */
 const LIMITED_BY: Readonly<Record<string, RegExp>> = {
   Terminating: OF_PODS,
   NotTerminating: OF_PODS,
@@ -75,7 +75,7 @@ function conflictFindings(findings: Findings, scopes: readonly string[], field: 
   }
 }
 
-/** Scopes for which a selector supports only the operator Exists. */
+/** The scopes for which a scope selector supports only the operator Exists. */
 const ONLY_EXISTS = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
 
 function scopeFindings(findings: Findings, spec: Plain): void {
@@ -150,7 +150,10 @@ const LIMITS = ['Pod', 'Container', 'PersistentVolumeClaim'];
 const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 const QUOTA_PREFIX = 'requests.';
 
-/** A limit for containers or pods must name a resource that containers can request. */
+/**
+ * Validates the resource name of a limit. A limit for containers or pods must name a resource that containers can
+ * request.
+ */
 function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
   const problems = qualifiedNameProblems(name);
   findings.problems(field, name, problems);
@@ -212,7 +215,7 @@ interface Range {
   readonly ratio: Plain;
 }
 
-/** The minimum, the defaults and the maximum must ascend. */
+/** Validates that the minimum, the defaults and the maximum of a limit are in ascending order. */
 function rangeOf(findings: Findings, name: string, range: Range, at: string): void {
   const [max, min, standard, request] = [range.max[name], range.min[name], range.standard[name], range.request[name]];
   const above = (one: unknown, other: unknown): boolean =>
@@ -238,7 +241,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
     tell('maxLimitRequestRatio', ratio, `ratio ${ratio} is less than 1`);
   }
   if (ratio !== undefined && min !== undefined && max !== undefined) {
-    // Small amounts are compared in thousandths.
+    // As in kube-apiserver, small amounts are compared in thousandths.
     const areSmall = [ratio, min, max].every((amount) => quantityValue(amount) < MOST_MILLI);
     const numberOf = (amount: unknown): number => Number(areSmall ? quantityMilli(amount) : quantityValue(amount));
     const most = numberOf(max) / numberOf(min);
@@ -249,7 +252,7 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** The largest amount whose thousandths fit in 64 bits. */
+/** The largest amount for a comparison in thousandths, because the thousandths must fit in 64 bits. */
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
 /** Validates a limit range (`ValidateLimitRange`). */

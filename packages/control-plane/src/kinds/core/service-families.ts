@@ -8,7 +8,7 @@ import { ipProblems } from '../base/addresses.ts';
 const POLICY = 'spec.ipFamilyPolicy';
 const POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const FAMILIES = ['IPv4', 'IPv6'];
-/** The only address family of the service range. */
+/** The address family of the service range. */
 const FAMILY = 'IPv4';
 
 const familyOf = (address: string): string => (isIP(address) === 6 ? 'IPv6' : 'IPv4');
@@ -18,7 +18,7 @@ export const isHeadless = (spec: Plain): boolean => {
   return addresses.length === 1 && addresses[0] === 'None';
 };
 
-/** A headless service without a selector may have addresses of any family. */
+/** Returns whether a service may have addresses of any family: a headless service without a selector. */
 const isOpen = (spec: Plain): boolean =>
   spec.clusterIP === 'None' && Object.keys(labels(spec, 'selector')).length === 0;
 
@@ -39,7 +39,10 @@ function pairFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Returns whether an address is invalid. Addresses of the old service count as valid. */
+/**
+ * Validates the addresses of a service, and returns whether an address is invalid. The addresses of the old service
+ * count as valid.
+ */
 function addressFindings(findings: Findings, spec: Plain, before: Plain | undefined): boolean {
   const addresses = strings(spec, 'clusterIPs');
   const known = strings(before, 'clusterIPs');
@@ -58,7 +61,10 @@ function addressFindings(findings: Findings, spec: Plain, before: Plain | undefi
   return isWrong;
 }
 
-/** Validates the addresses, their families and the family policy (`ValidateServiceClusterIPsRelatedFields`). */
+/**
+ * Validates the addresses of a service, their families and the family policy
+ * (`ValidateServiceClusterIPsRelatedFields`).
+ */
 export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[] {
   const findings = new Findings();
   if (spec.type === 'ExternalName') return findings.causes;
@@ -86,7 +92,7 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Returns whether the service prefers two families and the update keeps its address fields. */
+/** Returns whether the service has the policy PreferDualStack and the update keeps its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&
@@ -97,8 +103,8 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'ipFamilies');
 
 /**
- * If the policy changes to a single family, the second address and the second family are removed. If the policy stays,
- * a removed second family is an error.
+ * If the policy changes to a single family, removes the second address and the second family of a service. If the
+ * policy stays, the removal of the second family is an error.
  */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
@@ -133,8 +139,9 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 }
 
 /**
- * Sets the policy and the families before addresses are allocated (`initIPFamilyFields`), and returns the errors.
- * @param before the old spec of an update
+ * Sets the family policy and the families of a service before the allocation of addresses (`initIPFamilyFields`).
+ * Returns the errors.
+ * @param before the spec of the service before an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {
   if (spec.type === 'ExternalName' || keepsPreference(spec, before)) return [];
@@ -161,7 +168,7 @@ export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** See `validateUpgradeDowngradeClusterIPs` in Kubernetes. */
+/** Validates a change of the addresses, as `validateUpgradeDowngradeClusterIPs` in Kubernetes. */
 function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) && isHeadless(spec)) return;
   const [old, own] = [strings(before, 'clusterIPs'), strings(spec, 'clusterIPs')];
@@ -181,7 +188,7 @@ function addressChanges(findings: Findings, spec: Plain, before: Plain): void {
   }
 }
 
-/** See `validateUpgradeDowngradeIPFamilies` in Kubernetes. */
+/** Validates a change of the address families, as `validateUpgradeDowngradeIPFamilies` in Kubernetes. */
 function familyChanges(findings: Findings, spec: Plain, before: Plain): void {
   if (isHeadless(before) || isHeadless(spec)) return;
   const at = 'spec.ipFamilies[0]';

@@ -18,7 +18,7 @@ const FIRST_NODE_PORT = 30_000;
 const NODE_PORTS = 2768;
 const PORT_RANGE = `${FIRST_NODE_PORT}-${FIRST_NODE_PORT + NODE_PORTS - 1}`;
 
-/** The number is the FNV-1a hash of `seed`, modulo `range`. */
+/** Returns a number below `range`: the FNV-1a hash of `seed`, modulo `range`. */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -26,8 +26,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * The address depends on the UID of the service and on the attempt (see `admission/built-in/service.ts`). After the
- * last attempt, the result is undefined.
+ * Returns the cluster IP of a service, computed from its UID and the number of the attempt (see
+ * `admission/built-in/service.ts`). After the last attempt, the result is undefined.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -41,7 +41,7 @@ export const nodePort = (uid: string, index: number, attempt = 0): number | unde
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** The range of the default allocator is always ready. */
+/** Returns the ranges of service addresses that are ready. The default range is always ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>
@@ -51,7 +51,7 @@ function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   return [SERVICE_RANGE, ...ranges.flatMap((range) => strings(look(range, 'spec'), 'cidrs'))];
 }
 
-/** The first and the last address of a range are reserved. */
+/** Returns the reason why a service cannot have an address. The first and the last address of a range are reserved. */
 function addressProblem(address: string, stored: StrategyContext['stored']): string | undefined {
   const parsed = parseCidr(`${address}/32`);
   const isUsable = (range: string): boolean => {
@@ -107,7 +107,7 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /** A dry run allocates nothing, so it accepts ports outside of the range. */
+  /** Returns whether a service may have a node port. A dry run allocates nothing, so any port is allowed. */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }
@@ -123,7 +123,9 @@ class NodePorts {
   }
 }
 
-/** Sets node ports. Two ports with equal numbers and different protocols share a node port. */
+/**
+ * Allocates the node ports of a new service. Two ports with the same number and different protocols share a node port.
+ */
 function initNodePorts(spec: Plain, ports: NodePorts): readonly StatusCause[] {
   const byPort = new Map<unknown, number>();
   const allocated = new Set<number>();
@@ -197,7 +199,7 @@ export function allocateNodePorts(
   return [];
 }
 
-/** The health check port is immutable. */
+/** Validates that an update keeps the health check port of a service. */
 export const healthPortCauses = (spec: Plain, before: Plain): readonly StatusCause[] =>
   needsHealthPort(before) && needsHealthPort(spec) && spec.healthCheckNodePort !== before.healthCheckNodePort
     ? [forbiddenValue('spec.healthCheckNodePort', 'field is immutable')]

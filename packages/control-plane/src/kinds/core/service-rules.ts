@@ -44,7 +44,9 @@ function portFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Only some types of services have node ports, and two ports must not share a node port. */
+/**
+ * Validates node ports. Only some types of services have node ports, and two ports must not have the same node port.
+ */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
   if (spec.type === 'ClusterIP') {
@@ -73,7 +75,7 @@ function nodePortFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** External addresses of the old service count as valid. */
+/** Validates external addresses. The addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   const known = strings(before, 'externalIPs');
   for (const [index, address] of strings(spec, 'externalIPs').entries()) {
@@ -141,7 +143,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Only a service of type LoadBalancer may have a load balancer class. */
+/** Validates the load balancer class. Only a service of type LoadBalancer may have a class. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';
@@ -151,7 +153,7 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   return findings.causes;
 }
 
-/** See `ValidateService` in Kubernetes. The order of the errors is the order in kube-apiserver. */
+/** Validates a service, as `ValidateService` in Kubernetes. The errors have the order of kube-apiserver. */
 export function serviceCauses(service: ApiObject, old?: ApiObject): StatusCause[] {
   const before = look(old, 'spec');
   const findings = new Findings();

@@ -15,8 +15,8 @@ export const needsHealthPort = (spec: Plain): boolean =>
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
 /**
- * An update keeps the addresses, the health check port and the node ports that the client omits. The name of a port
- * identifies the port in the old service.
+ * Copies addresses, the health check port and node ports from the old service if the client omits them. A port is the
+ * same port if its name is the same.
  */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
@@ -31,7 +31,7 @@ export function keepAllocated(spec: Plain, before: Plain): void {
   }
 }
 
-/** If the client wrote only the field with a single address, the list of addresses gets this address. */
+/** If a client writes only `clusterIP`, the list `clusterIPs` gets this address. */
 export function normalizeAddresses(spec: Plain, before: Plain | undefined): void {
   const address = text(spec, 'clusterIP');
   if (before === undefined) {
@@ -75,7 +75,10 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/** A field stays if the client changed the field together with the type. */
+/**
+ * Removes fields that only the old type of a service needs. If the client changed such a field together with the type,
+ * the field stays.
+ */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || textsOf(spec, fields) !== textsOf(before, fields)) continue;

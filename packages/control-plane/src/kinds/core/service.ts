@@ -43,7 +43,7 @@ function defaultService(service: ApiObject): void {
   if (['ClusterIP', 'LoadBalancer', 'NodePort'].includes(type)) spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/** If the allocation fails, the server reports only the errors of the allocation. */
+/** Allocates the addresses and node ports of a service. If the allocation fails, the server reports no other errors. */
 function allocate(service: ApiObject, context: StrategyContext, before?: Plain): void {
   const spec = child(service, 'spec');
   const steps = [
@@ -57,7 +57,7 @@ function allocate(service: ApiObject, context: StrategyContext, before?: Plain):
   }
 }
 
-/** Immutable fields are validated before all other fields. */
+/** Validates an update of a service. Immutable fields are validated first. */
 function changeCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [...familyChangeCauses(spec, before)];
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
@@ -70,7 +70,10 @@ function changeCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
 
-/** Validates the addresses of a load balancer (`ValidateLoadBalancerStatus`). Addresses of the old status count as valid. */
+/**
+ * Validates the load balancer addresses in the status of a service (`ValidateLoadBalancerStatus`). Addresses of the old
+ * status count as valid.
+ */
 function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const points = pointsOf(service);
@@ -97,7 +100,9 @@ function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** A response contains the list of addresses, and no family policy for an ExternalName Service. */
+/**
+ * Returns the spec for a response: with the list of addresses, and for an ExternalName Service without a family policy.
+ */
 function readSpec(spec: Plain): Plain {
   const shown = { ...spec };
   normalizeAddresses(shown, undefined);
@@ -114,7 +119,7 @@ function shownService(json: string): string {
 export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, context) {
-    // An apply of the status can create a service without an address.
+    // A server-side apply of the status can create a service, which then has no address.
     if (context.subresource === '') {
       normalizeAddresses(child(service, 'spec'), undefined);
       allocate(service, context);

@@ -13,13 +13,13 @@ const RENAMED: ReadonlyMap<string, string> = new Map([
   ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
 ]);
 
-/** Renamed labels get their old names, because a client may change an old name to the new name. */
+/** Replaces new label names by the old names, because a client may change an old name to the new name. */
 function withOldNames(term: Plain, old: Plain | undefined): Plain {
   const lists = ['matchExpressions', 'matchFields'].map((list) => {
     const before = items(old, list);
     const requirements = items(term, list).map((requirement, index) => {
       const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
-      // kube-apiserver looks up an unknown label as the empty name.
+      // As in kube-apiserver, the old name of an unknown label is empty.
       return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
     });
     return [list, requirements] as const;
@@ -28,7 +28,10 @@ function withOldNames(term: Plain, old: Plain | undefined): Plain {
   return { ...term, ...Object.fromEntries(given) };
 }
 
-/** A client may add the node affinity once, and cannot change it afterwards (`validatePvNodeAffinity`). */
+/**
+ * Validates a change of the node affinity (`validatePvNodeAffinity`). A client may add the affinity once, and cannot
+ * change it later.
+ */
 export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {
   if (old === undefined) return [];
   const required = look(affinity, 'required');

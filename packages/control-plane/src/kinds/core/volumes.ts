@@ -21,7 +21,7 @@ import { affinityChange } from './volume-affinity.ts';
 
 const BASIC_AMOUNT = 'must be a valid resource quantity';
 
-/** Fields of a volume spec that are not volume sources. */
+/** The fields in the spec of a volume that are not volume sources. */
 const PLAIN_FIELDS = new Set([
   'capacity',
   'accessModes',
@@ -37,7 +37,7 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
-/** The order of the sources is the order in kube-apiserver. */
+/** The volume sources in the order of kube-apiserver. */
 const SOURCES = [
   ...[
     'hostPath',
@@ -102,7 +102,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 
 /**
  * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
- * @param volumeName the name of the volume, or undefined if the spec is a part of an attachment
+ * @param volumeName The name of the volume. For the spec in a VolumeAttachment, the name is undefined.
  */
 export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, volumeName: string | undefined): void {
   const inline = volumeName === undefined;
@@ -186,7 +186,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
 
 /**
  * Returns the new volume source for the comparison with the old source. An update may add a reference for the expansion
- * to a CSI source once, so the comparison omits an added reference.
+ * to a CSI source once. The comparison therefore omits an added reference.
  */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
@@ -225,7 +225,7 @@ export const volumeStrategy = strategy({
   change(volume, old) {
     const spec = look(volume, 'spec');
     const before = look(old, 'spec');
-    // kube-apiserver validates an updated volume twice.
+    // As in kube-apiserver, an updated volume is validated twice.
     const causes = volumeCauses(volume);
     const [source, oldSource] = [comparedSource(sourceOf(spec), sourceOf(before)), sourceOf(before)];
     if (!jsonEquals(source, oldSource)) {
@@ -251,13 +251,13 @@ function claimCauses(claim: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** See `ValidatePersistentVolumeClaimUpdate` in Kubernetes. */
+/** Validates an update of a claim, as `ValidatePersistentVolumeClaimUpdate` in Kubernetes. */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
   const frozen = copyWithEmpties(spec);
-  // The binder may set the volume name once. A claim without a class may get its class later.
+  // The volume binder may set the volume name of a claim once. A claim without a class may get a class later.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
     delete frozen.storageClassName;
@@ -295,7 +295,7 @@ function carry(target: Plain, field: string, value: unknown): void {
   else target[field] = value;
 }
 
-/** The applied attributes class may change, but must not be removed. */
+/** Validates the attributes class of a claim. The current class may change, but must not be removed. */
 function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   if (status.currentVolumeAttributesClassName === undefined) return [];
   const field = 'spec.volumeAttributesClassName';
@@ -304,7 +304,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** The field `dataSource` supports only some kinds. */
+/** Removes a data source of a kind that the field `dataSource` does not support. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isRecord(dataSource) || dataSourceRef !== undefined) return;
@@ -315,12 +315,12 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** The feature gate for data sources in other namespaces is disabled. */
+/** Removes a data source in another namespace, because its feature gate is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** Copies a data source that is set in only one of `dataSource` and `dataSourceRef` to the other field. */
+/** If only one of the fields `dataSource` and `dataSourceRef` is set, copies the data source to the other field. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isRecord(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
@@ -337,7 +337,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** A resource in the status of a claim is `storage`, or a resource of a driver. */
+/** Validates a resource name in the status of a claim: `storage`, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -368,7 +368,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The claims in a stateful set get these defaults too. */
+/** Sets the defaults of a claim. Claims in a StatefulSet get these defaults too. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');

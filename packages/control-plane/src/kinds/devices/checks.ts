@@ -26,13 +26,13 @@ const IDENTIFIER_RULE =
   "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** An integer beyond 2^53 is a bigint. */
+/** Returns the integer in a field. An integer beyond 2^53 is a bigint. */
 export const integer = (holder: Plain, field: string): number | bigint => {
   const value = holder[field];
   return isNumber(value) ? value : 0;
 };
 
-/** The caller does not check the items of a list that is too long. */
+/** Returns whether a list has too many items. For such a list, the items are not validated. */
 export function isTooLong(findings: Findings, list: readonly unknown[], most: number, at: string): boolean {
   if (list.length <= most) return false;
   findings.add([tooMany(at, list.length, most)]);
@@ -72,7 +72,7 @@ function identifierFindings(findings: Findings, id: string, at: string): void {
   if (!IDENTIFIER.test(id)) findings.invalid(at, id, IDENTIFIER_RULE);
 }
 
-/** The name of an attribute or a capacity is an identifier, with or without a domain. */
+/** Validates the name of an attribute or a capacity: an identifier, with or without a domain. */
 export function attributeNameFindings(findings: Findings, name: string, at: string): void {
   const [first = '', second, more] = name.split('/');
   if (second === undefined) identifierFindings(findings, first, at);
@@ -84,7 +84,7 @@ export function attributeNameFindings(findings: Findings, name: string, at: stri
   }
 }
 
-/** The full name of an attribute has a domain. */
+/** Validates the full name of an attribute: an identifier with a domain. */
 export function fullNameFindings(findings: Findings, name: string, at: string): void {
   attributeNameFindings(findings, name, at);
   const rule = 'a fully qualified name must be a domain and a name separated by a slash';
@@ -116,7 +116,7 @@ export function selectorsFindings(findings: Findings, holder: Plain, at: string)
   }
 }
 
-/** The data for a driver must be a JSON object of limited size. */
+/** Validates the data for a driver: a JSON object of limited size. */
 export function rawFindings(findings: Findings, data: unknown, at: string, isStored = false): void {
   if (data === undefined || data === null) findings.required(at);
   else if (!isStored && Buffer.byteLength(stringifyJson(data)) > LONGEST_PARAMETERS)
@@ -124,7 +124,9 @@ export function rawFindings(findings: Findings, data: unknown, at: string, isSto
   else if (!isRecord(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
-/** @param isStored whether the configuration is unchanged, and may therefore be too large */
+/**
+ * @param isStored Whether the stored object contains the same configuration. A stored configuration may be too large.
+ */
 export function configurationFindings(findings: Findings, config: Plain, at: string, isStored = false): void {
   const here = `${at}.opaque`;
   if (config.opaque === undefined) {
@@ -163,8 +165,7 @@ export function taintFindings(findings: Findings, taint: Plain, at: string): voi
 const MOST_CONDITIONS = 4;
 
 /**
- * Checks the lists of binding conditions: conditions that must be true before a pod is bound, and conditions that
- * prevent the binding.
+ * Validates two lists of binding conditions. The conditions must be true before a pod is bound, or prevent the binding.
  */
 export function bindingFindings(findings: Findings, holder: Plain, at: string): void {
   const [conditions, failures] = [strings(holder, 'bindingConditions'), strings(holder, 'bindingFailureConditions')];

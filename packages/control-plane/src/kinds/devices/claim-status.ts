@@ -31,7 +31,7 @@ const LONGEST_HARDWARE = 128;
 const ADDRESS = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
 const SOURCES = ['FromClaim', 'FromClass'];
 
-/** Several claims may share a device, so the ID of an allocated device includes its share. */
+/** Returns the ID of an allocated device. Several claims may share a device, so the ID includes the share. */
 const deviceId = (device: Plain): string => {
   const id = ['driver', 'pool', 'device'].map((field) => text(device, field)).join('/');
   const share = text(device, 'shareID');
@@ -137,7 +137,10 @@ function allocationFindings(findings: Findings, allocation: Plain, known: Reques
   if (nodeSelector !== undefined) nodeSelectorFindings(findings, nodeSelector, `${at}.nodeSelector`);
 }
 
-/** See `ValidateResourceClaimStatusUpdate` in Kubernetes. An allocation is immutable. */
+/**
+ * Validates the status of a ResourceClaim, as `ValidateResourceClaimStatusUpdate` in Kubernetes. An allocation is
+ * immutable.
+ */
 export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const [status, before] = [look(claim, 'status'), look(old, 'status')];
@@ -155,7 +158,7 @@ export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause
   return findings.causes;
 }
 
-/** Removes the reports of devices that the new claim no longer allocates. */
+/** Removes the status of devices that the claim no longer allocates. */
 export function dropReleasedDevices(claim: ApiObject, old: ApiObject): void {
   const status = look(claim, 'status');
   const devices = items(status, 'devices');

@@ -18,7 +18,7 @@ const MOST_CONSTRAINTS = 32;
 const MOST_CONFIGS = 32;
 const MODES = ['All', 'ExactCount'];
 
-/** The names of the requests of a claim, each with the names of its alternatives. */
+/** The names of the requests in a ResourceClaim, each with the names of its alternatives. */
 export type RequestNames = ReadonlyMap<string, readonly string[]>;
 
 export const requestNames = (spec: Plain): RequestNames =>
@@ -32,7 +32,7 @@ export const requestNames = (spec: Plain): RequestNames =>
 const REFERENCE =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** A reference has the form `request` or `request/alternative`. */
+/** Validates a reference to a request: `request` or `request/alternative`. */
 export function referenceFindings(findings: Findings, name: string, at: string, known: RequestNames): void {
   const parts = name.split('/');
   const [request = '', alternative] = parts;
@@ -104,7 +104,7 @@ function constraintFindings(findings: Findings, constraint: Plain, at: string, k
   }
 }
 
-/** Validates the spec of a claim (`validateResourceClaimSpec`). */
+/** Validates the spec of a ResourceClaim (`validateResourceClaimSpec`). */
 export function claimFindings(findings: Findings, spec: Plain, path: string): void {
   const devices = look(spec, 'devices');
   const known = requestNames(spec);

@@ -12,7 +12,7 @@ import {
 
 const group = 'resource.k8s.io';
 
-/** The states are the states that kubectl prints. */
+/** Returns the state of a ResourceClaim as in the column of kubectl. */
 function stateOf(
   metadata: { readonly deletionTimestamp?: string | undefined },
   status: Record<string, unknown>,
@@ -25,7 +25,7 @@ function stateOf(
   return states.join();
 }
 
-/** Kinds of dynamic resource allocation, for devices of nodes such as GPUs. */
+/** The kinds of dynamic resource allocation, which assigns devices of nodes such as GPUs to pods. */
 export const deviceKinds: readonly KindDefinition[] = [
   defineKind({
     group,

@@ -61,7 +61,7 @@ function rangeFindings(findings: Findings, capacity: string, policy: Plain, at: 
   if (max !== undefined && max !== '') stepFindings(findings, max, min, step, `${at}.step`);
 }
 
-/** Validates the amounts of a capacity that claims may request (`validateRequestPolicy`). */
+/** Validates the policy that limits how much of a capacity a claim may request (`validateRequestPolicy`). */
 export function policyFindings(findings: Findings, capacity: Plain, at: string): void {
   const policy = look(capacity, 'requestPolicy');
   const [hasOptions, hasRange] = [strings(policy, 'validValues').length > 0, policy.validRange !== undefined];

@@ -30,7 +30,7 @@ const MOST_NAMES = 32;
 const LONGEST_VALUE = 64;
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
-/** Fields of alpha features, which the server drops. */
+/** The attribute types of alpha features. The server drops these fields. */
 const ALPHA_VALUES = ['bools', 'ints', 'strings', 'versions'];
 const SINGLES = ['bool', 'int', 'string', 'version'];
 
@@ -161,15 +161,15 @@ function poolFindings(findings: Findings, pool: Plain, at: string): void {
   if (generation < 0) findings.invalid(`${at}.generation`, generation, 'must be greater than or equal to zero');
 }
 
-/** Slices with taints or counters have a lower limit of devices. */
+/** Returns whether a device has taints or counters. A ResourceSlice with such devices may contain fewer devices. */
 const isSpecial = (device: Plain): boolean =>
   items(device, 'taints').length > 0 || items(device, 'consumesCounters').length > 0;
 
 const SLICE_CHOICE = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
 
 /**
- * Validates the spec of a slice (`validateResourceSliceSpec`).
- * @param old the spec before an update
+ * Validates the spec of a ResourceSlice (`validateResourceSliceSpec`).
+ * @param old the spec of the ResourceSlice before an update
  */
 export function sliceFindings(findings: Findings, spec: Plain, old: Plain | undefined): void {
   driverFindings(findings, text(spec, 'driver'), 'spec.driver');

@@ -36,7 +36,7 @@ function classCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** See `ValidateDeviceClass` in Kubernetes. */
+/** Validates a DeviceClass, as `ValidateDeviceClass` in Kubernetes. */
 export const deviceClassStrategy: Strategy = {
   validate: (object) => classCauses(object),
   validateUpdate: (object, old) => classCauses(object, old),
@@ -45,8 +45,8 @@ export const deviceClassStrategy: Strategy = {
 const ADMIN_LABEL = 'resource.kubernetes.io/admin-access';
 
 /**
- * Requests with access for administrators need a label on their namespace (`AuthorizedForAdmin`). As in
- * kube-apiserver, the path in the error of a template is the path in a claim.
+ * If a request has access for administrators, its namespace needs a label (`AuthorizedForAdmin`). As in kube-apiserver,
+ * the error for a template contains the path of the field in a claim.
  */
 function adminCauses(object: ApiObject, spec: Plain, { stored }: StrategyContext): StatusCause[] {
   const requests = items(look(spec, 'devices'), 'requests');
@@ -70,7 +70,7 @@ const immutable = (structure: string, object: ApiObject, old: ApiObject): Status
     ? []
     : [invalidValue('spec', internalForm(structure, look(object, 'spec')), 'field is immutable')];
 
-/** The spec of a ResourceClaim is immutable (`ValidateResourceClaim`). */
+/** Validates a ResourceClaim, whose spec is immutable (`ValidateResourceClaim`). */
 export const resourceClaimStrategy: Strategy = {
   setDefaults(object) {
     defaultRequests(look(object, 'spec'));
@@ -96,7 +96,7 @@ function templateCauses(object: ApiObject): StatusCause[] {
   return [...findings.causes, ...specCauses(look(object, 'spec', 'spec'), 'spec.spec')];
 }
 
-/** The spec of a ResourceClaimTemplate is immutable (`ValidateResourceClaimTemplate`). */
+/** Validates a ResourceClaimTemplate, whose spec is immutable (`ValidateResourceClaimTemplate`). */
 export const claimTemplateStrategy: Strategy = {
   setDefaults: (object) => defaultRequests(look(object, 'spec', 'spec')),
   validate: (object, context) => [
@@ -119,7 +119,7 @@ function sliceCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** A ResourceSlice lists devices of a pool (`ValidateResourceSlice`). */
+/** Validates a ResourceSlice, a list of devices in a pool (`ValidateResourceSlice`). */
 export const resourceSliceStrategy: Strategy = {
   prepareForCreate: prepareSlice,
   prepareForUpdate: (object, _old, context) => prepareSlice(object, context),

@@ -2,7 +2,7 @@ import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
-/** A run of equal lines in two texts: `a[from, from + size)` equals `b[at, at + size)`. */
+/** Equal lines in two texts: `a[from, from + size)` equals `b[at, at + size)`. */
 interface Match {
   readonly a: number;
   readonly b: number;
@@ -10,10 +10,10 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** The number of lines from which the search for equal runs ignores frequent lines. */
+/** From this number of lines on, the search for equal lines ignores frequent lines. */
 const MANY_LINES = 200;
 
-/** Frequent lines are omitted. */
+/** Returns the positions of each line. Frequent lines are omitted. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {
@@ -30,7 +30,8 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
 /**
- * If several runs have the maximum length, the result is the first run. Frequent lines may extend a run at both ends.
+ * Returns the longest run of equal lines. If several runs are equally long, the result is the first one. Frequent lines
+ * may extend the run at both ends.
  */
 function longest(
   a: readonly string[],
@@ -62,8 +63,8 @@ function longest(
 }
 
 /**
- * Returns all equal runs in the order of the text (algorithm of Ratcliff and Obershelp). The last run is empty and
- * marks the end of both texts.
+ * Returns all runs of equal lines in the order of the text (algorithm of Ratcliff and Obershelp). The last run is empty
+ * and marks the end of both texts.
  */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
@@ -81,7 +82,7 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   return [...found, { a: a.length, b: b.length, size: 0 }];
 }
 
-/** The text of a range contains the first line and the number of lines, such as `3,7`. */
+/** Formats a range of lines: the first line and the number of lines, such as `3,7`. */
 const span = (start: number, count: number): string => {
   if (count === 1) return String(start + 1);
   return `${count === 0 ? start : start + 1},${count}`;

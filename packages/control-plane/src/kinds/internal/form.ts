@@ -6,7 +6,7 @@ import { INTERNAL } from './table.ts';
 interface InternalField {
   readonly name: string;
   readonly type: string;
-  /** The name in the API, in lower case. */
+  /** The name of the field in the API, in lower case. */
   readonly key: string;
 }
 
@@ -29,10 +29,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** In the internal form, the security context contains the host fields of the pod spec. */
+/** Host fields of the pod spec. In the internal form, the security context contains these fields. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** The security context contains the host fields of the spec in the internal form. */
+/** Converts a pod spec to the internal form. The security context then contains the host fields. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -46,7 +46,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** The field order is the order of the Go structure. */
+/** Converts a label selector to the internal form. The fields have the order of the Go structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return defined({
@@ -79,7 +79,7 @@ function formOf(type: string, value: unknown): unknown {
 
 /**
  * Converts an API value to kube-apiserver's internal structure, with the names, order and zero values of Go. A
- * structure without an entry in the table stays unchanged.
+ * structure that the table does not contain stays unchanged.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -92,7 +92,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // The Go structure embeds the metadata, so the metadata fields keep the names of the API.
+    // The Go structure embeds the metadata, so the metadata fields have the names of the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

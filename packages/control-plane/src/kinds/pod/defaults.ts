@@ -29,7 +29,7 @@ function roundResources(holder: Plain): void {
   roundAmounts(resources.requests);
 }
 
-/** Missing requests get the values of the limits. */
+/** Sets missing requests of a container to its limits. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
@@ -39,7 +39,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** On the host network, each container port is also a port of the node. */
+/** Sets the host ports of a pod on the host network: each container port is also a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }
@@ -88,7 +88,7 @@ export function defaultSources(volume: Plain): void {
 
 function defaultVolume(volume: Plain): void {
   const sources = Object.keys(volume).filter((field) => field !== 'name');
-  // A volume without a source becomes an empty directory.
+  // A volume without a source becomes an `emptyDir`.
   if (sources.length === 0) volume.emptyDir = {};
   for (const name of FILE_SOURCES) {
     const source = volume[name];
@@ -111,7 +111,10 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/** See `SetDefaults_Pod` in Kubernetes. These defaults do not apply to pod templates. Mutates the spec. */
+/**
+ * Sets the defaults of a pod, as `SetDefaults_Pod` in Kubernetes. Pod templates do not get these defaults. Mutates the
+ * spec.
+ */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -120,7 +123,10 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/** See `SetDefaults_PodSpec` in Kubernetes. These defaults apply to pods and pod templates. Mutates the spec. */
+/**
+ * Sets the defaults of a pod spec, as `SetDefaults_PodSpec` in Kubernetes. Pods and pod templates get these defaults.
+ * Mutates the spec.
+ */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);
@@ -131,7 +137,7 @@ export function defaultPodSpec(spec: Plain): void {
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
-  // The deprecated field `serviceAccount` gets the value of the new field `serviceAccountName`.
+  // The deprecated field `serviceAccount` is a copy of `serviceAccountName`.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');
   if (account !== '') {
     spec.serviceAccountName = account;

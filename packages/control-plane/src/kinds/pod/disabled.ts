@@ -4,7 +4,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** Sources of a projected volume whose feature gates are off by default. */
+/** The sources of a projected volume whose feature gates are off by default. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
 /** Removes fields whose feature gates are off by default, as kube-apiserver does. */
@@ -25,7 +25,7 @@ function dropDisabled(spec: Plain): void {
   }
 }
 
-/** Adds the removal of disabled fields to a strategy, for the pod spec at `path`. */
+/** Extends a strategy: removes disabled fields from the pod spec at `path`. */
 export function withoutDisabled<S extends Hooks>(strategy: S, ...path: readonly string[]): S {
   const drop = (object: ApiObject): void => dropDisabled(look(object, ...path));
   return {

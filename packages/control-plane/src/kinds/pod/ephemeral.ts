@@ -9,7 +9,10 @@ import { podSpecCauses } from './validate.ts';
 const AT = 'spec.ephemeralContainers';
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Keeps only the fields that a write to `pods/NAME/ephemeralcontainers` may change (`dropNonEphemeralContainerUpdates`). */
+/**
+ * Restores the old values of all fields that a write to `pods/NAME/ephemeralcontainers` must not change
+ * (`dropNonEphemeralContainerUpdates`).
+ */
 export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
   const sent = items(look(pod, 'spec'), 'ephemeralContainers');
   const spec = copyJson(look(old, 'spec'));
@@ -23,7 +26,8 @@ export function prepareEphemeral(pod: ApiObject, old: ApiObject): void {
 }
 
 /**
- * A client may add ephemeral containers, but must not change existing ones (`ValidatePodEphemeralContainersUpdate`).
+ * Validates the ephemeral containers of a pod (`ValidatePodEphemeralContainersUpdate`). A client may add containers,
+ * but must not change existing ones.
  */
 export function ephemeralCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');

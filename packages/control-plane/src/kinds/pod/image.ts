@@ -1,4 +1,4 @@
-/** A name of 64 hexadecimal digits is invalid, because it looks like an image ID. */
+/** Matches a name of 64 hexadecimal digits. Such an image name is invalid, because it looks like an image ID. */
 const ID = /^[a-f0-9]{64}$/;
 const PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const DOMAIN = String.raw`(?:${PART}(?:\.${PART})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
@@ -9,7 +9,7 @@ const REFERENCE = new RegExp(
 );
 const LONGEST_PATH = 255;
 
-/** An image reference without a domain gets `docker.io` and, if needed, `library/` (`splitDockerDomain`). */
+/** Adds `docker.io` to an image reference without a domain, and `library/` if necessary (`splitDockerDomain`). */
 function withDomain(image: string): string {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(0, slash));
@@ -19,7 +19,8 @@ function withDomain(image: string): string {
 }
 
 /**
- * Returns whether the tag is `latest`, explicit or implied. An invalid image reference has no tag (`ParseImageName`).
+ * Returns whether an image has the tag `latest`, explicitly or by default. An invalid image reference has no tag
+ * (`ParseImageName`).
  */
 export function isLatestImage(image: string): boolean {
   const { path = '', tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(withDomain(image))?.groups) ?? {};

@@ -19,8 +19,8 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 }
 
 /**
- * Adds the labels of `matchLabelKeys` and `mismatchLabelKeys` to the selectors of a new pod. Later changes of the
- * labels do not change the selectors. Selectors in a pod template contain only the keys.
+ * Adds the labels of `matchLabelKeys` and `mismatchLabelKeys` to the selectors of a new pod. If the labels of the pod
+ * change later, the selectors stay unchanged. The selectors in a pod template contain no labels of these keys.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

@@ -8,7 +8,7 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** Returns the total CPU and memory, without amounts of zero. */
+/** Returns the total CPU and memory of containers, without amounts of zero. */
 function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): ReadonlyMap<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const holder of holders) {
@@ -21,8 +21,8 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
 }
 
 /**
- * The QoS class depends on the CPU and memory of the pod. If the pod sets neither CPU nor memory, the QoS class depends
- * on all containers.
+ * Returns the QoS class of a pod, which depends on the CPU and memory that the pod itself sets. If the pod sets neither
+ * of them, the QoS class depends on all containers.
  */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
@@ -47,13 +47,10 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/**
- * Sets the status of a new pod to Pending. The new status keeps only the QoS class of the client's status
- * (`GetPodQOS`).
- */
+/** Sets the status of a new pod to Pending. From the status in the request, only the QoS class stays (`GetPodQOS`). */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
-  // A negative grace period becomes one second, the shortest grace period.
+  // The shortest grace period is one second, so a negative value becomes one second.
   const grace = spec.terminationGracePeriodSeconds;
   if (isNumber(grace) && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
@@ -72,7 +69,7 @@ const hasVolumeStatus = (status: Plain): boolean =>
 
 export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: string): void {
   const status = pod.status;
-  // The feature gate of this field is off, so only a pod that already has the field keeps it.
+  // The feature gate of this field is off, so the field stays only if the pod already has it.
   if (isRecord(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -85,8 +82,8 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
 }
 
 /**
- * The grace period of a pod without a node, or of a finished pod, is zero. A running pod with a node has the grace
- * period of its spec.
+ * Returns the default grace period of a pod. Without a node, or after the end of the pod, the period is zero. For a
+ * running pod, the period is in its spec.
  */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;

@@ -19,8 +19,8 @@ function put(holder: Plain, field: string, value: unknown): void {
 }
 
 /**
- * Returns the old containers with the resources of the new containers. The result contains containers with new names,
- * and the validation refuses these containers.
+ * Returns the old containers with the resources from the request. Containers with new names are in the result, and the
+ * validation refuses them.
  */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
@@ -31,11 +31,11 @@ function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Pla
   });
 }
 
-/** Keeps only the resources in a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
+/** Restores the old values of all fields except resources in a write to `pods/NAME/resize` (`dropNonResizeUpdates`). */
 export function prepareResize(pod: ApiObject, old: ApiObject): void {
   const sent = look(pod, 'spec');
   const spec = copyJson(look(old, 'spec'));
-  // The validation refuses a different number of containers.
+  // If the number of containers differs, the validation refuses the write.
   if (LISTS.some((list) => items(sent, list).length !== items(spec, list).length)) return;
   for (const list of LISTS) {
     const containers = resized(items(sent, list), items(spec, list));
@@ -49,14 +49,14 @@ export function prepareResize(pod: ApiObject, old: ApiObject): void {
   pod.status = look(old, 'status');
 }
 
-/** Returns the requests and limits that a resize may not change. */
+/** Returns the requests and limits that a resize must not change. */
 function others(resources: Plain): Plain {
   const of = (field: string): Plain =>
     Object.fromEntries(Object.entries(look(resources, field)).filter(([name]) => !AMOUNTS.has(name)));
   return { requests: of('requests'), limits: of('limits') };
 }
 
-/** As in kube-apiserver, claims of the new container are not compared. */
+/** Returns whether the resources of a container have changed. As in kube-apiserver, new claims are ignored. */
 function isChanged(container: Plain, before: Plain): boolean {
   const { resources: _resources, ...rest } = container;
   const { resources: _before, ...restBefore } = before;
@@ -64,7 +64,7 @@ function isChanged(container: Plain, before: Plain): boolean {
   return !jsonEquals(rest, restBefore) || !jsonEquals(others(now), others(was)) || items(was, 'claims').length > 0;
 }
 
-/** A resize may change an amount, but must not remove an amount. */
+/** Returns an error for each removed amount, because a resize may only change amounts. */
 function removedCauses(resources: Plain, before: Plain, at: string, what: string): StatusCause[] {
   return ['requests', 'limits'].flatMap((field) => {
     const now = look(resources, field);
@@ -133,7 +133,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Returns whether the kubelet reports resources, because only then the kubelet can resize a pod. */
+/** Returns whether the kubelet reports resources. A kubelet that reports none cannot resize pods. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,
@@ -141,7 +141,7 @@ function isResizable(old: ApiObject): boolean {
   return running === undefined || running.resources !== undefined;
 }
 
-/** See `ValidatePodResize` in Kubernetes. */
+/** Validates a resize of a pod, as `ValidatePodResize` in Kubernetes. */
 export function resizeCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');

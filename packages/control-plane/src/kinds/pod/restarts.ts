@@ -11,13 +11,13 @@ function actionFor(container: Plain, exitCode: unknown): string {
   return text(rule, 'action');
 }
 
-/** The result is undefined for an unknown restart policy. */
+/** Returns whether a container restarts after its end. For an unknown restart policy, the result is undefined. */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;
 }
 
-/** Returns whether a terminated container may become running again in a later status. */
+/** Returns whether a later status may report a terminated container as running. */
 export function canTerminatedRun(spec: Plain, list: string, name: string, exitCode: unknown): boolean {
   if (list === 'ephemeralContainers') return false;
   const all = [...items(spec, 'initContainers'), ...items(spec, 'containers')];

@@ -47,7 +47,7 @@ function nominationFindings(findings: Findings, pod: ApiObject, old: ApiObject):
   }
 }
 
-/** A container must not run again after it has ended permanently. */
+/** Validates the state changes of containers. After a permanent end, a container must not run again. */
 function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject): void {
   const spec = look(old, 'spec');
   for (const [list, containers] of LISTS) {
@@ -59,7 +59,8 @@ function transitionFindings(findings: Findings, pod: ApiObject, old: ApiObject):
       if (next.length === 0 || canTerminatedRun(spec, containers, text(before, 'name'), terminated.exitCode ?? 0))
         continue;
       const why = 'may not be transitioned to non-terminated state';
-      // kube-apiserver reports one error for each ephemeral container, and one error for all other containers together.
+      // As in kube-apiserver, each ephemeral container causes one error, and all other containers together cause one
+      // error.
       const count = list === 'ephemeralContainerStatuses' ? next.length : 1;
       for (let each = 0; each < count; each += 1) findings.forbidden(`status.${list}[${index}].state`, why);
     }
@@ -128,7 +129,7 @@ function extendedClaimFindings(findings: Findings, pod: ApiObject): void {
 
 const isSix = (address: string): boolean => (parseAddress(address)?.bytes.length ?? 0) > 4;
 
-/** Addresses of the old status count as valid. */
+/** Validates the addresses of a pod. The addresses of the old status count as valid. */
 function addressFindings(findings: Findings, pod: ApiObject, old: ApiObject, list: 'podIPs' | 'hostIPs'): void {
   const field = `status.${list}`;
   const entries = items(pod.status, list);
@@ -224,7 +225,10 @@ function allocatedFindings(findings: Findings, pod: ApiObject): void {
   }
 }
 
-/** See `ValidatePodStatusUpdate` in Kubernetes. The order of the errors is the order in kube-apiserver. */
+/**
+ * Validates an update of the pod status, as `ValidatePodStatusUpdate` in Kubernetes. The errors have the order of
+ * kube-apiserver.
+ */
 export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const status = look(pod, 'status');
@@ -244,7 +248,7 @@ export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** If an update omits `observedGeneration` of the pod or of a condition, the old value stays. */
+/** Keeps the old `observedGeneration` of the pod or of a condition if an update omits it. */
 export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   const { status } = pod;
   if (!isRecord(status)) return;
@@ -259,7 +263,7 @@ export function keepGenerations(pod: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Rounds quantities up to thousandths. */
+/** Rounds the quantities in a pod status up to thousandths. */
 export function roundStatus(status: Plain): void {
   const containers = LISTS.flatMap(([list]) => items(status, list));
   for (const holder of [status, ...containers]) {
@@ -268,7 +272,7 @@ export function roundStatus(status: Plain): void {
   }
 }
 
-/** Keeps `podIP` equal to the first item of `podIPs`. */
+/** Sets `podIP` to the first item of `podIPs`. */
 export function followAddress(status: Plain): void {
   const address = text(status, 'podIP');
   const first = text(items(status, 'podIPs')[0], 'ip');

@@ -9,7 +9,7 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** As in kube-apiserver, the list of fields contains no spaces. */
+/** The fields of a pod that an update may change, as in the error of kube-apiserver, without spaces. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
@@ -30,7 +30,8 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
 /**
- * Returns the new spec with the old values of all mutable fields. In a valid update, the result equals the old spec.
+ * Returns the new spec, with the old values in all mutable fields. If the update is valid, the result equals the old
+ * spec.
  */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
@@ -57,7 +58,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** An empty affinity is removed. */
+/** Copies the old node affinity to the new spec. An affinity without content is removed. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -69,11 +70,11 @@ function freezeNodeAffinity(frozen: Plain, before: Plain): void {
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** Returns whether a list starts with all items of the old list. */
+/** Returns whether a list starts with all items of the old list, so that items were only added. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
 /**
- * Returns whether a change only adds requirements to a term of a node selector. An empty term matches no node, so it
+ * Returns whether a change of a node selector term only adds requirements. An empty term matches no node, so the term
  * must stay empty.
  */
 function narrows(term: Plain, old: Plain): boolean {
@@ -83,7 +84,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** Changes of a pod with scheduling gates may only exclude nodes. */
+/** Validates the placement of a pod with scheduling gates. A change may only exclude nodes. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -131,14 +132,16 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Old tolerations must remain, and only their seconds may change. */
+/** Returns whether all old tolerations remain. Only their seconds may change. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** See `ValidatePodUpdate` in Kubernetes. The errors of the new spec are included. */
+/**
+ * Validates an update of a pod, as `ValidatePodUpdate` in Kubernetes. The result includes the errors of the new spec.
+ */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
@@ -153,7 +156,8 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // The validation ends after an error about a longer deadline, but not after an error about a removed deadline.
+  // As in kube-apiserver, an error about a longer deadline ends the validation, but an error about a removed deadline
+  // does not.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

@@ -48,7 +48,7 @@ const NOT_EPHEMERAL = [
   'restartPolicy',
   'restartPolicyRules',
 ];
-/** Fields that count as set even if they are empty. */
+/** Fields of an ephemeral container that count as set even if they are empty. */
 const COUNT_EMPTY: ReadonlySet<string> = new Set(['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
 
 function isGiven(container: Plain, field: string): boolean {
@@ -85,8 +85,8 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
 }
 
 /**
- * A pod with hostNetwork uses the ports of its node. A template may omit host ports, because its pods get default host
- * ports.
+ * Validates the ports of a pod with hostNetwork, which are ports of its node. A template may omit the host ports,
+ * because its pods get defaults.
  */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
@@ -163,7 +163,7 @@ function named(findings: Findings, spec: Plain, path: string, field: string, rul
   if (value !== '') findings.problems(`${path}.${field}`, value, rule(value));
 }
 
-/** Validates fields that do not depend on other fields, in the order of kube-apiserver. */
+/** Validates the fields of a pod that do not depend on other fields, in the order of kube-apiserver. */
 function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);
@@ -188,7 +188,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   systemFindings(findings, spec, path);
 }
 
-/** See `ValidatePodSpec` in Kubernetes. The order of the errors is the order in kube-apiserver. */
+/** Validates the spec of a pod, as `ValidatePodSpec` in Kubernetes. The errors have the order of kube-apiserver. */
 export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
@@ -228,7 +228,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   return findings.causes;
 }
 
-/** Images with spaces at the start or end are invalid in a pod, but valid in a template. */
+/** Validates the images of a pod. Spaces at the start or end are invalid in a pod, but valid in a template. */
 function imageCauses(spec: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   for (const list of ['containers', 'initContainers']) {
@@ -243,7 +243,7 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** A pod without a service account has no token, so token volumes are errors. */
+/** Returns an error for each token volume of a pod without a service account, because such a pod has no token. */
 export function tokenCauses(spec: Plain, path: string): StatusCause[] {
   if (text(spec, 'serviceAccountName') !== '') return [];
   const findings = new Findings();

@@ -58,7 +58,7 @@ function annotationWarnings(meta: Plain, spec: Plain, at: string): string[] {
   ];
 }
 
-/** Warns about a name that a list contains twice. */
+/** Returns a warning for each name that a list contains more than once. */
 function repeated(list: readonly Plain[], field: string, at: (index: number) => string): string[] {
   const seen = new Set<string>();
   const what = field === 'ip' ? 'ip' : 'name';
@@ -84,8 +84,8 @@ function secretWarnings(spec: Plain, at: string): string[] {
 }
 
 /**
- * Warns about a variable that replaces an earlier variable with an equal name, unless its value refers to the earlier
- * variable.
+ * Warns about an environment variable that replaces an earlier one with the same name, unless its value refers to the
+ * earlier one.
  */
 function variableWarnings(container: Plain, at: string): string[] {
   const seen = new Set<string>();
@@ -109,7 +109,7 @@ function containerWarnings({ container, at }: PlacedContainer): string[] {
   ];
 }
 
-/** Returns whether two definitions of one port conflict. */
+/** Returns the conflict between two definitions of one container port, or undefined. */
 function clash(port: Plain, other: Plain): string | undefined {
   const [host, otherHost] = [number(port, 'hostPort') ?? 0, number(other, 'hostPort') ?? 0];
   const [ip, otherIp] = [text(port, 'hostIP'), text(other, 'hostIP')];
@@ -162,7 +162,7 @@ function podAffinityWarnings(spec: Plain, at: string): string[] {
   });
 }
 
-/** @param at the path of the pod or the template: '' or a path with a dot at the end */
+/** @param at The path of the pod or the template: '' or a path that ends with a dot. */
 export function podTemplateWarnings(template: unknown, at: string): string[] {
   const spec = look(template, 'spec');
   const here = `${at}spec`;
@@ -200,7 +200,7 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/** Warns about a host name that is not a DNS label. */
+/** Returns a warning for a host name that is not a DNS label. */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];
@@ -208,7 +208,7 @@ export function nameWarnings(object: ApiObject, where: string): string[] {
   return [`metadata.name: ${why}: [${problems.join(' ')}]`];
 }
 
-/** Only new pods cause warnings, because controllers change pods often. */
+/** Returns the warnings for a new pod. An update causes no warnings, because controllers change pods often. */
 export const podWarnings = (pod: ApiObject, old: ApiObject | undefined): string[] =>
   old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podTemplateWarnings(pod, '')] : [];
 

@@ -4,7 +4,8 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 const NANO = 1_000_000_000n;
 
 /**
- * Warns about amounts of bytes that are not integers. As in kube-apiserver, only some resources of a list are checked.
+ * Returns a warning for each amount of bytes that is not an integer. As in kube-apiserver, only some resources of the
+ * list are checked.
  */
 export function fractionWarnings(holder: Plain, list: string, resources: readonly string[], at: string): string[] {
   return resources.flatMap((resource) => {

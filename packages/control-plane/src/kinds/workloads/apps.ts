@@ -70,7 +70,7 @@ function deploymentCauses(object: ApiObject): StatusCause[] {
   ];
 }
 
-/** The value of `minReadySeconds` must be less than the progress deadline of the rollout. */
+/** Validates that `minReadySeconds` is less than the progress deadline of the rollout. */
 function deadlineCauses(spec: Plain): StatusCause[] {
   const { progressDeadlineSeconds: deadline, minReadySeconds = 0 } = spec;
   if (typeof deadline !== 'number' || deadline > Number(minReadySeconds)) return [];
@@ -141,7 +141,7 @@ function defaultDaemonSet(object: ApiObject): void {
   const isRolling = update.type === 'RollingUpdate';
   if (!isRolling && !isRecord(update.rollingUpdate)) return;
   const rolling = child(update, 'rollingUpdate');
-  // In kube-apiserver's internal type, every object has both `maxUnavailable` and `maxSurge`.
+  // In the internal type of kube-apiserver, both `maxUnavailable` and `maxSurge` always have a value.
   rolling.maxUnavailable ??= isRolling ? 1 : 0;
   rolling.maxSurge ??= 0;
 }
@@ -174,8 +174,8 @@ function daemonSetUpdateCauses(spec: Plain): StatusCause[] {
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * kube-apiserver's internal type has a field for the template generation, and clients see an annotation. The result is
- * 0 without the annotation.
+ * Returns the template generation, which is an annotation for clients and a field in kube-apiserver's internal type.
+ * Without the annotation, the result is 0.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {
@@ -192,7 +192,7 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
-/** Pods of a daemon set must run permanently. */
+/** Validates that pods of a DaemonSet run permanently. */
 function endCauses(spec: Plain): StatusCause[] {
   if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
   const why = 'activeDeadlineSeconds in DaemonSet is not Supported';

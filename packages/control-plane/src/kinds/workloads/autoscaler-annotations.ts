@@ -2,7 +2,7 @@ import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /**
- * Annotations of `autoscaling/v1` for fields that exist only in `autoscaling/v2`. Source: conversion.go of
+ * The annotations of `autoscaling/v1` for fields that only `autoscaling/v2` has. Source: conversion.go of
  * `pkg/apis/autoscaling/v1` in Kubernetes.
  */
 const PREFIX = 'autoscaling.alpha.kubernetes.io/';
@@ -10,7 +10,7 @@ const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-/** The internal type of kube-apiserver has fields for these annotations. */
+/** The annotations that are fields in the internal type of kube-apiserver. */
 export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
@@ -25,7 +25,7 @@ type Annotations = Readonly<Record<string, string>>;
 export const STATUS_FORMS: readonly string[] = [CURRENT_METRICS, CONDITIONS];
 export const SPEC_FORMS: readonly string[] = AUTOSCALER_FORMS.filter((name) => !STATUS_FORMS.includes(name));
 
-/** Converts a metric source or metric status to `autoscaling/v1`. */
+/** Converts a metric source or a metric status to the form of `autoscaling/v1`. */
 type Form = (source: Plain) => Plain;
 
 const ZERO = '0';
@@ -33,7 +33,7 @@ const ZERO = '0';
 const withoutNothing = (fields: Plain): Plain =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 
-/** The fields and labels of the selector are in the order of Go. */
+/** Returns a label selector with its fields and labels in the order of Go. */
 function selectorOf(selector: unknown): Plain | undefined {
   if (!isRecord(selector)) return undefined;
   const { matchLabels, matchExpressions } = selector;
@@ -178,7 +178,7 @@ const NEW_STATUSES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** The fields of each metric are in the order of Go. */
+/** Converts metrics. Each metric has its fields in the order of Go. */
 const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
   metrics.map((metric) => {
     const result: Record<string, unknown> = { type: text(metric, 'type') };
@@ -189,11 +189,11 @@ const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, For
     return result;
   });
 
-/** HTML characters are escaped, as in Go. */
+/** Formats a value as JSON. As in Go, HTML characters are escaped. */
 const goJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** The behavior annotation has the field names of an internal Go type. */
+/** Formats the annotation for the scaling behavior, with the field names of an internal Go type. */
 function behaviorText(behavior: Plain): string {
   const rules = (direction: unknown): Plain | null => {
     if (!isRecord(direction)) return null;
@@ -214,7 +214,7 @@ function behaviorText(behavior: Plain): string {
   return goJson({ ScaleUp: rules(behavior.scaleUp), ScaleDown: rules(behavior.scaleDown) });
 }
 
-/** Returns the value of a field. As in Go, the name of the field is case-insensitive. */
+/** Returns the value of a field whose name may have other capitals. In Go, field names in JSON are case-insensitive. */
 function anyCase(holder: unknown, name: string): unknown {
   const key = Object.keys(look(holder)).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : look(holder)[key];
@@ -242,15 +242,15 @@ function behaviorOf(value: unknown): Plain | undefined {
   return Object.keys(behavior).length === 0 ? undefined : behavior;
 }
 
-/** Removes the annotations for fields of v2. */
+/** Removes the annotations that `autoscaling/v2` has as fields. */
 export function withoutForms(annotations: Annotations | undefined): Annotations | undefined {
   if (annotations === undefined || !AUTOSCALER_FORMS.some((key) => Object.hasOwn(annotations, key))) return annotations;
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
 /**
- * Returns the `autoscaling/v1` annotations of an `autoscaling/v2` autoscaler.
- * @param others the metrics for which v1 has no field
+ * Returns the `autoscaling/v1` annotations for an autoscaler in the form of `autoscaling/v2`.
+ * @param others the metrics that have no field in v1
  */
 export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
   const annotations: Record<string, string> = {};
@@ -272,7 +272,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   return annotations;
 }
 
-/** The server ignores invalid annotations. */
+/** The fields that the annotations of an autoscaler contain. Invalid annotations are ignored. */
 export interface AnnotatedFields {
   readonly metrics?: readonly Plain[] | undefined;
   readonly currentMetrics?: readonly Plain[] | undefined;

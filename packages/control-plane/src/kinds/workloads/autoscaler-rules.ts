@@ -67,7 +67,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** The types of sources in the order of their validation. Only the first source of an entry is validated. */
+/** The types of metric sources in the order of their validation. Only the first source of an entry is validated. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -176,7 +176,7 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** The checks that an update of an autoscaler skips, because the old autoscaler already fails them. */
+/** The checks that an update of an autoscaler skips, because the old autoscaler already violates them. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;
@@ -221,7 +221,7 @@ export function autoscalerCauses(
   return findings.causes;
 }
 
-/** Numbers in the status must not be negative. */
+/** Validates the status of an autoscaler, whose numbers must not be negative. */
 export function autoscalerStatusCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const field of ['currentReplicas', 'desiredReplicas']) {

@@ -29,14 +29,14 @@ const withAnnotations = (
 const STORED = 'autoscaling/v2';
 
 /**
- * Statuses that a client sent without the annotation for current metrics. The annotation always contains a value of the
- * CPU metric, but the stored metric of such a status has no value.
+ * The statuses that a client sent without the annotation for current metrics. The annotation always contains a value of
+ * the CPU metric, but in such a status, the stored metric has none.
  */
 const withoutValue = new WeakSet<object>();
 
 /**
- * The only metric of `autoscaling/v1` is the CPU. All other metrics and fields of `autoscaling/v2` are annotations in
- * v1.
+ * Converts an autoscaler of `autoscaling/v1` to `autoscaling/v2`. The only metric field of v1 is the CPU. In v1, all
+ * other metrics and fields of v2 are annotations.
  */
 function encode(object: ApiObject): ApiObject {
   if (object.apiVersion === STORED) return object;
@@ -91,7 +91,7 @@ function decode(object: ApiObject): ApiObject {
   };
 }
 
-/** Autoscalers of both versions are stored as `autoscaling/v2`. */
+/** Converts autoscalers between v1 and v2. Both versions are stored as `autoscaling/v2`. */
 export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: 'autoscaling/horizontalpodautoscalers',
   encode,
@@ -121,13 +121,13 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** An empty list of policies stays, so that the validation can refuse it. */
+/** Sets the default scaling rules. An empty list of policies stays, so that the validation refuses it. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return defined({ ...others, policies: given(rules, 'policies') === null ? policies : undefined, ...rules });
 }
 
-/** `inner` converts an object to `autoscaling/v2` before its validation. */
+/** Returns the rules of an autoscaler. `inner` converts an object to `autoscaling/v2` before its validation. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -140,7 +140,7 @@ const prepare = (object: ApiObject): void => {
   object.status = { currentReplicas: 0, desiredReplicas: 0 };
 };
 
-/** Annotations in `names` get the values of `old`. */
+/** Sets the annotations in `names` to their values in `old`. */
 function keepForms(object: ApiObject, old: ApiObject | undefined, names: readonly string[]): void {
   const own = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !names.includes(name));
   const kept = Object.entries(old?.metadata.annotations ?? {}).filter(([name]) => names.includes(name));
@@ -157,11 +157,11 @@ export const autoscalerV1Strategy = {
   ...strategy({
     setDefaults(object) {
       defaultReplicas(object);
-      // With metrics in the annotation, no default metric is set.
+      // If the annotation contains metrics, no default metric is set.
       if ((fieldsIn(object.metadata.annotations).metrics ?? []).length === 0) {
         child(object, 'spec').targetCPUUtilizationPercentage ??= DEFAULT_CPU_PERCENT;
       }
-      // The server writes the annotations, so the manager of a field also manages its annotation.
+      // The server writes the annotations, so the manager of a field is also the manager of its annotation.
       const isAnnotated = fieldsIn(object.metadata.annotations).currentMetrics !== undefined;
       Object.assign(object, decode(encode(object)));
       if (!isAnnotated && isRecord(object.status)) withoutValue.add(object.status);
@@ -184,7 +184,7 @@ const prepareV2 = (object: ApiObject): void => {
 export const autoscalerStrategy = {
   ...strategy({
     setDefaults(object) {
-      // `autoscaling/v2` has fields for all annotations of v1, so the annotations are removed.
+      // `autoscaling/v2` has a field for each annotation of v1, so the annotations are removed.
       object.metadata = withAnnotations(object.metadata, withoutForms(object.metadata.annotations));
       defaultReplicas(object);
       const spec = child(object, 'spec');

@@ -24,7 +24,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template whether the spec belongs to a CronJob. Some defaults do not apply to the template of a CronJob. */
+/** @param template Whether the spec is the template of a CronJob. Some defaults do not apply to such a template. */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   for (const rule of items(spec.podFailurePolicy, 'rules')) {
@@ -48,7 +48,7 @@ const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // A selector from the user is valid only with `manualSelector`. Without `manualSelector`, the selector must have the
+  // A user may set a selector only with `manualSelector`. Without `manualSelector`, the selector must contain the
   // generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
@@ -63,9 +63,7 @@ function selectOwnPods(job: ApiObject): void {
 
 const RESTARTS = ['OnFailure', 'Never'];
 
-/**
- * @param template whether the spec belongs to a CronJob, whose jobs get generated selectors
- */
+/** @param template Whether the spec is the template of a CronJob. The jobs of a CronJob get generated selectors. */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
   const podSpec = look(spec, 'template', 'spec');
@@ -87,7 +85,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   managedByFindings(findings, spec, path);
   findings.add(podTemplateCauses(look(spec, 'template'), `${path}.template`));
   const policy = text(podSpec, 'restartPolicy');
-  // The default restart policy of pods is invalid for jobs.
+  // Pods have the default restart policy Always, which is invalid for jobs.
   if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
@@ -102,8 +100,8 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
 }
 
 /**
- * Validates the labels that the server generates. A Job from a server without prefixed labels needs only the labels
- * without a prefix.
+ * Validates the labels that the server generates for a Job. An old server generated only labels without a prefix, so
+ * its Jobs need only these labels.
  * @see k8s.io/kubernetes pkg/apis/batch/validation `validateGeneratedSelector`
  */
 function ownSelectorCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
@@ -133,7 +131,7 @@ function ownSelectorCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The selector must match the pods (`ValidateJobSpec`). */
+/** Validates that the selector of a job matches its pods (`ValidateJobSpec`). */
 function wholeSpecCauses(spec: Plain): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
@@ -148,8 +146,8 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 const SCHEDULING = ['nodeSelector', 'tolerations', 'schedulingGates'];
 
 /**
- * The placement and resources of pods may change while the job is suspended and has no active pods
- * (`shouldAllowMutablePodTemplate`). A job that has started also needs the condition `Suspended` of the controller.
+ * Returns whether the placement and the resources of pods may change: the job is suspended and has no active pods
+ * (`shouldAllowMutablePodTemplate`). If the job has already started, its condition `Suspended` must be true too.
  */
 function isTemplateOpen(old: ApiObject): boolean {
   const status = look(old, 'status');
@@ -166,7 +164,7 @@ function take(holder: Plain, from: Plain, field: string): void {
   else holder[field] = from[field];
 }
 
-/** Returns the old pod spec with the changes that are permitted in a suspended job (`validatePodTemplateUpdate`). */
+/** Returns the old pod spec with the changes that a suspended job permits (`validatePodTemplateUpdate`). */
 function openedSpec(spec: Plain, before: Plain): Plain {
   const expected = { ...before };
   for (const field of SCHEDULING) take(expected, spec, field);
@@ -190,7 +188,7 @@ function openedSpec(spec: Plain, before: Plain): Plain {
   return expected;
 }
 
-/** Error messages contain the template with sorted labels and without empty metadata. */
+/** Returns the pod template for error messages, with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isRecord(metadata)) return rest;
@@ -211,7 +209,7 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/** The number of completions must not change, except together with the parallelism of an indexed job. */
+/** Validates a change of the completions. Only an indexed job may change them, together with the parallelism. */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -237,7 +235,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** An update of a Job validates the whole spec again (`ValidateJobSpecUpdate`). */
+/** Validates an update of a Job (`ValidateJobSpecUpdate`). The whole spec is validated again. */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -256,13 +254,13 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // As in Go's defaults, the Job and its template share one map of labels. A label that the server adds to the
-    // template later therefore appears on the Job.
+    // As in kube-apiserver, the Job and its template share one map of labels. A label that the server later adds to the
+    // template therefore also appears on the Job.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
-  // Reads return a job without labels with the labels of its template.
+  // If a stored Job has no labels, responses contain the labels of its template.
   defaultsOnRead(object) {
     const own = labels(look(object, 'spec', 'template', 'metadata'), 'labels');
     if (Object.keys(object.metadata.labels ?? {}).length > 0 || Object.keys(own).length === 0) return false;

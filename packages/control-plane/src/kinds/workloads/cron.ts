@@ -1,4 +1,4 @@
-/** The range and the value names of a time field, as in robfig/cron, the library of Kubernetes. */
+/** The range and the names of values in a schedule field, as in robfig/cron, the library that Kubernetes uses. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -23,13 +23,13 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** The values of a schedule field, and whether the field matches every value (`*`, `?`). */
+/** The allowed values of a schedule field. For `*` and `?`, every value is allowed. */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
 }
 
-/** Either a set of calendar fields, or a period in milliseconds. */
+/** A schedule: either sets of values for calendar fields, or a period in milliseconds. */
 export type Schedule =
   | { readonly everyMs: number }
   | {
@@ -40,7 +40,7 @@ export type Schedule =
       readonly weekday: Field;
     };
 
-/** The error text is the text of robfig/cron, the parser of Kubernetes. */
+/** The error for an invalid schedule, with the text of robfig/cron, the parser that Kubernetes uses. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
@@ -75,7 +75,7 @@ function parseRange(expression: string, bounds: Bounds): Field {
   if (parts.length > 2) throw new ScheduleError(`too many slashes: ${expression}`);
   if (stepText !== undefined) {
     step = parseValue(stepText, { ...bounds, names: [] });
-    // The range of `N/step` ends at the maximum.
+    // The range of `N/step` ends at the maximum of the field.
     if (last === undefined && !star) high = bounds.max;
   }
   if (low < bounds.min) {
@@ -110,7 +110,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Converts a Go duration such as `1h30m` to milliseconds, or returns undefined. */
+/** Converts a Go duration such as `1h30m` to milliseconds. For an invalid duration, the result is undefined. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -122,7 +122,7 @@ function goDuration(text: string): number | undefined {
 
 /**
  * Parses a schedule with five fields, or a name such as `@daily`.
- * @throws ScheduleError
+ * @throws ScheduleError if the schedule is invalid
  */
 export function parseSchedule(schedule: string): Schedule {
   if (schedule === '') throw new ScheduleError('empty spec string');
@@ -156,7 +156,7 @@ export function parseSchedule(schedule: string): Schedule {
 class Zone {
   readonly #format: Intl.DateTimeFormat;
 
-  /** @throws RangeError for an unknown zone */
+  /** @throws RangeError for an unknown time zone */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -170,14 +170,17 @@ class Zone {
     });
   }
 
-  /** Returns the local time of an instant, as the milliseconds that this local time would have in UTC. */
+  /** Returns the local time of an instant as a number: the milliseconds of this local time in UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /** If the local time does not exist, such as the skipped hour in spring, the result is undefined. */
+  /**
+   * Returns the instant of a local time. If the local time does not exist, such as the skipped hour in spring, the
+   * result is undefined.
+   */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -192,7 +195,7 @@ const CANONICAL: ReadonlyMap<string, string> = new Map(
   Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]),
 );
 
-/** The words of zone names that are written in capitals. */
+/** The words in names of time zones that are written in capitals. */
 const CAPITALS: ReadonlySet<string> = new Set(
   'ACT CDT CET CHAT CST EDT EET EST GB GMT HST IN LHI MDT MET MST NSW NZ PDT PRC PST ROC ROK SU UCT US UTC W WET'.split(
     ' ',
@@ -203,15 +206,16 @@ const isSpelled = (word: string): boolean =>
   CAPITALS.has(word.toUpperCase()) ? CAPITALS.has(word) : /^(?:[A-Z][a-z]+)+$/.test(word);
 
 /**
- * Returns whether the capitals of a zone are correct. Go reads zones from files, so it refuses `europe/berlin`. Node
- * accepts every spelling, and lists only canonical names. Other names such as `US/Pacific` are checked by word.
+ * Returns whether the name of a time zone has the correct capitals. Go reads time zones from files, so Go refuses
+ * `europe/berlin`. Node.js accepts any capitals, and lists only canonical names. For other names such as `US/Pacific`,
+ * the function compares each word.
  */
 function isSpelledCorrectly(name: string): boolean {
   const canonical = CANONICAL.get(name.toLowerCase());
   return canonical === undefined ? (name.match(/[A-Za-z]+/g) ?? []).every(isSpelled) : canonical === name;
 }
 
-/** Returns whether a zone is supported. */
+/** Returns whether Go supports the name of a time zone. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Zone(name) !== undefined && isSpelledCorrectly(name);
@@ -221,7 +225,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns the first due time after `after`, or undefined if no time within five years is due. */
+/** Returns the first due time after `after`. If no time within five years is due, the result is undefined. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;
@@ -236,7 +240,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // If both the day and the weekday are restricted, one matching field is sufficient.
+    // If a schedule restricts both the day and the weekday, one matching field is sufficient.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

@@ -1,9 +1,9 @@
-/** The completion indexes of a job, written as intervals: `0,2-4`. Bounds are inclusive. */
+/** A range of completion indexes of a job. The list `0,2-4` contains two ranges. Both bounds belong to the range. */
 type Interval = readonly [first: number, last: number];
 
 const MOST = 2n ** 63n - 1n;
 
-/** @throws RangeError with the text of kube-apiserver */
+/** @throws RangeError with the error text of kube-apiserver */
 function parseIndex(part: string, completions: number): number {
   const isInteger = /^[+-]?\d+$/.test(part) && BigInt(part.replace('+', '')) <= MOST;
   if (!isInteger) throw new RangeError(`cannot convert string to integer for index: ${JSON.stringify(part)}`);
@@ -12,7 +12,7 @@ function parseIndex(part: string, completions: number): number {
   return index;
 }
 
-/** @throws RangeError with the text of kube-apiserver */
+/** @throws RangeError with the error text of kube-apiserver */
 function parseInterval(text: string, completions: number): Interval {
   const ends = text.split('-');
   if (ends.length > 2) {
@@ -27,7 +27,7 @@ function parseInterval(text: string, completions: number): Interval {
   return [first, last];
 }
 
-/** @throws RangeError with the text of kube-apiserver */
+/** @throws RangeError with the error text of kube-apiserver */
 export function countIndexes(list: string, completions: number): number {
   if (list === '') return 0;
   let total = 0;
@@ -41,7 +41,7 @@ export function countIndexes(list: string, completions: number): number {
   return total;
 }
 
-/** Returns the error text of kube-apiserver for an invalid list of indexes. */
+/** Returns the error text of kube-apiserver for an invalid list of completion indexes. */
 export function indexesProblem(list: string, completions: number): string | undefined {
   try {
     countIndexes(list, completions);
@@ -59,7 +59,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** Returns the first index that both lists contain. Invalid intervals are skipped, as in kube-apiserver. */
+/** Returns the first index that is in both lists. As in kube-apiserver, invalid ranges are skipped. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

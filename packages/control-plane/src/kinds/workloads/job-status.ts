@@ -11,7 +11,10 @@ interface Job {
   readonly status: Plain;
 }
 
-/** Most rules check only changed fields of the status, because an old error must not block unrelated changes. */
+/**
+ * The changed fields of a job status. Most rules check only changed fields, because an old error must not block
+ * unrelated changes.
+ */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
   readonly condition: (type: string) => boolean;
@@ -26,7 +29,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** The error does not contain the conditions. */
+/** Returns the error for invalid conditions. The error text omits the conditions. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,
@@ -39,7 +42,7 @@ const invalid = (field: string, value: unknown, why: string): StatusCause =>
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/** Each entry must be a UID, and no UID may be in both lists. */
+/** Validates the uncounted pods. Each entry must be a UID, and a UID must not be in both lists. */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];
@@ -106,7 +109,7 @@ function endCauses(job: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** Only a running Job may have these fields, and the errors follow the order of the fields. */
+/** Returns an error for each field that only a running Job may have, in the order of the fields. */
 function leftoverCauses(
   job: Job,
   changes: Changes,
@@ -224,7 +227,7 @@ function transitionCauses(job: Job, old: Job, changes: Changes): StatusCause[] {
   );
 }
 
-/** See `ValidateJobStatusUpdate` in kube-apiserver 1.36. */
+/** Validates an update of the job status, as `ValidateJobStatusUpdate` in kube-apiserver 1.36. */
 export function jobStatusCauses(object: ApiObject, before: ApiObject): StatusCause[] {
   const job = jobOf(object);
   const old = jobOf(before);

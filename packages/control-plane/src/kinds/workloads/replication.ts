@@ -9,13 +9,13 @@ import { strategy, withStatus } from '../base/strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, podTemplateCauses, templateCauses } from './template.ts';
 
-/** Pods of a template may have any restart policy. */
+/** Validates a PodTemplate, whose pods may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
   causes: (object) => podTemplateCauses(look(object, 'template'), 'template'),
 });
 
-/** A missing selector and missing labels are copies of the template's labels. */
+/** Copies the labels of the template to a missing selector and to missing labels of a ReplicationController. */
 function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;

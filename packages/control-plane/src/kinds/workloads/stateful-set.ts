@@ -93,7 +93,7 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
   findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
   findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
   const name = text(spec, 'serviceName');
-  // The Service name and the claims are immutable, so an update does not validate them again.
+  // The Service name and the claims are immutable, so an update skips their validation.
   if (isNew && name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
   for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
     claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
@@ -103,8 +103,8 @@ function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
 }
 
 /**
- * The template gets a volume for each claim. The hostname and the subdomain are omitted, because the controller sets
- * both fields in each pod.
+ * Returns the spec with a volume in the template for each claim. Hostname and subdomain are omitted, because the
+ * controller sets both fields in each pod.
  */
 function validatedSpec(spec: Plain): Plain {
   const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
@@ -135,13 +135,13 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
-/** The feature gate of `maxUnavailable` is off by default. */
+/** Removes the field `maxUnavailable`, because its feature gate is off by default. */
 function dropMaxUnavailable(set: ApiObject): void {
   delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
 }
 
 export const statefulSetStrategy: Strategy = {
-  // The name of the set becomes a label of its pods.
+  // The name of a StatefulSet must be a label value, because its pods have a label with the name.
   validateName: labelProblems,
   setDefaults: defaultStatefulSet,
   prepareForCreate(set) {

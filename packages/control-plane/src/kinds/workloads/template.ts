@@ -19,13 +19,13 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** The texts of errors about a selector, which differ between kinds. */
+/** The parts of errors about a selector that differ between kinds. */
 export interface SelectorWords {
-  /** The kind in errors, such as `deployment`. */
+  /** The kind in error texts, such as `deployment`. */
   readonly kind: string;
-  /** The error for an invalid selector, or null if an invalid selector is not reported. */
+  /** The error text for an invalid selector. With null, an invalid selector is not reported. */
   readonly unreadable: string | null;
-  /** The name of the controller for the error about pods that may end, for example `ReplicaSet`. */
+  /** The name of the controller in the error about pods that may end, such as `ReplicaSet`. */
   readonly controller?: string;
 }
 
@@ -36,14 +36,15 @@ const DEPLOYMENT: SelectorWords = {
 };
 
 /**
- * The selector must not be empty, and must match the labels of the template. Pods must have the restart policy Always.
+ * Validates the selector and the template of a workload. The selector must not be empty, and must match the template's
+ * labels. Pods must have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A daemon set without a selector is valid, and selects no pods.
+    // A DaemonSet without a selector is valid. The DaemonSet selects no pods.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {
@@ -63,7 +64,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** The selector must match the labels of the pods. */
+/** Validates that the selector of a workload matches the labels in its pod template. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -81,7 +82,7 @@ function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the errors of the template at `path` (`ValidatePodTemplateSpec`). */
+/** Validates the pod template at `path` (`ValidatePodTemplateSpec`). */
 export function podTemplateCauses(template: Plain, path: string): StatusCause[] {
   const spec = look(template, 'spec');
   const causes = [...templateMetaCauses(template, path), ...podSpecCauses(spec, `${path}.spec`)];
@@ -93,8 +94,8 @@ export function podTemplateCauses(template: Plain, path: string): StatusCause[] 
 }
 
 /**
- * @param policies the allowed restart policies
- * @param controller the name of the controller, if its pods must not end
+ * @param policies the restart policies that the pods may have
+ * @param controller The name of the controller, if its pods must not end.
  */
 export function templateCauses(spec: Plain, policies: readonly string[], controller?: string): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
@@ -110,7 +111,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** Validates an integer or percentage such as `1` or `"25%"`. The value must not be negative. */
+/** Validates an integer or percentage such as `1` or `"25%"`. A negative value is an error. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];
@@ -126,12 +127,12 @@ export function intOrPercentCauses(field: string, value: unknown): StatusCause[]
   ];
 }
 
-/** A percentage is at most 100% (`IsNotMoreThan100Percent`). */
+/** Validates that a percentage is at most 100% (`IsNotMoreThan100Percent`). */
 export function percentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value !== 'string' || !/^[0-9]+%$/.test(value) || Number(value.slice(0, -1)) <= 100) return [];
   return [invalidValue(field, value, 'must not be greater than 100%')];
 }
 
-/** As in Go, a text that is neither a percentage nor an integer counts as zero. */
+/** Returns whether a value counts as zero. As in Go, a text that is neither a percentage nor an integer is zero. */
 export const isNothing = (value: unknown): boolean =>
   value === 0 || (typeof value === 'string' && (!/^(\d+%|[+-]?\d+)$/.test(value) || Number.parseInt(value, 10) === 0));

@@ -30,7 +30,7 @@ function goTypeOf(value: unknown): string {
 
 const dump = (value: unknown): string => `&value.valueUnstructured{Value:${goSyntax(value)}}`;
 
-/** The error text is the text of structured-merge-diff. */
+/** Returns the reason why a value does not match its scalar type, with the text of structured-merge-diff. */
 function scalarProblem(value: unknown, node: SchemaNode | undefined): string | undefined {
   if (value === null || node === undefined || node.intOrString) return undefined;
   switch (node.types[0]) {
@@ -47,12 +47,12 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
-/** The path element of a list item without any key. */
+/** The path element of a list item that has no keys. */
 const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
 
-/** Returns the reason why an item cannot belong to an associative list (`listItemToPathElement`). */
+/** Returns the reason why an item has no valid path element in an associative list (`listItemToPathElement`). */
 function elementProblem(item: unknown, node: SchemaNode): string | undefined {
   if (node.listType === 'set') {
     if (item === null) return "associative list without keys has an element that's an explicit null";
@@ -67,7 +67,7 @@ function elementProblem(item: unknown, node: SchemaNode): string | undefined {
   return `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`;
 }
 
-/** Collects the paths in an applied configuration, and the mismatches with the schema. */
+/** Reads the paths in an applied configuration, and finds the values that do not match the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
   private readonly scope: Scope;
@@ -76,7 +76,7 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /** The mismatches with the schema are added to `errors`. */
+  /** Returns the paths of the object. Values that do not match the schema are added to `errors`. */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }
@@ -86,8 +86,8 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // A type with several JSON types, such as a quantity, has a name. kube-apiserver does not check such fields of a
-    // custom kind.
+    // A type with several JSON types, such as a quantity, is a named definition. In a custom kind, kube-apiserver does
+    // not check fields of such types.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;
@@ -110,7 +110,7 @@ export class AppliedReader {
     return value === null && shape !== 'leaf' ? fieldSet(false, undefined) : LEAF;
   }
 
-  /** The configuration claims the value as a whole, so all inner values are checked too. */
+  /** The applied configuration contains the whole value, so all values inside of it are checked. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
     const isSingle = node !== undefined && SCALARS.has(node.types[0] ?? '');
     if (Array.isArray(value) && !isSingle) {
@@ -125,7 +125,7 @@ export class AppliedReader {
     }
   }
 
-  /** Some endpoints write only parts of a top-level field. */
+  /** Returns whether the endpoint writes inside of a top-level field. Some endpoints write only parts. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }
@@ -171,7 +171,7 @@ export class AppliedReader {
     for (const [index, item] of value.entries()) {
       const problem = elementProblem(item, node);
       if (problem !== undefined) {
-        // The rest of the list is skipped after an invalid item.
+        // After an invalid item, the rest of the list is skipped.
         this.errors.push(`${path}: element ${index}: ${problem}`);
         break;
       }

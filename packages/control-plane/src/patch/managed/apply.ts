@@ -29,21 +29,24 @@ export interface ApplyInput {
   readonly live?: ApiObject | undefined;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Whether the apply may take fields from other managers. Without `force`, the apply fails with a conflict. */
+  /**
+   * Whether the apply may take over fields of other managers. Without `force`, an apply of such fields fails with a
+   * conflict.
+   */
   readonly force: boolean;
   readonly schema?: JsonSchema | undefined;
-  /** The subresource; '' for the main resource. */
+  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
-  /** Returns the kind in an API version that a manager used. */
+  /** Returns the kind in another API version, because a manager may have used another version. */
   readonly versionOf?: VersionOf;
 }
 
-/** The manager of all fields that were written before the first apply. */
+/** The manager of fields that were written before the first server-side apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** @throws StatusError 500 */
+/** @throws StatusError 500 if the applied configuration does not match the schema */
 export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'schema'>): void {
   readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
 }
@@ -53,9 +56,8 @@ function detailOf({ errors }: AppliedReader): string | undefined {
 }
 
 /**
- * A custom object must match the schema of each version in which a manager owns fields, because it is converted to
- * these versions.
- * @throws StatusError 500
+ * Validates a custom object with the schema of each version in which a manager owns fields.
+ * @throws StatusError 500 if the object does not match a schema
  */
 function checkVersions(object: ApiObject, owners: readonly Ownership[], input: ApplyInput, prefix: string): void {
   const { kind, versionOf } = input;
@@ -86,34 +88,40 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** A stored object that does not match its schema cannot be merged. */
+/** Returns the error for a stored object that does not match its schema, so that the server cannot merge it. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
   return new StatusError({ code: 500, message });
 }
 
-/** The result includes fields that this endpoint does not write, because the kind resets these fields later. */
+/**
+ * Returns the applied configuration without metadata that no manager can own. Fields of other endpoints stay, because
+ * the kind resets them later.
+ */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
   if (Array.isArray(managedFields) && managedFields.every(isRecord)) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
-  // A `managedFields` value that is not a list of maps stays, because `AppliedReader` refuses the value later.
+  // If the value of `managedFields` is not a list of maps, the value stays, because `AppliedReader` refuses it later.
   const copy: ApiObject = { ...applied, metadata: managedFields == null ? metadata : { ...metadata, managedFields } };
   // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
   return copy;
 }
 
-/** If a custom kind has a status subresource, an apply to the main resource loses the status. */
+/**
+ * Returns the object that an apply creates. If a custom kind has a status subresource, an apply to the main resource
+ * loses the status.
+ */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
   return rest as ApiObject;
 }
 
-/** If an object has no managers, the manager `before-first-apply` owns its fields. */
+/** Returns the managers of an object. Without managers, `before-first-apply` owns its fields. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -129,12 +137,12 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
-/** The start of an error about the version in which a manager applied before. */
+/** The start of an error about the API version that a manager used for its last apply. */
 const LAST_VERSION = 'failed to prune fields: failed to convert merged object to last applied version: ';
 
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields without a manager, which stay when no manager applies them any longer. */
+/** Metadata fields without a manager. These fields stay when no manager applies them any longer. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
@@ -167,7 +175,7 @@ function conflictsOf(others: readonly Ownership[], changesIn: ChangesIn): Confli
   return conflicts;
 }
 
-/** Removes the fields that the manager may take over (`takeable`) from the conflicts. */
+/** Removes from the conflicts the fields that the manager may take over (`takeable`). */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -175,10 +183,10 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object. A field that the manager applied earlier is removed if the
- * field now has no manager. The result is the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 for a
- * configuration that does not match the schema, and 400 for a configuration with managedFields.
+ * Merges an applied configuration into the live object. A field from the last apply of the manager is removed if no
+ * manager owns the field now. The result is the whole object with its new managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
+ * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -213,7 +221,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // An apply without changes keeps the time of its managedFields entry. If the first apply of a manager changes
+  // If an apply changes nothing, its managedFields entry keeps the old time. If the first apply of a manager changes
   // nothing, its new entry has no time. A creationTimestamp of null counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
@@ -222,7 +230,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The last-applied annotation is updated even if another manager owns it.
+  // The annotation of the last client-side apply is updated even if another manager owns it.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

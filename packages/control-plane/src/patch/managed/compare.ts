@@ -5,7 +5,7 @@ import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF, union } from './fields/fieldSet.ts';
 import { fieldType, type Shape, shapeOf } from './fields/types.ts';
 
-/** The paths that a write added or changed, and the paths that it removed. */
+/** The paths that a write added or changed, and the paths that the write removed. */
 export interface Changes {
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
@@ -26,11 +26,11 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return sameValue(old, next) ? NOTHING : CHANGED;
 }
 
-/** In list items, an empty list or map differs from an absent field. */
+/** Compares two values in list items. An empty list or map differs from an absent field. */
 const sameValue = (old: unknown, next: unknown): boolean =>
   equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
-/** The path of an added or removed map or list counts as a change. */
+/** Collects changed paths. If a map or list is added or removed, its own path has changed too. */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -72,11 +72,11 @@ const UNTRACKED_META = new Set([
 ]);
 
 export interface Scope {
-  /** Top-level fields that this endpoint does not write. */
+  /** The top-level fields that the endpoint of the request does not write. */
   readonly ignored: ReadonlySet<string>;
-  /** Metadata fields that this endpoint does not write. */
+  /** The metadata fields that the endpoint of the request does not write. */
   readonly ignoredMeta?: ReadonlySet<string>;
-  /** Status fields that this endpoint does not write. */
+  /** The status fields that the endpoint of the request does not write. */
   readonly ignoredStatus?: ReadonlySet<string>;
 }
 
@@ -92,7 +92,7 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // The writer of an empty list becomes the manager of the field, although the server does not store the list.
+    // The server does not store an empty list, but the client that wrote the list becomes the manager of the field.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -110,12 +110,15 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** Equal items share one path element. */
+/** Returns the items of a list by their path elements. Equal items have the same path element. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/** Equal items count as one value. The path of this value has a manager, but the paths of its fields have none. */
+/**
+ * Compares list items with the same path element. Equal items count as one value. A manager owns the path of this
+ * value, but not the paths of its fields.
+ */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -146,8 +149,8 @@ const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | unde
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
 /**
- * Compares two values. Without a schema, the comparison depends on the types of the values. If a list becomes a map,
- * the path of the value and the paths of all keys have changed.
+ * Compares two values. Without a schema, the types of the values determine the comparison. If a list becomes a map, its
+ * own path and the paths of all keys have changed.
  */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
@@ -159,7 +162,7 @@ function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined
   return { changed: both(other.changed, changes.changed), removed: both(other.removed, changes.removed) };
 }
 
-/** Equal parts of the objects are skipped. */
+/** Returns the changes between two objects. Equal parts of the objects are skipped. */
 export function compareObjects(
   old: Record<string, unknown>,
   next: Record<string, unknown>,
@@ -179,7 +182,7 @@ export function compareObjects(
 const isUntracked = (field: string, scope: Scope): boolean =>
   UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
 
-/** Removes the status fields that this endpoint does not write. */
+/** Removes the status fields that the endpoint of the request does not write. */
 function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
   const { status } = object;
   if (ignoredStatus === undefined || !isRecord(status)) return object;
@@ -191,7 +194,9 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
   return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
 }
 
-/** Names, timestamps and fields that the endpoint does not write have no manager. */
+/**
+ * Returns whether a field can have a manager. Names, timestamps, and fields that the endpoint does not write have none.
+ */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;
   if (first === undefined) return true;

@@ -4,13 +4,15 @@ import type { Ownership } from './fields/entries.ts';
 import { printPath } from './fields/fieldPath.ts';
 import { type FieldSet, paths } from './fields/fieldSet.ts';
 
-/** Fields of another manager that an apply would change. */
+/** A conflict: an apply would change fields of another manager. */
 export interface Conflict {
   readonly owner: Ownership;
   readonly fields: FieldSet;
 }
 
-/** If the manager used updates, the name in a conflict message contains the API version. */
+/**
+ * Returns the name of a manager in a conflict message. If the manager used updates, the name contains the API version.
+ */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';

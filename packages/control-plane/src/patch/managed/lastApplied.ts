@@ -8,7 +8,7 @@ import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Only `kubectl apply --server-side` may take over fields of client-side apply. */
+/** The field manager of `kubectl apply --server-side`. Only this manager may take over fields of client-side apply. */
 export const KUBECTL = 'kubectl';
 
 const MAX_ANNOTATIONS = 256 * 1024;
@@ -20,7 +20,7 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
     const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
-    // If a user writes invalid JSON into the annotation, kubectl cannot take over fields.
+    // If the annotation contains invalid JSON, kubectl cannot take over fields.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -34,7 +34,7 @@ export function takeableFields(live: ApiObject, node: SchemaNode | undefined, sc
   return difference(difference(claimed, changes.changed ?? EMPTY_SET), changes.removed ?? EMPTY_SET);
 }
 
-/** The next client-side apply by kubectl reads the annotation. */
+/** Updates the annotation of client-side apply, because the next client-side apply by kubectl reads it. */
 export function refreshLastApplied(result: ApiObject, applied: ApiObject): void {
   const annotations = result.metadata.annotations;
   if (annotations?.[LAST_APPLIED] === undefined) return;

@@ -10,7 +10,7 @@ import { scopeOf } from './update.ts';
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>
   schema === undefined ? undefined : nodeOf(schema);
 
-/** The server can replace an atomic list, map or structure only as a whole. */
+/** Returns the atomic values in an object. The server can replace an atomic list, map or structure only as a whole. */
 function atomics(value: unknown, node: SchemaNode | undefined, path: string, isResource: boolean): string[] {
   if (node === undefined || typeof value !== 'object' || value === null) return [];
   const own = shapeOf(node, value) === 'leaf' ? [path] : [];
@@ -24,7 +24,7 @@ function atomics(value: unknown, node: SchemaNode | undefined, path: string, isR
   return [...own, ...below];
 }
 
-/** Returns the reasons why a partial object cannot be merged, such as a mismatch with the schema or an atomic value. */
+/** Returns the reasons why a partial object cannot be merged: values that do not match the schema, or atomic values. */
 export function typedProblems(
   partial: ApiObject,
   kind: KindDefinition,
@@ -35,6 +35,6 @@ export function typedProblems(
   return { errors: reader.errors, atomic: isRecord(partial) ? atomics(partial, node, '', true) : [] };
 }
 
-/** Merges by field and by item, as a server-side apply does, but without managers. */
+/** Merges a partial object by field and by item, like a server-side apply without managers. */
 export const layOver = (whole: ApiObject, partial: ApiObject, kind: KindDefinition): ApiObject =>
   mergeValues(whole, partial, rootOf(kind), true) as ApiObject;

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/** Live fields that the configuration omits stay. */
+/** Merges an applied configuration into live values. Live fields that the configuration omits stay. */
 export function mergeValues(
   live: unknown,
   applied: unknown,
@@ -40,8 +40,8 @@ function mergeMaps(
 }
 
 /**
- * Applied items keep their order. A live item outside of the configuration stays before the next item that both lists
- * contain. The order of the items is the order in structured-merge-diff 4.4.
+ * Merges two lists. The applied items keep their order. A live item outside of the configuration stays before the next
+ * item that both lists contain. The result has the order of structured-merge-diff 4.4.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

@@ -5,9 +5,9 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Removes a field that the applier owned before (`last`), if no manager owns the field now (`owned`).
- * - A field of a structure is removed if no manager owns a field below it.
- * - A map key or list item of another manager loses only the fields of the applier.
+ * Removes the fields from the last apply of a manager (`last`) that no manager owns now (`owned`).
+ * - A field of a structure is removed if no manager owns a field inside of it.
+ * - If another manager owns a map key or list item, only the fields of the applying manager are removed.
  */
 export function pruneDropped(
   value: unknown,
@@ -37,12 +37,12 @@ export function pruneDropped(
 }
 
 /**
- * Returns whether the applier owned the item before, and no manager owns the item now. A manager of a field inside the
- * item does not prevent the removal.
+ * Returns whether the applying manager owned the item before, and no manager owns the item now. A manager that owns
+ * only a field inside the item does not prevent the removal.
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
-/** Null replaces a list or map that lost its last item. A schema may refuse this null. */
+/** Returns null for a list or map that lost its last item. A schema may refuse the value null. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

@@ -3,8 +3,8 @@ import { isSameManager, type Ownership, readEntries, writeEntries } from './fiel
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
 /**
- * Returns the path to the number of replicas, null if the API version has no replicas, or undefined if the kind lacks
- * the version.
+ * Returns the path to the number of replicas in an API version. Without replicas, the result is null, and for an
+ * unknown version, undefined.
  */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
@@ -17,7 +17,7 @@ const setOf = (path: readonly string[]): FieldSet =>
 const owns = (set: FieldSet, path: readonly string[]): boolean =>
   path.reduce<FieldSet>((at, step) => at.children.get(`f:${step}`) ?? EMPTY_SET, set).self;
 
-/** The entries of a Scale are the managers of the number of replicas (`ScaleHandler.ToSubresource`). */
+/** Returns the entries of a Scale: the managers of the number of replicas (`ScaleHandler.ToSubresource`). */
 export function scaleEntries(
   parent: readonly ManagedFieldsEntry[] | undefined,
   pathOf: ReplicasPath,
@@ -31,8 +31,9 @@ export function scaleEntries(
 }
 
 /**
- * See `ScaleHandler.ToParent` in Kubernetes. An update manager gets an additional entry without a time, because each
- * API version has its own entry. An apply manager has one entry for all API versions.
+ * Returns the entries of the scaled object, as `ScaleHandler.ToParent` in Kubernetes. A manager with updates gets an
+ * additional entry without a time, because each API version has its own entry. A manager with applies has one entry for
+ * all API versions.
  * @param scale the managedFields of the written Scale
  */
 export function parentEntries(

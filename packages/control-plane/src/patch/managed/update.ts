@@ -17,12 +17,12 @@ import { isTyped } from './fields/typed.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 export interface UpdateInput {
-  /** The stored object. `live` is absent for a create. */
+  /** The stored object. For a creation, `live` is undefined. */
   readonly live?: ApiObject | undefined;
   readonly updated: ApiObject;
   readonly manager: string;
   readonly schema?: JsonSchema | undefined;
-  /** The subresource; '' for the main resource. */
+  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
@@ -35,8 +35,8 @@ const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
 /**
- * Status fields of built-in kinds that get no manager from a write of the status (`GetResetFields`). The spec never
- * gets a manager from a write of the status.
+ * Status fields of built-in kinds for which a write of the status records no manager (`GetResetFields`). A write of the
+ * status never records a manager for the spec.
  */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
@@ -53,16 +53,16 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** Fields of built-in kinds that get no manager from a write of the main resource (default: the status). */
+/** Fields of built-in kinds for which a write of the main resource records no manager (default: the status). */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  // The spec of a certificate request is immutable, so an update sets managers only for the metadata.
+  // The spec of a CertificateSigningRequest is immutable, so an update records managers only for the metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
 /**
- * A write gets no managers for the fields that its endpoint does not write. As in kube-apiserver, the main endpoint of a
- * custom kind ignores the status only in the version of the request. The status endpoint ignores all other fields in
- * each version with a status endpoint.
+ * Returns the fields that the endpoint of a request does not write. A write records no managers for these fields. As in
+ * kube-apiserver, the main endpoint of a custom kind ignores the status only in the requested version. The status
+ * endpoint ignores all other fields in each version that has a status endpoint.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
   const hasStatus = kind.subresources?.status === true;
@@ -77,15 +77,15 @@ export function scopeOf(kind: KindDefinition, subresource: string, requested: Ki
 }
 
 /**
- * Returns the entries from the client, or the stored entries if the client sent none. The value `[{}]` clears all
- * entries. A write of a subresource cannot change entries directly.
+ * Returns the managedFields entries from the client, or the stored entries if the client sent none. The value `[{}]`
+ * removes all entries. A write of a subresource cannot change the entries directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
   if (isReset(sent)) return [];
-  // One unreadable entry makes the server ignore all entries from the client.
+  // If the client sent an unreadable entry, the server ignores all entries from the client.
   return sent.length > 0 && sent.every(isReadable) ? sent : stored;
 }
 
@@ -93,8 +93,8 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**
- * kube-apiserver cannot compare objects in API versions of other kinds. Events exist in two groups, so a write in one
- * group removes the entries of the other group.
+ * Returns whether an API version belongs to the kind. kube-apiserver cannot compare objects in API versions of other
+ * kinds. Events exist in two groups, so a write in one group removes the entries of the other group.
  */
 export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, kind: KindDefinition): boolean {
   if (kind.custom) return kind.versions?.some((version) => apiVersion === `${kind.group}/${version}`) !== false;
@@ -103,7 +103,7 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
   return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
-/** Removes the paths that another write has changed or removed. */
+/** Removes the paths that another write has changed or removed from the fields of a manager. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
@@ -112,7 +112,10 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return { ...facts, set };
 }
 
-/** Records a write. The manager of the write gets the changed fields. Removed fields lose their manager. */
+/**
+ * Records a write in the managedFields. The manager of the write gets the changed fields. Removed fields have no
+ * manager.
+ */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,
@@ -130,11 +133,14 @@ export function recordUpdate(
   return next;
 }
 
-/** Only the metadata of a built-in kind is equal in all versions. */
+/** Returns the parts of an object that are equal in all versions: for a built-in kind, only the metadata. */
 const shared = (object: ApiObject | undefined, { custom }: KindDefinition): unknown =>
   custom || object === undefined ? object : { metadata: object.metadata };
 
-/** kube-apiserver converts an object to the API version of each manager. A failed conversion removes all managers. */
+/**
+ * Returns whether the object is valid in the API version of each manager. If kube-apiserver cannot convert the object
+ * to such a version, the object loses all managers.
+ */
 function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: readonly Ownership[]): boolean {
   const versions = new Set(owners.map(({ apiVersion }) => apiVersion));
   versions.delete(apiVersionOf(kind));
@@ -146,17 +152,17 @@ function isTypedInAll({ live, updated, kind, versionOf }: UpdateInput, owners: r
   });
 }
 
-/** A write without changes keeps the stored entries. */
+/** Returns the managedFields entries after a write. A write without changes keeps the stored entries. */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
   const given = entriesOf(input);
-  // An object without managers gets none until the next apply (skipNonAppliedManager).
+  // As with `skipNonAppliedManager` in kube-apiserver, an object without managers gets no manager until its next apply.
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
-  // kube-apiserver cannot compare an object whose kind a patch has changed.
+  // If a patch has changed the kind of an object, kube-apiserver cannot compare the object.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // An entry with the API version of another kind makes a custom object lose all managers. A built-in object loses only
-  // the entry with the API version of another kind.
+  // If an entry has the API version of another kind, a custom object loses all managers. A built-in object loses only
+  // this entry.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
@@ -167,13 +173,13 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   if (!isTypedInAll(input, before)) return [];
   const isForeign = kind.inVersion !== undefined && before.some(({ apiVersion }) => apiVersion !== apiVersionOf(kind));
   if (changes.changed === undefined && changes.removed === undefined && !isForeign) {
-    // The server checks the types of all fields, even of fields that this endpoint does not write. A custom object gets
-    // the defaults of its stored version, which may not match the requested version.
+    // The server checks the types of all fields, including fields that the endpoint does not write. A custom object
+    // gets the defaults of its storage version, which may not match the requested version.
     if ((input.subresource !== '' || kind.inVersion !== undefined) && !isTyped(updated, node, true)) return [];
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
   // As in kube-apiserver, an object that does not match its schema loses its managers. The stored object of a custom
-  // kind may not match the schema of another version, or a schema that has changed since the last write.
+  // kind may not match another version, or a schema that has changed since the last write.
   if (!isTyped(updated, node, true) || (kind.custom && !isTyped(live, node, true))) return [];
   const owners = recordUpdate(before, changesIn, {
     manager: input.manager,

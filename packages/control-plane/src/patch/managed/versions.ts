@@ -6,7 +6,7 @@ import { type Changes, compareObjects, type Scope } from './compare.ts';
 
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** The result is undefined if the API version does not exist. */
+/** Returns the kind in an API version. If the version does not exist, the result is undefined. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {
@@ -16,8 +16,8 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
 }
 
 /**
- * A manager owns fields in the API version of its requests. Fields can differ between versions, as in autoscaling v1
- * and v2.
+ * Returns the changes of a write in the API version of each manager. Fields can differ between versions, as in
+ * autoscaling v1 and v2.
  */
 export function changesByVersion(
   old: ApiObject,
@@ -34,7 +34,7 @@ export function changesByVersion(
     let changes = known.get(apiVersion);
     if (changes === undefined) {
       const other = versionOf(apiVersion);
-      // Between two versions of a custom kind, only the apiVersion of an object differs.
+      // Two versions of a custom kind differ only in the apiVersion of their objects.
       if (other?.custom === true) changes = compare(other, old, next);
       else
         changes =

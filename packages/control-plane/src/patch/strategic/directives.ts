@@ -17,7 +17,7 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** Prints a value like `%s` in Go. The text of a value that is not a string contains the type. */
+/** Formats a value like `%s` in Go. If the value is not a string, the text contains its type. */
 function goString(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(goString).join(' ')}]`;
@@ -41,7 +41,7 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** The error for a patch that contradicts the schema has the code 500 and only a message. */
+/** Returns the error for a patch that contradicts the schema. The error has the code 500 and only a message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
 export const formatError = (message: string): StatusError =>
@@ -55,11 +55,11 @@ export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
     `unknown patch type: ${type === null || type === undefined ? goType(type) : goString(type)} in map: ${goPlain(map)}`,
   );
 
-/** The error text is the text of Go's patch library. */
+/** Returns the error for a value of the wrong type, with the text of Go's patch library. */
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 
-/** Mutates the value. */
+/** Removes null values from maps. Mutates the value. */
 export function discardNulls(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) discardNulls(item);
   if (!isRecord(value)) return;
@@ -70,8 +70,8 @@ export function discardNulls(value: unknown): void {
 }
 
 /**
- * Removes all maps with the key `$patch`. The result is undefined if the value itself is a map with the key `$patch`.
- * Other directives stay. Mutates the value.
+ * Removes all maps with the key `$patch` from a value. The result is undefined if the value itself is a map with the
+ * key `$patch`. Other directives stay. Mutates the value.
  */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);

@@ -83,8 +83,8 @@ const distinct = (items: readonly unknown[]): unknown[] => [
 ];
 
 /**
- * @param deletes whether the patch lists scalars to delete
- * @param mergeMaps merges an item
+ * @param deletes whether the list in the patch contains scalars to delete
+ * @param mergeMaps merges two items that are maps
  */
 export function mergeLists(
   original: readonly unknown[],

@@ -3,9 +3,9 @@ import { patchError } from './directives.ts';
 
 export interface Field {
   readonly node: SchemaNode | undefined;
-  /** `merge`, `replace` or ''. */
+  /** The patch strategy: `merge`, `replace` or ''. */
   readonly strategy: string;
-  /** The key field of list items, or '' for lists of scalars. */
+  /** The field that identifies list items, or '' for lists of scalars. */
   readonly mergeKey: string;
 }
 
@@ -46,6 +46,6 @@ export function lookUp(node: SchemaNode | undefined, name: string): Field {
 export function lookUpList(node: SchemaNode | undefined, name: string): Field {
   const field = lookUp(node, name);
   if (field.node === undefined || field.node.types[0] === 'array') return field;
-  // kube-apiserver reports the type of the object instead of the type of the field.
+  // As in kube-apiserver, the error contains the type of the object instead of the type of the field.
   throw patchError('expected slice or array type, but got: struct');
 }

@@ -23,7 +23,7 @@ import { inOrder, sameKey } from './order.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Removes all keys that the directive `$retainKeys` does not list. */
+/** Removes the keys from the original map that the directive `$retainKeys` does not list. */
 function retainKeys(original: Fields, patch: Fields): void {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return;
   const keys = patch[RETAIN_KEYS];
@@ -38,9 +38,8 @@ function retainKeys(original: Fields, patch: Fields): void {
 }
 
 /**
- * Compares an item of the patch with an item of the requested order.
- * @throws StatusError 500 for an item without its
- * merge key
+ * Returns whether an item of the patch and an item of the requested order are the same item.
+ * @throws StatusError 500 if an item has no merge key
  */
 function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
   if (mergeKey === '') return sameKey(item, other);
@@ -52,8 +51,8 @@ function isSame(item: unknown, other: unknown, mergeKey: string): boolean {
 }
 
 /**
- * The items of the patch must have the order in `$setElementOrder`.
- * @throws StatusError 500
+ * Verifies that the items of the patch have the order in `$setElementOrder`.
+ * @throws StatusError 500 if the order differs
  */
 function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (items.length === 0 || order.length === 0) return;
@@ -79,8 +78,8 @@ const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => 
 };
 
 /**
- * Merges the lists with a `$setElementOrder` directive. The merged lists and their directives are removed from the
- * patch.
+ * Merges the lists for which the patch contains a `$setElementOrder` directive. These lists and their directives are
+ * then removed from the patch.
  */
 function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
@@ -136,8 +135,8 @@ function mergeField(
 }
 
 /**
- * Mutates both maps.
- * @throws StatusError 400, 422 or 500
+ * Merges the patch into the original map. Mutates both maps.
+ * @throws StatusError 400, 422 or 500 if the patch is invalid
  */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {
   if (Object.hasOwn(patch, PATCH)) {

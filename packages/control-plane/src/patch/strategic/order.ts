@@ -1,15 +1,15 @@
 import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
 import { badType, GO_MAP, noMergeKey, PATCH } from './directives.ts';
 
-/** Equal JSON values have equal texts. */
+/** Returns the same text for equal JSON values. */
 export function keyText(value: unknown): string {
   if (value === undefined) return '';
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
 /**
- * The merge key identifies a map, and the value identifies a scalar. If several items are equal, the position of the
- * first item counts.
+ * Finds the position of list items. A map is identified by its merge key, and a scalar by its value. If several items
+ * are equal, the first position counts.
  */
 class Positions {
   readonly #mergeKey: string;
@@ -23,7 +23,7 @@ class Positions {
     }
   }
 
-  /** The result is -1 if no item equals `item`. */
+  /** Returns the position of an item. If no item equals `item`, the result is -1. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -44,7 +44,10 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
-/** Items to delete come last. As in Go's stable sort, items without a position in `order` move to the front. */
+/**
+ * Sorts items by their position in `order`. Items that will be deleted are last. As with the stable sort of Go, items
+ * without a position move to the front.
+ */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
   const positions = new Positions(order, mergeKey);
@@ -71,8 +74,8 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
 }
 
 /**
- * Items in `order` have the order of `order`, and all other items keep their order on the server. If possible, an item
- * in `order` keeps its position among the other items.
+ * Returns the items in the requested order. Items that are not in `order` keep the order of the server. If possible, an
+ * item in `order` keeps its position relative to the other items.
  */
 export function inOrder(
   merged: readonly unknown[],

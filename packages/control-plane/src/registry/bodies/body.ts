@@ -6,7 +6,7 @@ import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
-/** Quotes printable JSON, and shows any other body as hexadecimal digits. */
+/** Returns the body for an error message: printable JSON as quoted text, any other body as hexadecimal digits. */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
   if (bytes.length === 0) return '<empty>';
@@ -19,7 +19,7 @@ export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Erro
 
 const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
 
-/** Replaces unpaired surrogates by U+FFFD, as Go's decoder does, because UTF-8 cannot encode unpaired surrogates. */
+/** Replaces unpaired surrogates by U+FFFD, as Go's decoder does. UTF-8 cannot encode unpaired surrogates. */
 const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
 
 function replaceLone(value: unknown): unknown {
@@ -33,14 +33,14 @@ function replaceLone(value: unknown): unknown {
 
 /**
  * Parses a JSON body.
- * @throws SyntaxError for invalid JSON; `jsonProblem` returns the error text of Go
+ * @throws SyntaxError for invalid JSON; `jsonProblem` returns Go's text for the error
  */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));
 }
 
-/** Parses a body to plain JSON. As in Go's library, a YAML body is YAML 1.1, so `y` is true. */
+/** Parses a request body to plain JSON. As in Go, a YAML body has the version 1.1, in which `y` is true. */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;
@@ -54,7 +54,7 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): R
     }
   } else {
     try {
-      // `null` counts as an empty object.
+      // A body with the value `null` counts as an empty object.
       value = parseJsonBody(text) ?? {};
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;

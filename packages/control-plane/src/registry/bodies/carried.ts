@@ -15,20 +15,20 @@ const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
   ]),
 );
 
-/** @throws Error for a kind that this server does not know */
+/** @throws Error if the server does not know the kind */
 function carriedKind(name: string): ServedKind {
   const served = KNOWN.get(name);
   if (served === undefined) throw new Error(`no body of a request is a ${name}`);
   return served;
 }
 
-/** The admission attributes contain the kind of the body. */
+/** Returns the kind of a request body for the admission attributes. */
 export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
 
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** Only the conversion of a response needs the Scale of a custom kind. */
+/** The Scale of a custom kind. Only the conversion of a response needs this kind. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 
@@ -38,8 +38,8 @@ const shown = (apiVersion: string, kind: string): string => {
 };
 
 /**
- * A failure is an internal error, because an admission plugin made the object.
- * @throws StatusError 500.
+ * Decodes an object that an admission plugin returned.
+ * @throws StatusError 500 if the object is invalid.
  */
 function readAs(made: ApiObject, served: ServedKind): readonly string[] {
   try {
@@ -51,8 +51,8 @@ function readAs(made: ApiObject, served: ServedKind): readonly string[] {
 }
 
 /**
- * Decodes the body from an admission plugin.
- * @throws StatusError 500 for an invalid body, with the error text of kube-apiserver
+ * Decodes a request body that an admission plugin returned.
+ * @throws StatusError 500 with the error text of kube-apiserver if the body is invalid
  */
 export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
   if (carries === undefined || jsonEquals(made, object)) return made;
@@ -72,10 +72,10 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * Decodes the object from an admission plugin. An object without a kind or version gets the kind and `apiVersion` of
- * the request.
- * @param strict Whether unknown fields are an error.
- * @throws StatusError 500.
+ * Decodes an object that an admission plugin returned. An object without a kind or version gets the kind and
+ * `apiVersion` of the request.
+ * @param strict Whether an unknown field is an error.
+ * @throws StatusError 500 if the object is invalid.
  */
 export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {
   const { kind, custom = false } = served.kind;

@@ -38,11 +38,11 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
-/** The parser reads an integer with more than 64 bits as a double. */
+/** Returns whether a value is not a 64-bit integer. The parser reads an integer with more than 64 bits as a double. */
 const isNoInteger = (value: unknown): boolean =>
   typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63);
 
-/** The Go types of metadata are checked before the validation with the schema. */
+/** Checks the Go types of the metadata, before the schema validates the object. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     const shown = kind.custom ? path : `metadata.${path}`;
@@ -68,7 +68,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     const given = typeof value === 'bigint' ? 'number' : typeof value;
     const isOdd = oddNumber(value, `metadata.${field}`) !== undefined || (kind.custom === true && isNoInteger(value));
     if (type !== undefined && (given !== type || isOdd)) throw fail(value, field, GO_TYPES[type] ?? type);
-    // The times of a built-in kind are parsed later.
+    // For a built-in kind, a later step parses the times.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
@@ -86,23 +86,23 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       }
     }
     if (field === 'ownerReferences' || field === 'managedFields') {
-      // The items of a built-in kind are checked later.
+      // For a built-in kind, a later step checks the items of the list.
       const why = kind.custom ? metaFieldProblem(field, value) : undefined;
       if (why !== undefined) throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
       const list = Array.isArray(value) ? value.map((item: unknown) => item ?? {}) : value;
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // An empty managedFields list removes all managers, like a list with one empty entry. Without managedFields, the
-    // managers stay.
+    // Like a list with one empty entry, an empty managedFields list removes all managers. A body without managedFields
+    // keeps the managers.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
-    // kube-apiserver treats an empty list of a custom object as an absent field.
+    // In a custom object, kube-apiserver treats an empty list as an absent field.
     if (kind.custom) delete meta[field];
     else meta[field] = [{}];
   }
 }
 
-/** Returns the paths of the removed fields. Mutates the object. */
+/** Removes unknown metadata fields, and returns their paths. Mutates the metadata. */
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
@@ -114,7 +114,7 @@ export const strictMessage = (problems: readonly string[]): string => `strict de
 
 const isJson = ({ isYaml }: SentBody, text: string): boolean => !isYaml && text.trimStart().startsWith('{');
 
-/** Go's library sorts the keys of YAML in the order of this comparison. */
+/** Compares two keys in the order in which Go's library sorts the keys of YAML. */
 export function compareSteps(one: string, other: string): number {
   const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
   const index = a.findIndex((step, at) => step !== b[at]);
@@ -123,13 +123,13 @@ export function compareSteps(one: string, other: string): number {
 }
 
 /**
- * Returns the repeated fields of a JSON body.
- * @param sent the parsed body, before any change
+ * Returns the paths of repeated fields in a JSON body.
+ * @param sent the parsed body from the client
  */
 const repeatedFields = (sent: SentBody, text: string): string[] =>
   isJson(sent, text) ? duplicateFields(text, sent.plain) : [];
 
-/** The repeated keys of a YAML body, and unknown or repeated fields. */
+/** Problems of a body: repeated keys in YAML, and unknown or repeated fields. */
 interface Problems {
   readonly yaml: readonly string[];
   readonly fields: readonly string[];
@@ -138,8 +138,8 @@ interface Problems {
 const PROTOBUF_PREFIX = 'k8s\u0000';
 
 /**
- * The order of the problems is the order of Go's decoder:
- * - JSON of custom objects: the problems of repeated fields come first
+ * Returns the problems of a body in the order of Go's decoder:
+ * - JSON of custom objects: repeated fields first
  * - JSON of built-in kinds: the order of the text
  * - YAML: repeated keys first, then unknown keys in sorted order
  */
@@ -159,16 +159,16 @@ function problemsOf(
   return { yaml: [], fields: isMixed ? problemsInOrder(text, unknown) : separate() };
 }
 
-/** The second parse merges the values of repeated fields. */
+/** Parses the body again and merges the values of repeated fields, as Go's decoder does. */
 function readTwice(text: string, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
   const merged = parseMerging(text, kind.schema);
   return isRecord(merged) ? merged : given;
 }
 
 /**
- * Checks type and metadata, sets defaults, and removes unknown fields. If the client requests a warning or an error for
- * unknown fields, the function reports these fields.
- * @throws StatusError 400 or 422
+ * Decodes a request body: checks type and metadata, sets defaults, and removes unknown fields. If the client requests a
+ * warning or an error for unknown fields, the function reports them.
+ * @throws StatusError 400 or 422 if the body is invalid
  */
 export function decodeObject(
   sent: SentBody,
@@ -194,7 +194,7 @@ export function decodeObject(
   return object;
 }
 
-/** The client chooses between an error and warnings. */
+/** Reports the problems of a body as an error or as warnings. The client chooses between the two. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -209,14 +209,14 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** The function does not change the body. */
+/** Returns the paths of unknown fields in a body. The body stays unchanged. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
 
 /**
- * Reports unknown and repeated fields in the body of a subresource. The function does not change the body.
- * @throws StatusError 400
+ * Reports unknown and repeated fields in the request body of a subresource. The body stays unchanged.
+ * @throws StatusError 400 if the client requests an error
  */
 export function checkFields(
   sent: SentBody,
@@ -235,16 +235,15 @@ export function checkFields(
 }
 
 /**
- * Returns the paths of the removed unknown fields. Mutates the object.
- * @param applied whether nulls of a custom object
- * stay until the validation
+ * Removes unknown fields of an object, and returns their paths. Mutates the object.
+ * @param applied whether the nulls of a custom object stay until its validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Objects of built-in kinds are converted to Go types, which have their own rules for nulls.
+    // Objects of built-in kinds are converted to Go types, which treat nulls differently.
     if (served.kind.custom) {
       schema.setDefaults(object, { keepNulls: applied });
       unknown.push(...coerceEmbedded(object, schema.node, applied));

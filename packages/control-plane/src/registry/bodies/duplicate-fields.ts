@@ -1,6 +1,6 @@
-/** A field name or an index in the current path. */
+/** One step of the current path: a field name or an index. */
 interface Level {
-  /** The keys of the object so far, or undefined for a list. */
+  /** The keys of the current object that were read so far. For a list, the value is undefined. */
   readonly keys: Set<string> | undefined;
   step: string;
   index: number;
@@ -17,8 +17,8 @@ interface Key {
 }
 
 /**
- * Returns false if the text is as long as its value in compact JSON, because no field can be repeated then. Most client
- * libraries send compact JSON.
+ * Returns whether a JSON text may contain a repeated field. If the text is as long as its value in compact JSON, no
+ * field is repeated. Most client libraries send compact JSON.
  */
 function mayRepeat(text: string, value: unknown): boolean {
   try {
@@ -31,7 +31,7 @@ function mayRepeat(text: string, value: unknown): boolean {
 
 function* keysOf(text: string): Generator<Key> {
   const levels: Level[] = [];
-  // Strings, brackets, commas and colons are sufficient to find keys.
+  // To find keys, the loop reads only strings, brackets, commas and colons.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\],]/gs)) {
     const level = levels.at(-1);
     if (token === '{' || token === '[')
@@ -48,8 +48,8 @@ function* keysOf(text: string): Generator<Key> {
 }
 
 /**
- * The paths are in the order of the text.
- * @param value the parsed text
+ * Returns the paths of repeated fields, in the order of the text.
+ * @param value the value of the parsed text
  */
 export const duplicateFields = (text: string, value: unknown): string[] =>
   mayRepeat(text, value) ? [...keysOf(text)].filter(({ isRepeated }) => isRepeated).map(({ path }) => path) : [];
@@ -58,8 +58,8 @@ export const repeatedField = (path: string): string => `duplicate field "${path}
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * Go's decoder for built-in kinds reports problems in the order of the text. A repeated unknown field is reported once,
- * as unknown. Fields inside an unknown field are not reported.
+ * Returns problems in the order of the text, like Go's decoder for built-in kinds. A repeated unknown field is reported
+ * once, as unknown. Fields inside of an unknown field are not reported.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {

@@ -30,8 +30,8 @@ export function walk(
 /**
  * Converts the metadata of embedded resources to Go types, and removes unknown fields.
  *
- * @param isApplied whether invalid metadata stays in the result, because `embeddedCauses` reports it later.
- * @returns the paths of unknown fields, sorted
+ * @param isApplied Whether invalid metadata stays in the result, because `embeddedCauses` reports it later.
+ * @returns the sorted paths of unknown fields
  * @throws DecodeError if a field has the wrong type
  */
 export function coerceEmbedded(object: ApiObject, node: SchemaNode, isApplied: boolean): string[] {

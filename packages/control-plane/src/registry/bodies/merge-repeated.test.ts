@@ -20,7 +20,7 @@ test.each<[text: string, value: unknown]>([
 });
 
 test.each<[text: string, fields: Record<string, unknown>]>([
-  // A later null clears pointers, lists and maps, but does not change texts, numbers and structures.
+  // A later null removes pointers, lists and maps, but leaves texts, numbers and structures unchanged.
   ['"restartPolicy":"Never","restartPolicy":null', { restartPolicy: 'Never' }],
   ['"hostPID":true,"hostPID":null', { hostPID: true }],
   ['"priority":5,"priority":null', { priority: null }],
@@ -84,7 +84,7 @@ test('a built-in kind reads a repeated field into the first one', async () => {
   expect([status, made.metadata.labels, made['data']]).toEqual([201, { a: '1', b: '2' }, { k: 'v' }]);
   const yaml = { 'content-type': 'application/yaml' };
   const read = await client.send('POST', '/api/v1/namespaces/default/configmaps', body.replace('"x"', '"z"'), yaml);
-  // YAML that looks like JSON is read as YAML, so the last value of a key counts.
+  // A body in the format YAML is read as YAML even if it looks like JSON, so the last value of a key counts.
   expect([read.status, read.body.metadata.labels, read.body['data']]).toEqual([201, { b: '2' }, undefined]);
   const mixed = '{"metadata":{"labels":{"a":1,"a":"2"},"name":"y"}}';
   const refused = await client.send('POST', '/api/v1/namespaces/default/configmaps', mixed);

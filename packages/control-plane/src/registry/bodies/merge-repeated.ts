@@ -12,19 +12,19 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * Returns the value that Go's decoder reads from a repeated field whose last value is null.
- * @param holder the schema of
- * the structure with the field
+ * Returns the value of a repeated field whose last value is null, as Go's decoder reads it.
+ * @param holder the schema of the structure that contains the field
  */
 function readNull(first: unknown, holder: JsonSchema | undefined, key: string): unknown {
   const schema = schemaOf(holder, key);
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined) return null;
-  // A null does not change a RawExtension. Only the status of a device has a pointer to a RawExtension.
+  // In Go's decoder, a null leaves a RawExtension unchanged. Only one RawExtension is a pointer, in the status of a
+  // device.
   if (id === SHARED_SCALARS.raw && !structure.endsWith('.AllocatedDeviceStatus')) return first;
   if (isPointer(structure, key)) return null;
-  // kube-apiserver computes with zero after the null, but prints the first text of the quantity.
+  // As in kube-apiserver, the printed quantity keeps its first text, although its value is zero after the null.
   if (id === SHARED_SCALARS.quantity) return first;
   if (id === SHARED_SCALARS.intOrString) return typeof first === 'number' ? first : 0;
   const isCleared = of.type === 'array' || isRecord(of.additionalProperties) || typeof of.format === 'string';
@@ -32,18 +32,18 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   return (isCleared && !numeric) || of.type === undefined ? null : first;
 }
 
-/** Go keeps the text of a field without a type, so a second value replaces the first value. */
+/** Returns whether Go keeps the JSON text of a field. In such a field, a second value replaces the first value. */
 const isRaw = (schema: JsonSchema | undefined): boolean =>
   schema?.type === undefined && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
 
 /**
- * Merges the second value of a repeated field into the first value, as Go's decoder does. Objects keep their fields,
+ * Merges the second value of a repeated field into the first value, as Go's decoder does. Fields of objects are merged,
  * lists are merged by index, and objects in a map are replaced. Null clears lists, maps and pointers, but does not
  * change scalars.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
-    // A null in the second list keeps the item of the first list.
+    // If the second list contains a null, the item of the first list stays.
     return second.map((item, index) =>
       item === null ? (first[index] ?? null) : readInto(first[index], item, schema?.items),
     );
@@ -57,7 +57,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** A shared scalar type such as a quantity has several JSON types, so the table does not contain it. */
+/** Checks of JSON types. A shared scalar type such as a quantity has several JSON types, so it has no check. */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -66,7 +66,7 @@ const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: isNumber,
 };
 
-/** Checks the value and all inner values. */
+/** Returns whether a value and all its inner values have the types of the schema. */
 function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
   if (value === null || value === undefined || schema === undefined) return true;
   const fits = schema.$id === undefined || schema.type === 'object' ? FITS[String(schema.type)] : undefined;
@@ -79,8 +79,8 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 }
 
 /**
- * Go's decoder refuses a body if one of the values has a wrong type. If the first value has a wrong type, the function
- * returns this value, and a later check refuses the body.
+ * Merges two values of a field. If one of them has a wrong type, Go's decoder refuses the body. If the first value has
+ * a wrong type, it is the result, and a later check refuses the body.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
@@ -95,7 +95,8 @@ const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | und
 };
 
 /**
- * Parses JSON with repeated fields like Go's decoder for built-in kinds, while `parseJson` keeps only the last value.
+ * Parses JSON with repeated fields like Go's decoder for built-in kinds. In contrast, `parseJson` keeps only the last
+ * value.
  */
 export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
   const tokens = text.match(TOKEN) ?? [];
@@ -111,7 +112,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
   function object(of: JsonSchema | undefined): Record<string, unknown> {
     const fields: Record<string, unknown> = {};
     const inner = isRecord(of?.additionalProperties) ? (of.additionalProperties as JsonSchema) : undefined;
-    // The last value of a repeated map key counts, but an earlier value of a wrong type is an error.
+    // If a map key is repeated, the last value counts, but an earlier value of a wrong type is an error.
     const again = (first: unknown, second: unknown, key: string): unknown => {
       if (inner === undefined) return readField(first, second, of, key);
       return isReadable(first, inner) ? second : first;

@@ -1,9 +1,9 @@
-/** A JSON number, with or without a fraction and an exponent. */
+/** Matches JSON numbers, with or without a fraction and an exponent. */
 const NUMBER = /[:[,\s]-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[\s,\]}])/g;
 const INTEGER = /^-?\d+$/;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** An integer with fewer digits has at most 64 bits. */
+/** Any integer with fewer digits has at most 64 bits. */
 const SHORT = 19;
 const isOdd = (source: string): boolean =>
   !INTEGER.test(source) || (source.length >= SHORT && BigInt.asIntN(64, BigInt(source)) !== BigInt(source));
@@ -12,8 +12,8 @@ const mayHold = (text: string): boolean =>
   text.match(NUMBER)?.some((found) => /[.eE]/.test(found) || found.length > SHORT) === true;
 
 /**
- * Returns numbers such as `1e3` and `5.0`, which are integers but which Go does not read as integers. A map key
- * consists of the path without indexes, a space and the value. The map value is the text of the number.
+ * Returns the numbers in a JSON text, such as `1e3` and `5.0`, that are integers but that Go does not read as integers.
+ * A map key consists of the path without indexes, a space and the value. The map value is the text of the number.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;
@@ -35,7 +35,7 @@ export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
     const outer = pathOf(above.holder, above.key);
     return [outer, step].filter((part) => part !== '').join('.');
   };
-  // All quantities in a map have the path of the map.
+  // All quantities in a map share one path, the path of the map.
   return new Map(
     found.flatMap(({ holder, key, value, source }) =>
       [key, ''].map((step): [string, string] => [`${pathOf(holder, step)} ${value}`, source]),

@@ -5,12 +5,12 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
 import { unrecognized } from './body.ts';
 
-/** The Go scheme contains these kinds of the API machinery in each version. */
+/** Kinds of the API machinery that Go's scheme contains in every version. */
 const UNVERSIONED = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
-/** The error text is the text of the Go scheme. */
+/** Returns the error for a kind that cannot be converted, with the text of Go's scheme. */
 export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
-  // The Go scheme does not contain custom kinds.
+  // Custom kinds are not part of Go's scheme.
   const isUnversioned = UNVERSIONED.has(name);
   if (!isUnversioned && kinds.byKind(apiVersion, name)?.kind.custom !== false) {
     return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
@@ -27,13 +27,16 @@ export function typeMetaProblem(body: Record<string, unknown>): string | undefin
   return `couldn't get version/kind; json parse error: ${why}`;
 }
 
-/** @throws StatusError 400 */
+/** @throws StatusError 400 if apiVersion or kind is not a string */
 export function checkTypeMeta(body: Record<string, unknown>): void {
   const problem = typeMetaProblem(body);
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/** Both parts of an empty text are empty. The result is undefined for a text with more than two parts. */
+/**
+ * Splits an apiVersion into group and version. For an empty text, both are empty. If the text has more than two parts,
+ * the result is undefined.
+ */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');
@@ -44,7 +47,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** Objects of some built-in kinds may omit apiVersion and kind, so the function sets both fields. */
+/** Checks apiVersion and kind of a body. Some built-in kinds may omit both, so the function sets them. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,
@@ -99,13 +102,13 @@ function checkCustomVersion(
   }
 }
 
-/** The group and the kind of a patched object must not have changed. */
+/** Returns whether a patched object still has the group and the kind of its resource. */
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
 /**
- * After a change of the kind or version of a custom object, only the CEL rules are validated.
- * @throws StatusError 422
+ * Validates a custom object whose kind or version was changed. Only the CEL rules are evaluated.
+ * @throws StatusError 422 for a changed kind or version
  */
 export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {
   const { apiVersion = '', kind = '' } = object as Partial<ApiObject>;

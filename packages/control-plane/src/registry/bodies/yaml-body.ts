@@ -5,10 +5,10 @@ import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { yamlExcess } from '../../apimachinery/objects/nesting.ts';
 import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 
-/** As in `parseJson`, an integer becomes a bigint only if a double cannot represent the integer. */
+/** Converts bigints to numbers. As in `parseJson`, an integer stays a bigint only if a double cannot represent it. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
-  // When YAML is converted to JSON, a float without a fraction becomes an integer.
+  // The conversion from YAML to JSON writes a float without a fraction as an integer.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) {
     return exactInteger(BigInt(value).toString(), value);
   }
@@ -17,7 +17,7 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/** Go expects the closing bracket of an incomplete flow list or map, or a value after a separator. */
+/** Returns what Go expects in invalid YAML: the closing bracket of a flow list or map, or a value after a separator. */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'
@@ -33,7 +33,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // Go reports the previous line number for a missing key, except on the first line.
+  // For a missing key, Go reports the number of the previous line, except on the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -49,9 +49,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/**
- * The YAML composer stops at its first error, because a text may contain many errors, and each error needs much time.
- */
+/** Stops the YAML composer at its first error. A text may contain many errors, and each error needs much time. */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -82,7 +80,7 @@ function composeYaml(text: string, intAsBigInt: boolean): Document.Parsed | unde
   return composer.compose(new Parser().parse(text)).next().value ?? undefined;
 }
 
-/** The last value of a repeated key counts. Later documents are ignored. */
+/** Reads the first document of a YAML text. The last value of a repeated key counts. */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const first = composeYaml(text, intAsBigInt);
   if (first === undefined) return null;
@@ -91,7 +89,7 @@ function readYaml(text: string, intAsBigInt: boolean): unknown {
   return value;
 }
 
-/** @throws NoJson */
+/** @throws NoJson if the value contains a number that is not finite */
 function checkFinite(value: unknown): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new NoJson(`unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
@@ -99,15 +97,15 @@ function checkFinite(value: unknown): void {
   if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
 }
 
-/** The error for YAML that is too expensive to parse. */
+/** The error for YAML whose parsing would be too expensive. */
 class Excess extends Error {}
 
 /** The error for valid YAML with a value that JSON cannot represent. */
 class NoJson extends Error {}
 
 /**
- * Parses YAML, with the errors of Go's library.
- * @throws StatusError 400
+ * Parses YAML. The errors have the texts of Go's library.
+ * @throws StatusError 400 for invalid YAML
  */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
@@ -124,8 +122,8 @@ export function parseYamlText(text: string, prefix = ''): unknown {
 }
 
 /**
- * Returns the repeated keys, each with the line of its repeated value. As in Go's strict decoder, repeated keys inside
- * a value come before the key with this value. JSON is accepted, because JSON is valid YAML.
+ * Returns the repeated keys of a YAML text. Each key has the line of its repeated value. As in Go's strict decoder,
+ * repeated keys inside of a value come before the key of the value. JSON is accepted, because JSON is valid YAML.
  */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
@@ -149,5 +147,5 @@ export function repeatedKeys(text: string): string[] {
   return found;
 }
 
-/** Go's strict YAML decoder joins several errors in this format. */
+/** Joins several errors to one text, in the format of Go's strict YAML decoder. */
 export const yamlProblems = (lines: readonly string[]): string => ['yaml: unmarshal errors:', ...lines].join('\n  ');

@@ -18,7 +18,7 @@ import type { Demand } from '../../store/demand.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import type { PageOptions, RecordPage } from '../../store/store.ts';
 
-/** The maximum wait for a resourceVersion in the future. */
+/** For a resourceVersion in the future, a request waits at most this time. */
 const FUTURE_WAIT_MS = 3000;
 
 export interface ListResult {
@@ -28,23 +28,23 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of both selectors, or undefined if all records match. */
+/** The filter of the label selector and the field selector. If all records match, the filter is undefined. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** Index keys that all matching objects have. */
+  /** The index keys of all objects that match the selectors. */
   readonly where: readonly Demand[];
 }
 
 /**
- * The selectors are validated before the other options of the query are read.
- * @throws StatusError 400
+ * Validates the selectors before the other options in the query are read.
+ * @throws StatusError 400 for an invalid selector
  */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
 }
 
-/** @throws StatusError 400 */
+/** @throws StatusError 400 for an invalid selector */
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
@@ -64,13 +64,13 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace is undefined for all namespaces. */
+/** Returns the namespace of a list. For all namespaces, the result is undefined. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix. In byte order, a key with this suffix follows directly after the key without the suffix. */
+/** The smallest suffix of a key. In byte order, the key with this suffix follows directly after the key itself. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
@@ -78,12 +78,12 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
   /**
-   * The number of remaining objects, so that the next page does not count them again. Tokens of kube-apiserver lack
-   * `left`.
+   * The number of remaining objects. With this number, the next page does not count the objects again. Tokens of
+   * kube-apiserver do not contain `left`.
    */
   readonly left?: number | undefined;
   /**
-   * The time of the first page, in milliseconds. Tokens of kube-apiserver have no time, because its storage compacts
+   * The time of the first page, in milliseconds. Tokens of kube-apiserver contain no time, because its storage compacts
    * versions by time.
    */
   readonly at?: number | undefined;
@@ -105,7 +105,7 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** The time of the first page, in milliseconds, or undefined in a token from another server. */
+  /** The time of the first page in milliseconds. In a token of another server, the time is undefined. */
   readonly at: number | undefined;
 }
 
@@ -121,7 +121,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // A client must not select another resource with the key in a token.
+  // The key in a token must not select another resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
   return { rv: Number(rv), namespace, name: name ?? '', left: numberOr(left), at: numberOr(at) };
@@ -130,7 +130,7 @@ function decodeToken(text: string): Place {
 const invalidToken = (why: string): StatusError =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** A token comes from a client, so every field may be missing or invalid. */
+/** Decodes a continue token. A client sends the token, so every field may be missing or invalid. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
   const strange = text.search(/[^A-Za-z0-9_-]/);
   if (strange >= 0 || text.length % 4 === 1) {
@@ -148,8 +148,8 @@ function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> 
 const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
 
 /**
- * The error text is the text of Go's decoder.
- * @throws StatusError 400
+ * Checks the types in a continue token. The error has the text of Go's decoder.
+ * @throws StatusError 400 for an invalid token
  */
 function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
   if (token === null) return {};
@@ -173,7 +173,7 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 
 /**
  * Parses a resourceVersion.
- * @throws StatusError 400 for a list, 500 for a get or a watch
+ * @throws StatusError 400 for a list, and 500 for a get or a watch, if the text is invalid
  */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
@@ -191,8 +191,8 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * The page contains the current state, the snapshot of the first page, or an exact version.
- * @throws StatusError 400, 410, 422 or 504
+ * Returns a page of a list. The page shows the current objects, the snapshot of the first page, or an exact version.
+ * @throws StatusError 400, 410, 422 or 504 if the server cannot return the page
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
   const { served } = target;
@@ -208,12 +208,12 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues with the current state. The server sends this token after an older
-  // token has expired.
+  // A continue token with the version -1 continues with the current objects. The server sends such a token after an
+  // older token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
-  // Versions are compacted by time, even if no object changes.
+  // The history is compacted by time, even if no object changes.
   const now = registry.now().getTime();
   const readAt = token === undefined || token.rv < 0 ? now : token.at;
   if (readAt !== undefined && now - readAt > registry.store.historyMs) {
@@ -233,10 +233,10 @@ export async function listRecords(registry: Registry, target: Target, options: L
   });
   const last = page.records.at(-1);
   const isFull = last !== undefined && page.records.length === limit;
-  // As in kube-apiserver, the next page may be empty, because the server does not check whether the remaining objects
-  // match.
+  // As in kube-apiserver, the next page may be empty. The server does not check whether the remaining objects match the
+  // selectors.
   const next = { namespace: namespaceOf(target), revision: at, after: last, limit: 1, left: 1 };
-  // As in kube-apiserver, a list that selects one name has only one page.
+  // As in kube-apiserver, a list with a selector for one name has only one page.
   const isSingle =
     token === undefined && namespaceOf(target) !== undefined && where.some(({ field }) => field === 'metadata.name');
   const more =
@@ -253,8 +253,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
 }
 
 /**
- * kube-apiserver writes a key at each compaction, so clients expect a new version after a token has expired. No API
- * resource has the name of this key.
+ * Changes a key in the store. Clients expect a new version after an expired token, because each compaction of
+ * kube-apiserver writes a key. No API resource has this key.
  */
 function recordCompaction({ store }: Registry): void {
   store.put('compact_rev_key', {
@@ -264,7 +264,7 @@ function recordCompaction({ store }: Registry): void {
   });
 }
 
-/** @throws StatusError 410 for a compacted version */
+/** @throws StatusError 410 if the version was compacted */
 function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
   try {
     return registry.store.list(resource, options);
@@ -285,7 +285,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   return failure;
 }
 
-/** List items of built-in kinds have no apiVersion and kind. */
+/** Returns the text of a list item. Items of built-in kinds contain no apiVersion and no kind. */
 function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;
@@ -300,7 +300,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The stored texts of the items are joined without parsing. */
+/** Returns the text of a list. The stored texts of the items are joined without parsing. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

@@ -10,33 +10,33 @@ import type { StoredRecord } from '../../store/record.ts';
 import type { StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** A client with more unread events loses its watch. */
+/** If a client has more unread events, the server ends its watch. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** The limit for clients with large objects: the number of characters in unread objects. */
+/** If the unread objects of a client have more characters, the server ends its watch. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** The time between the last bookmark of a watch and its timeout, in milliseconds. */
+/** A watch sends its last bookmark this number of milliseconds before its timeout. */
 const LAST_BOOKMARK_MS = 2_000;
 /**
- * The minimum duration of a watch without a timeout, in milliseconds. The maximum duration of a watch is twice the
+ * A watch without a timeout lasts at least this number of milliseconds. The maximum duration of a watch is twice the
  * minimum.
  */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** A Node.js timer with a longer delay would fire immediately. */
+/** The maximum delay of a timer in Node.js. A longer delay would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** Ends a watch at its first event if the server cannot send objects in the requested format. */
+/** The server cannot send objects in the requested format. This error ends the watch at its first event. */
 export class WrongFormError extends Error {}
 
-/** A watch sends whole objects, only metadata, or table rows. `first` is true for the first event. */
+/** The format of events: whole objects, only metadata, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
-  /** Watches with equal keys share encoded events, and watches without a key share no events. */
+  /** Watches with the same key share encoded events. A watch without a key shares no events. */
   readonly shareKey: string | undefined;
-  /** @throws WrongFormError */
+  /** @throws WrongFormError if the format cannot represent the object */
   object(text: string, first: boolean): string;
-  /** @throws WrongFormError */
+  /** @throws WrongFormError if the format cannot represent the object */
   bookmark(resourceVersion: string, initialEventsEnd: boolean, first: boolean): string;
   frame(type: EventType, object: string): Uint8Array;
 }
@@ -46,12 +46,12 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** The current event is encoded once for all watches. */
+/** The current event and its encoded forms, so that the event is encoded once for all watches. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only the current event is cached, because all watches get an event in one turn of the event loop. A cache of more
-  // events would double the size of the history.
+  // Only the current event is cached, because all watches receive an event in one turn of the event loop. A cache with
+  // more events would double the memory for the history.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -67,8 +67,8 @@ export interface Watch {
 }
 
 /**
- * Prepares a watch. All errors of the request are thrown here, before the first byte of the response.
- * @throws StatusError 400, 422 or 500
+ * Prepares a watch. The function throws all errors of the request before the response starts.
+ * @throws StatusError 400, 422 or 500 for an invalid request
  */
 export async function openWatch(
   registry: Registry,
@@ -88,9 +88,9 @@ export async function openWatch(
       },
     };
   }
-  // A negative timeout has already expired.
+  // A watch with a negative timeout expires immediately.
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
-  // A watch without a version, or with the version 0, starts with the existing objects by default.
+  // Without a version, or with the version 0, a watch starts with the existing objects by default.
   const fresh = version === undefined || version === 0;
   const initial = options.sendInitialEvents ?? fresh;
   return {
@@ -101,13 +101,13 @@ export async function openWatch(
   };
 }
 
-/** Returns an error event, because the server cannot send an error response after the start of the watch. */
+/** Returns the error as a watch event, because the response has already started. */
 async function missingState(
   registry: Registry,
   version: number | undefined,
   { resourceVersion, sendInitialEvents }: ListOptions,
 ): Promise<Status | undefined> {
-  // A watch without initial events may start at a future version.
+  // Only a watch without initial events may start at a future version.
   if (sendInitialEvents !== true) return undefined;
   try {
     await awaitVersion(registry, version, resourceVersion);
@@ -120,11 +120,11 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** A running watch. Waiting events are functions, so that unsent events are not encoded. */
+/** A running watch. Waiting events are functions, so that events that are never sent are not encoded. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace, or undefined for all namespaces. */
+  /** The namespace of the watch. For all namespaces, the value is undefined. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -191,7 +191,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** If the changes are no longer available, the method ends the watch and returns false. */
+  /** Sends the changes since a version. If the changes are no longer available, ends the watch and returns false. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -203,7 +203,7 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // Replayed events do not count towards the limit of unread events, so a client with many missed events can resume
+    // The replayed events have no effect on the limit for unread events, so a client that missed many events can resume
     // its watch.
     for (const event of events) {
       const queued = this.#next(event, false);
@@ -218,12 +218,13 @@ class Watcher {
   }
 
   /**
-   * Returns undefined if the watch does not send the event.
-   * @param isLive whether the event happens now, because
-   * kube-apiserver sends the stored form of the object only then
+   * Converts an event of the store to an event of the watch. If the watch does not send the event, the result is
+   * undefined.
+   * @param isLive Whether the event happens now. kube-apiserver sends the stored form of the object only for current
+   * events.
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // The store delivers events again when they become durable, so the watch skips the events that it has sent.
+    // The store delivers an event again when the event becomes durable. The watch skips events that it has sent.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
@@ -285,8 +286,8 @@ class Watcher {
   }
 
   /**
-   * Encodes an event. As in kube-apiserver, the watch ends if the server cannot send the object in the requested
-   * format.
+   * Encodes an event of the watch. As in kube-apiserver, the watch ends if the requested format cannot represent the
+   * object.
    */
   #take(queued: Queued | undefined): Uint8Array | undefined {
     try {
@@ -340,7 +341,7 @@ class Watcher {
   }
 
   #sendBookmark(): void {
-    // The store calls listeners in the order of revisions, so all events up to this revision were delivered.
+    // The store calls listeners in the order of revisions, so the watch has received all events up to this revision.
     const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
     this.#queue.push(() => this.#bookmark(revision, false));
     this.#pump();

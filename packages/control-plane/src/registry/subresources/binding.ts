@@ -24,8 +24,8 @@ interface Condition {
 const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
 
 /**
- * Validates a Binding. The errors differ from the errors of an invalid object.
- * @throws StatusError 400 or 500
+ * Validates a Binding. The errors have another form than errors about an invalid object.
+ * @throws StatusError 400 or 500 for an invalid Binding
  */
 function check({ metadata, target }: Binding, name: string): void {
   if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
@@ -42,7 +42,7 @@ function check({ metadata, target }: Binding, name: string): void {
 
 const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** A pod can be bound only once. */
+/** Binds a pod to a node. A second Binding of the same pod is refused. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -86,7 +86,7 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // kube-apiserver sets these fields without field management, so `nodeName` and the condition have no manager.
+  // kube-apiserver sets `nodeName` and the condition without field management, so these fields have no manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true, unchecked: true }, options);
 }
 

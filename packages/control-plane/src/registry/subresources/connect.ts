@@ -7,7 +7,7 @@ import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
 
-/** @throws StatusError 404 */
+/** @throws StatusError 404 if the pod or service does not exist */
 function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
   const record = registry.store.get(target.served.resource, target.namespace, name);
   if (record === undefined) throw notFound(target.served.kind, name);
@@ -17,7 +17,7 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /**
- * The name of the container is optional if the pod has only one container.
+ * Checks the name of the container in a request. If the pod has only one container, the name is optional.
  * @throws StatusError 400 with the error text
  * of kube-apiserver
  */
@@ -37,7 +37,7 @@ function checkContainer(pod: ApiObject, wanted: string | null): void {
 
 const FLAGS = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
-/** Reads the options of a connection from the query and the path, as kube-apiserver does. */
+/** Reads the options of a connection from the query and the path of the request, as kube-apiserver does. */
 function optionsOf({ query, target: { served, subresource }, rest }: SubresourceRequest): ApiObject {
   const object: ApiObject = { apiVersion: 'v1', kind: '', metadata: {} };
   if (subresource === 'proxy') {
@@ -54,7 +54,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // As in apimachinery, the boolean values `false` and `0` are false, and all other values are true.
+    // As in apimachinery, only the values `false` and `0` of a boolean are false.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';
@@ -64,7 +64,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   return object;
 }
 
-/** @returns the options after admission */
+/** @returns the options of the connection after admission */
 async function admitConnection(request: SubresourceRequest): Promise<ApiObject> {
   const { registry, target, call } = request;
   const object = optionsOf(request);
@@ -81,11 +81,14 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
   return admitted;
 }
 
-/** A request to a kubelet fails as if the kubelet were unreachable, because this control plane runs no containers. */
+/**
+ * Returns the error for a kubelet that is unreachable. This control plane runs no containers, so all requests to
+ * kubelets fail.
+ */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** The error for a missing node contains the name of the node. */
+/** Returns the error for a node. If the node does not exist, the error contains its name. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);
@@ -94,8 +97,8 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
 }
 
 /**
- * Handles `pods/NAME/log`. As in kube-apiserver, the log of a pod without a node is empty. A request for the log of a
- * pod with a node fails as if the kubelet were unreachable.
+ * Handles requests for the log of a pod (`pods/NAME/log`). As in kube-apiserver, the log of a pod without a node is
+ * empty. For a pod with a node, the request fails as if the kubelet were unreachable.
  */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();
@@ -107,7 +110,7 @@ export async function podLog(request: SubresourceRequest): Promise<SubresourceAn
   throw unreached(request, node);
 }
 
-/** @throws StatusError 400 for an invalid port */
+/** @throws StatusError 400 if a port is invalid */
 function checkPorts(query: URLSearchParams): void {
   const wrong = query.getAll('ports').find((port) => !/^\d+$/.test(port));
   if (wrong === undefined) return;
@@ -115,8 +118,8 @@ function checkPorts(query: URLSearchParams): void {
 }
 
 /**
- * Handles `pods/NAME/exec`, `attach` and `portforward`. These subresources would need a kubelet, but this control plane
- * has no kubelet.
+ * Handles requests for `exec`, `attach` and `portforward` of a pod. A kubelet would serve these subresources, but this
+ * control plane has no kubelet.
  */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;
@@ -133,7 +136,7 @@ export async function podStream(request: SubresourceRequest): Promise<Subresourc
 
 /**
  * Parses `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
- * @throws StatusError 400
+ * @throws StatusError 400 if the text is invalid
  */
 function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; readonly port: string } {
   const parts = id.split(':');
@@ -145,7 +148,7 @@ function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; 
   return { name, port };
 }
 
-/** Handles `pods/NAME/proxy`. The pod must have an address. */
+/** Handles requests to a pod (`pods/NAME/proxy`). The pod must have an address. */
 export async function podProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const pod = targetOf(request, proxied(request.target.name, 'pod').name);
@@ -156,7 +159,7 @@ export async function podProxy(request: SubresourceRequest): Promise<Subresource
 const unavailable = (message: string): StatusError =>
   new StatusError({ message, reason: 'ServiceUnavailable', code: 503 });
 
-/** Handles `services/NAME/proxy`: connects to an endpoint of the service. */
+/** Handles requests to a service (`services/NAME/proxy`). The server connects to an endpoint of the service. */
 export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const { registry, target } = request;

@@ -28,8 +28,8 @@ import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /**
- * The maximum number of evictions that wait for the disruption controller. More evictions indicate a problem of the
- * controller.
+ * At most this number of evicted pods may wait for the disruption controller. If more pods wait, the controller does
+ * not work.
  */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -79,20 +79,20 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** A budget does not apply to a pod that does not run or is being deleted. */
+/** Returns whether the disruption budget does not apply: the pod does not run or is being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
 const isReady = (pod: Pod): boolean =>
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** Handles `pods/NAME/eviction`: deletes a pod, unless its disruption budget refuses the eviction. */
+/** Handles requests to evict a pod (`pods/NAME/eviction`): deletes the pod, unless its disruption budget refuses. */
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
   const writing = request.options('CreateOptions');
   const sent = await request.readBody('Eviction');
-  // kube-apiserver still converts this version, although no kind of this version is served.
+  // kube-apiserver still converts an Eviction of `policy/v1beta1`, although the version is not served.
   if (sent.plain.apiVersion === 'policy/v1beta1') sent.plain.apiVersion = 'policy/v1';
   checkType(sent.plain, CARRIED_EVICTION, registry.kinds, sent.bytes);
   const eviction = sent.plain as Eviction;
@@ -123,16 +123,16 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // The budget is read and changed without an `await` in between, so two evictions never use one allowed disruption.
+  // No `await` is between the read and the change of the budget, so two evictions never use one allowed disruption.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // As in kube-apiserver, invalid options are reported after the writes to the budget and the pod.
+  // As in kube-apiserver, the budget and the pod are written before invalid options are reported.
   check();
-  // The condition is a separate write, and the preconditions were already checked.
+  // The write of the condition changed the resourceVersion, and the preconditions were already checked.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,
@@ -148,8 +148,8 @@ const IN_EVICTION = { text: 'Eviction in version "v1" cannot be handled as a Evi
 const UNSAFE = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
 /**
- * An eviction is checked before any write.
- * @throws StatusError 422 or 500
+ * Checks the options of an eviction before any write.
+ * @throws StatusError 422 or 500 for invalid options
  */
 function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }: WriteOptions): void {
   if (deleteOptions[UNSAFE] === true) {
@@ -168,7 +168,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** A selector is parsed once for each version of its budget, and not for each eviction. */
+/** Parsed selectors of budgets. A selector is parsed once for each version of its budget. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
@@ -180,7 +180,7 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** All API versions share this index of budgets. */
+/** An index of disruption budgets, for all API versions. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
@@ -197,7 +197,7 @@ function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets:
 }
 
 /**
- * Takes one allowed disruption from the budget of the pod.
+ * Takes one allowed disruption from the budget of a pod.
  * @throws StatusError 403, 429 or 500 if no disruption is
  * allowed
  */
@@ -232,7 +232,9 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   putStatus(registry, served, budget, counted);
 }
 
-/** An unready pod may be evicted if the policy of the budget allows the eviction, or if enough other pods are ready. */
+/**
+ * Returns whether an unready pod may be evicted: the policy of the budget allows it, or enough other pods are ready.
+ */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -270,7 +272,7 @@ function exhausted({ metadata, status }: Budget, now: Date): Condition[] {
   ];
 }
 
-/** The reason for the deletion is written to the status before the pod is deleted. */
+/** Writes the reason of the deletion to the status of a pod, before the pod is deleted. */
 function markDisrupted(registry: Registry, served: ServedKind, pod: Pod): void {
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
   conditions.push({

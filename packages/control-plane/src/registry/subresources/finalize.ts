@@ -5,7 +5,7 @@ import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subr
 import { decodeObject } from '../bodies/decode.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
-/** Handles `namespaces/NAME/finalize`, the only way to change `spec.finalizers`. */
+/** Handles requests to `namespaces/NAME/finalize`. Only these requests can change `spec.finalizers`. */
 export async function finalizeNamespace(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'PUT') throw methodNotAllowed();

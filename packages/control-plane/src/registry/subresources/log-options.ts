@@ -5,8 +5,8 @@ import { parseInteger } from '../../resources/options.ts';
 const RFC3339 = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /**
- * A value without digits counts as absent.
- * @throws StatusError 400
+ * Returns an integer in the query. A value without digits counts as absent.
+ * @throws StatusError 400 for an invalid integer
  */
 function integer(query: URLSearchParams, name: string): number | undefined {
   if (query.get(name) === '') throw badRequest('strconv.ParseInt: parsing "": invalid syntax');
@@ -31,8 +31,8 @@ function sinceTime(query: URLSearchParams): string | undefined {
 }
 
 /**
- * The options are validated before the pod is read (`ValidatePodLogOptions`).
- * @throws StatusError 400 for unreadable values, 422 for wrong ones
+ * Validates the log options before the pod is read (`ValidatePodLogOptions`).
+ * @throws StatusError 400 for values that cannot be parsed, 422 for wrong values
  */
 export function checkLogOptions(query: URLSearchParams, pod: string): void {
   const sinceSeconds = integer(query, 'sinceSeconds');

@@ -6,7 +6,7 @@ import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
 /**
- * Handles subresources that write a part of their object, such as `status`. `prepareForUpdate` of the kind restores all
+ * Handles writes of subresources that are a part of their object, such as `status`. `prepareForUpdate` restores all
  * other parts of the object.
  */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
@@ -27,7 +27,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
     // The body is validated before the object is read.
     checkName(first, target);
     const next = async () => {
-      // An attempt may change the parsed object, so each further attempt parses the body again.
+      // An attempt may change the parsed object, so the next attempt parses the body again.
       const object = first ?? (await read(() => undefined));
       first = undefined;
       return object;

@@ -17,7 +17,7 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/** API versions that are no longer served. Old entries in managedFields may still contain these versions. */
+/** API versions that Kubernetes no longer serves. Old entries in managedFields may still contain these versions. */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],
@@ -49,12 +49,12 @@ function selectorText(value: unknown): string {
     else if (operator === 'DoesNotExist') terms.push({ key, term: `!${key}` });
     else terms.push({ key, term: `${key} ${operator === 'In' ? 'in' : 'notin'} (${[...values].sort().join(',')})` });
   }
-  // As in Go, only the keys of the terms determine the order.
+  // As in Go, requirements are sorted only by their keys.
   terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return terms.map(({ term }) => term).join(',');
 }
 
-/** Go omits a zero, so the spec of a Scale with zero replicas has no replicas. */
+/** Returns the Scale of an object. Go omits a zero, so the spec for zero replicas contains no replicas. */
 export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   const paths = kind.subresources?.scale;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

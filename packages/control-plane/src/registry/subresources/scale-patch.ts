@@ -18,7 +18,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** Returns Go's error for a number of replicas that is not a 32-bit integer. */
+/** Returns Go's error if the number of replicas is not a 32-bit integer. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -37,7 +37,7 @@ function wrongType(replicas: unknown): string | undefined {
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
 }
 
-/** @throws StatusError 400 */
+/** @throws StatusError 400 if the body is not a valid Scale */
 export function sentScale(body: Record<string, unknown>, served: ServedKind): ApiObject {
   const scale = body as ApiObject;
   checkPatched(scale, served);
@@ -46,7 +46,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/** As in Go's converter, only the last 32 bits of an integer remain. */
+/** Reduces the replicas to 32 bits, as Go's converter does. */
 function keepLastBits({ spec = {} }: ApiObject): void {
   const given = spec as { replicas?: unknown };
   const { replicas } = given;
@@ -55,9 +55,7 @@ function keepLastBits({ spec = {} }: ApiObject): void {
   if (BigInt.asIntN(64, value) === value) given.replicas = Number(BigInt.asIntN(32, value));
 }
 
-/**
- * @throws StatusError 500 for a number with a fraction
- */
+/** @throws StatusError 500 if a number has a fraction */
 function convertApplied(scale: ApiObject): void {
   keepLastBits(scale);
   if (replicasProblem(scale) === undefined) return;
@@ -69,8 +67,8 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * kube-apiserver cannot convert the Scale of a custom kind, so an apply that changes this Scale fails.
- * @throws StatusError 400, 409 or 500
+ * kube-apiserver cannot convert the Scale of a custom kind, so an apply that changes such a Scale fails.
+ * @throws StatusError 400, 409 or 500 if the apply fails
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
   const applied = readApplied(bytes);
@@ -104,7 +102,7 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** `warn` is called for unknown fields. */
+/** A patch of a Scale. `warn` is called for unknown fields. */
 interface PatchOfScale {
   readonly registry: Registry;
   readonly served: ServedKind;
@@ -123,9 +121,9 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 }
 
 /**
- * An applied configuration must have a kind and apiVersion, and may contain only fields of a Scale.
- * @throws StatusError
- * 400 or 500
+ * Reads an applied configuration of a Scale. The configuration needs a kind and apiVersion, and may contain only fields
+ * of a Scale.
+ * @throws StatusError 400 or 500 for an invalid configuration
  */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
@@ -137,16 +135,14 @@ function readApplied(bytes: Uint8Array): ApiObject {
   return applied;
 }
 
-/**
- * @throws StatusError 400, 422 or 500
- */
+/** @throws StatusError 400, 422 or 500 for an invalid patch */
 export function patchedScale(given: PatchOfScale, current: ApiObject, type: string, bytes: Uint8Array): ApiObject {
   if (type === 'application/apply-patch+yaml') return appliedScale(given, current, bytes);
   const { registry, served, options, warn } = given;
   const before = structuredClone(current) as JsonObject;
   const strategic = type === 'application/strategic-merge-patch+json';
   const patch = parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
-  // A Scale has no lists, so a strategic merge patch equals a merge patch.
+  // A Scale contains no lists, so a strategic merge patch has the effect of a merge patch.
   const made =
     type === 'application/json-patch+json'
       ? applyJsonPatch(before, patch)

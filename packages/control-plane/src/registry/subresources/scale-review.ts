@@ -23,7 +23,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** The field manager is set only for a write that is not an apply. */
+/** Records the field manager of a write. An apply has already recorded its manager. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -31,10 +31,10 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 }
 
 /**
- * @param live the current object
+ * @param live the current scaled object
  *
  * @returns the Scale after admission
- * @throws StatusError if a plugin refuses the Scale, and StatusError 500 if the Scale is invalid afterwards
+ * @throws StatusError if a plugin refuses the Scale, and StatusError 500 if the plugins make the Scale invalid
  */
 export async function admitScale(review: ScaleReview, live: ApiObject, wanted: ApiObject): Promise<ApiObject> {
   const { registry, target, pathOf } = review;
@@ -45,7 +45,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // Go omits `spec.replicas` if the value is zero, but always writes `status.replicas`.
+    // As in Go, `spec.replicas` is omitted if it is zero, but `status.replicas` is always written.
     spec: (spec.replicas ?? 0) === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };
@@ -53,7 +53,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
   return (await registry.admission.admit(attributesOf(review, object, old))) ?? object;
 }
 
-/** Validating admission gets the Scale of the changed object. */
+/** Runs validating admission with the Scale of the changed object. */
 export async function validateScale(review: ScaleReview, updated: ApiObject, old: ApiObject): Promise<void> {
   const { served } = review.target;
   const scales = [updated, old].map((one) => scaleOf(served, one) as ApiObject);

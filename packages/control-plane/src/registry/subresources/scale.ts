@@ -23,7 +23,7 @@ import { admitScale, managedScale, type ScaleReview, validateScale } from './sca
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
-/** The number of replicas that only patches read if a custom object has no number of replicas, as in kube-apiserver. */
+/** The replicas of a custom object without this field. As in kube-apiserver, only patches read this number. */
 const UNSET_REPLICAS = -(2 ** 31);
 
 function write(object: ApiObject, path: string, value: number): void {
@@ -41,7 +41,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** Validates the name in the body before the object is read. Parsing reports invalid metadata later. */
+/** Validates the name in the body before the scaled object is read. Other invalid metadata is reported later. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
@@ -80,7 +80,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  // The retry after a conflict sends no second warning.
+  // After a conflict, the second attempt sends no second warning.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));
@@ -110,7 +110,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;
     if (name !== undefined) live.metadata.name = name;
     write(live, paths.specReplicasPath, replicas);
-    // The write may create the spec, whose fields have defaults.
+    // The write may add a spec to the custom object, and the fields of the spec have defaults.
     if (served.kind.custom) served.schema?.setDefaults(live);
     return live;
   };

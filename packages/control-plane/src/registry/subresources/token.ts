@@ -39,8 +39,8 @@ interface Spec {
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
 /**
- * When the bound object is deleted, the token becomes invalid. A token can be bound to a Node, or to a Pod or Secret in
- * the namespace of the account.
+ * The kinds to which a token can be bound. After the deletion of the bound object, the token is invalid. The object is
+ * a Node, or a Pod or Secret in the namespace of the service account.
  */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
@@ -98,8 +98,8 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
 }
 
 /**
- * A UID in the body must equal the UID of the account.
- * @throws StatusError 409
+ * Checks that a UID in the body equals the UID of the service account.
+ * @throws StatusError 409 if the UIDs differ
  */
 function checkUid(request: ApiObject, account: ApiObject, { name }: SubresourceRequest['target']): void {
   const { uid: given = '' } = request.metadata;
@@ -115,13 +115,11 @@ function checkExpiration(seconds: number): void {
   if (seconds > LONGEST_SECONDS) throw refuse('may not specify a duration larger than 2^32 seconds');
 }
 
-/**
- * @throws StatusError 400 for another kind, 404 or 409 if the object does not exist
- */
+/** @throws StatusError 400 for a kind that cannot be bound, 404 or 409 if the object does not exist */
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // As in kube-apiserver, only the group of the apiVersion is checked. An invalid apiVersion has no group.
+  // As in kube-apiserver, the check of the apiVersion ignores the version. An invalid apiVersion has no group.
   const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' };
   const bindable = Object.hasOwn(BINDABLE, kind) && group === '' ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {
@@ -159,8 +157,8 @@ function nodeOf(registry: Registry, name: string): { name: string; uid?: string 
 }
 
 /**
- * The admission attributes contain the body with its defaults.
- * @throws StatusError 400
+ * Returns the body of a token request with its defaults, for the admission attributes.
+ * @throws StatusError 400 for an invalid body
  */
 function sentRequest(
   { registry, target, call }: SubresourceRequest,

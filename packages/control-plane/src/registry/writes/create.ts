@@ -14,10 +14,13 @@ import { nodeOf } from '../../schema/model/node.ts';
 import { checkCustomType } from '../bodies/type-meta.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** For example, kube-apiserver stores a new claim without a phase. */
+/**
+ * Resources whose new objects are stored without defaults. For example, kube-apiserver stores a new claim without a
+ * phase.
+ */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** The letters of a generated suffix contain no vowels and no similar digits. */
+/** The letters of a generated suffix. Vowels and similar digits are omitted. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
@@ -29,7 +32,9 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** A body without a namespace gets the namespace of the path. The namespace of a cluster-scoped object is removed. */
+/**
+ * Sets the namespace of the path in a body without a namespace. The namespace of a cluster-scoped object is removed.
+ */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
@@ -43,8 +48,8 @@ export function matchNamespace(object: ApiObject, target: Target): void {
 }
 
 /**
- * Removes duplicate owner references with a warning.
- * @throws StatusError 400
+ * Removes duplicate owner references from a new object, with a warning.
+ * @throws StatusError 400 if the namespace or name differs from the path
  */
 export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 'warn'>): void {
   matchNamespace(object, target);
@@ -52,11 +57,7 @@ export function receive(object: ApiObject, target: Target, { warn }: Pick<Call, 
   if (repeated !== undefined) warn(repeated);
 }
 
-/**
- * The manager of a write is recorded even for kinds without a schema. If the write does not change the status, the
- * status gets no manager.
- */
-/** A manager may use another API version than the request. */
+/** Returns the other API versions of a kind, because a manager may have used another version than the request. */
 export const versionsOf = (registry: Registry, kind: KindDefinition): VersionOf =>
   kind.custom
     ? (apiVersion) => kind.inVersion?.(apiVersion)
@@ -73,7 +74,7 @@ export function track(
   const { kind } = served;
   const ignoresStatus = subresource === '' && kind.subresources?.status === true;
   const seen = (object: ApiObject): ApiObject => {
-    // Other versions of a custom kind may write the status, so the status stays.
+    // Another version of a custom kind may write the status with the object, so the status stays.
     if (!ignoresStatus || object.status === undefined || kind.inVersion !== undefined) return object;
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
@@ -95,14 +96,14 @@ export function track(
 }
 
 /**
- * If the status has invalid types, no field gets a manager, although a write of the main resource ignores the status.
+ * Returns whether the status has valid types. If not, no field gets a manager, although the write ignores the status.
  */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
 /**
- * Stores the status of an object that the server changes during a request for another object. For this write,
- * kube-apiserver uses an internal client, which becomes the manager of the new fields.
+ * Stores the status of an object that the server changes because of a request for another object. As in kube-apiserver,
+ * the manager of the new fields is an internal client.
  */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
@@ -139,7 +140,7 @@ function causesOf(
   return causes.length > 0 ? causes : generalPrefixCauses(object.metadata);
 }
 
-/** Metadata fields that a client cannot set. */
+/** The metadata fields that a client cannot set. */
 const SYSTEM_FIELDS = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -148,15 +149,15 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** Metadata fields that the server sets. */
+/** The metadata fields that the server sets for a new object. */
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
-/** An update that creates an object keeps a deletionTimestamp. */
+/** Removes metadata fields that a client cannot set. An update that creates an object keeps a deletionTimestamp. */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
 
-/** The server sets metadata fields before the kind prepares the object. */
+/** Sets the metadata fields of a new object, before the strategy of the kind prepares the object. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, uid: string): void {
   const { metadata } = object;
   metadata.uid = uid;
@@ -166,8 +167,8 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
 }
 
 /**
- * Adds the default status of a custom object, because kube-apiserver adds defaults to each object that it reads from
- * the store. Returns whether the schema has a default status.
+ * Adds the default status of a custom object, as kube-apiserver does for each object that it reads from the store.
+ * Returns whether the schema has a default status.
  */
 function gainsStatus(served: ServedKind, object: ApiObject): boolean {
   if (served.kind.subresources?.status !== true) return false;
@@ -175,13 +176,13 @@ function gainsStatus(served: ServedKind, object: ApiObject): boolean {
   return object.status !== undefined;
 }
 
-/** The store ignores a resourceVersion that is not a valid number. */
+/** Returns whether the metadata contains a resourceVersion. The store ignores a text that is not a number. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
 /**
- * A user who creates an object by an update or an apply needs the permission for a creation.
- * @throws StatusError 403
+ * Checks the permission to create, if an update or an apply creates the object.
+ * @throws StatusError 403 without the permission
  */
 function authorizeCreation(registry: Registry, { user }: Call, { served, namespace, name, subresource }: Target): void {
   const { group, version, plural } = served.kind;
@@ -191,17 +192,17 @@ function authorizeCreation(registry: Registry, { user }: Call, { served, namespa
 }
 
 interface CreateWays {
-  /** A server-side apply has already updated the managedFields. */
+  /** Whether the object already contains its managedFields, as after a server-side apply. */
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
-  /** The default is a random UID. */
+  /** The UID of the object. By default, the UID is random. */
   readonly uid?: string | undefined;
 }
 
 /**
- * Creates an object from a decoded body with defaults.
- * @throws StatusError 400, 403, 409, 422 or 500
+ * Creates an object from a decoded body that contains the defaults.
+ * @throws StatusError 400, 403, 409, 422 or 500 if the object cannot be created
  */
 export async function createObject(
   registry: Registry,
@@ -217,7 +218,7 @@ export async function createObject(
   receive(object, target, call);
   if (!byUpdate) dropSystemFields(object);
   object.metadata = tidyMeta(metadata);
-  // The server sets these fields after mutating admission, so values in the body get no manager.
+  // After mutating admission, the server replaces the values of these fields, so the values in the body get no manager.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
@@ -240,7 +241,7 @@ export async function createObject(
   const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(prefix, registry.random);
-    // The function `prepareForCreate` may use the name, for example for the pod labels of a Job.
+    // The strategy may need the name, for example for the pod labels of a Job.
     kind.prepareForCreate?.(admitted, context);
     if (kind.custom) checkCustomType(admitted, served, undefined);
     const causes = causesOf(registry, call, served, admitted, '');
@@ -249,7 +250,7 @@ export async function createObject(
     if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
     if (byUpdate) authorizeCreation(registry, call, target);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
-    // The store checks the resourceVersion before the name. A dry run does not use the store.
+    // The store checks the resourceVersion before it checks the name. A dry run does not write to the store.
     if (!options.dryRun && namesVersion(admitted.metadata)) {
       throw internal('resourceVersion should not be set on objects to be created');
     }
@@ -261,7 +262,8 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.custom ? gainsStatus(served, admitted) : kind.defaultsOnRead?.(admitted) === true;
-  // A dry run does not use the store, which removes `selfLink` and `resourceVersion` in a creation.
+  // In a creation, the store removes `selfLink` and `resourceVersion`. A dry run does not write to the store, so the
+  // code removes both.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

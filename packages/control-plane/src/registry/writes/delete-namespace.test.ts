@@ -31,7 +31,7 @@ describe('the delete of a namespace', () => {
     const marked = await plane.ask('DELETE', NS, options);
     expect(marked).toMatchObject({ status: { phase: 'Terminating' } });
     expect((marked.metadata as { finalizers?: string[] }).finalizers).toEqual(finalizers);
-    // The namespace is already terminating, so another policy has no effect.
+    // The namespace is already terminating, so another propagation policy has no effect.
     expect(await plane.ask('DELETE', NS, { propagationPolicy: 'Foreground' })).toEqual(marked);
   });
 

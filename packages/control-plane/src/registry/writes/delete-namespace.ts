@@ -7,13 +7,13 @@ import type { DeleteOptions } from '../../resources/options.ts';
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** The content of a namespace is deleted before the namespace. */
+/** Returns whether the kind is Namespace. The content of a namespace is deleted before the namespace itself. */
 export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * The server first marks a namespace or a CRD for deletion. The UID of the object becomes a precondition that webhooks
- * can see.
+ * Returns the options for the deletion of a namespace or a CRD, which the server first marks for deletion. The UID of
+ * the object becomes a precondition, and webhooks can see it.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
  * @throws StatusError 409 if a precondition does not match
@@ -30,8 +30,8 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
 }
 
 /**
- * Returns the finalizer for a propagation policy, or undefined if the finalizers stay. For namespaces and CRDs, the
- * deprecated option `orphanDependents: false` means foreground deletion.
+ * Returns the finalizer that a propagation policy requires. If the finalizers stay, the result is undefined. For
+ * namespaces and CRDs, the deprecated option `orphanDependents: false` means foreground deletion.
  */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
   if (propagationPolicy === undefined) return undefined;
@@ -40,7 +40,7 @@ function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | 
   return waits ? FOREGROUND : '';
 }
 
-/** The server deletes the namespace when its last finalizer is removed. */
+/** Marks a namespace for deletion. The server deletes the namespace when its last finalizer is removed. */
 export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
   namespace.metadata.deletionTimestamp = formatTime(now);
   namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };

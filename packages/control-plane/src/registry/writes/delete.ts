@@ -10,10 +10,13 @@ import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 
-/** The object is either deleted, or marked for deletion and still stored. */
+/** The result of a delete request: the object is deleted, or only marked for deletion. */
 export interface Deleted {
   readonly gone: boolean;
-  /** The last state of a deleted object, or the current state of a marked object, in the requested version. */
+  /**
+   * The text of the object in the requested version: the last state of a deleted object, or the current state of a
+   * marked object.
+   */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -23,12 +26,12 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object. An object with finalizers, a grace period (pods), or dependents that are deleted first is only
- * marked for deletion.
+ * Deletes an object. If the object has finalizers, a grace period (pods), or dependents that are deleted first, the
+ * object is only marked for deletion.
  *
- * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the
+ * @param how `admitted`: admission has already processed the request as another operation, an eviction. `listed`: the
  * request deletes a collection, so admission gets no name.
- * @throws StatusError 403, 404 or 409
+ * @throws StatusError 403, 404 or 409 if the object cannot be deleted
  */
 export async function deleteObject(
   registry: Registry,
@@ -46,7 +49,7 @@ export async function deleteObject(
     const old = registry.parse(served, record);
     const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
     const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
-    // A second delete request does not change a terminating namespace.
+    // A second delete request leaves a terminating namespace unchanged.
     if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.storedTextOf(record), object: old };
     checkPreconditions(served.kind, old, options);
     if (how !== 'admitted') {
@@ -66,7 +69,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Admission does not run for a deletion by the server, but finalizers are respected. */
+/** Deletes an object for the server itself. Admission does not run, but finalizers are respected. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);
@@ -113,7 +116,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** The object is read and written synchronously, so no other write happens in between. */
+/** Completes the deletion without an `await` between read and write, so no other write happens in between. */
 function finish(
   registry: Registry,
   target: Target,
@@ -141,7 +144,7 @@ function finish(
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
-  // A grace period in the metadata is ignored if the kind has no grace periods.
+  // If the kind has no grace periods, a grace period in the metadata is ignored.
   const gone = !waits && (grace === 'none' || (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0);
   if (options.dryRun) return { gone, text: marked ? renderObject(object, undefined) : served.textOf(record), object };
   let current = record;
@@ -149,20 +152,20 @@ function finish(
   if (marked && (!isMarkedSo(object, old) || registry.isWrittenAnyway(served, before)))
     current = registry.put(served, object, before);
   if (gone) current = registry.remove(served, current);
-  // As in kube-apiserver, the response contains a deleted object in its response form, and a marked object in its
-  // stored form.
+  // As in kube-apiserver, the response contains the response form of a deleted object, but the stored form of a marked
+  // object.
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
 /**
- * Returns whether the object already has the marks of this delete request. The first delete request changes the marks.
+ * Returns whether the object already has the deletion marks of this request. The first delete request adds the marks.
  */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /**
- * See `rest.BeforeDelete` in Kubernetes. The grace period has one of these results:
+ * Sets the grace period of a deletion, as `rest.BeforeDelete` in Kubernetes. Returns one of these results:
  * - `pending`: the deletion is already in progress and nothing changes,
  * - `given`: the object gets its deletion time,
  * - `none`: the kind has no grace period.
@@ -184,7 +187,8 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // A grace period that has already ended becomes the shortest grace period, because the kubelet must see the change.
+    // If the grace period has already ended, the shortest grace period replaces it, because the kubelet must see the
+    // change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -197,12 +201,15 @@ function applyGrace(
   return 'given';
 }
 
-/** The latest time that the server can print. */
+/** The latest time that the server can format. */
 const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The propagation policy determines a finalizer. Finalizers of an earlier propagation policy are removed. */
+/**
+ * Returns the finalizers of an object with the finalizer that the propagation policy requires. Finalizers of another
+ * propagation policy are removed.
+ */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,
@@ -223,7 +230,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** A second call has no effect. */
+/** Marks an object as being deleted. A second call has no effect. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

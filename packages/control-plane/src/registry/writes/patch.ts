@@ -30,7 +30,7 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
   | 'application/apply-patch+yaml';
 
-/** The error about an unsupported patch type lists the types in this order. */
+/** Returns the supported patch types in the order of the error about an unsupported type. */
 export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
   served.kind.custom
     ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
@@ -50,10 +50,10 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-/** A parsed body contains only JSON values. */
+/** Returns whether a parsed body is an object. The body contains only JSON values. */
 const isJsonObject = (body: unknown): body is JsonObject => isRecord(body);
 
-/** The fields of an operation in a JSON patch. */
+/** The fields that an operation of a JSON patch may have. */
 const OPERATION: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
 
 function unknownInOperations(operations: unknown): string[] {
@@ -78,7 +78,10 @@ function problemsOfPatch(type: PatchType, bytes: Uint8Array): string[] {
   return problems.map((problem) => `json patch ${problem}`);
 }
 
-/** Returns the error for a merge patch that is not an object. Without field validation, a list is not an error. */
+/**
+ * Returns the error for a merge patch that is not a JSON object. Without field validation, kube-apiserver accepts a
+ * list.
+ */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
   const type = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
@@ -86,7 +89,7 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
-/** The caller must decode the patched object. */
+/** Parses a patch, and returns a function that applies it. The caller must decode the patched object. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -97,7 +100,7 @@ function patcher(
   const patch = parsePatch(bytes, prefix);
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
-  // A strategic merge patch with the value null changes nothing.
+  // A strategic merge patch `null` changes nothing.
   if (patch === null) return (target) => target;
   if (type === 'application/merge-patch+json' && fieldValidation === 'Ignore' && !isRecord(patch)) {
     throw replacingPatch(patch);
@@ -110,9 +113,7 @@ function patcher(
   return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
 }
 
-/**
- * Go's patch libraries convert a changed object to a map with sorted keys, but keep the order of an unchanged object.
- */
+/** Sorts the keys of changed maps, as Go's patch libraries do. An unchanged object keeps its order. */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
@@ -125,7 +126,7 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
 
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** The error about an invalid patched object contains the whole object. */
+/** Returns the error for an invalid patched object. The error contains the whole object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -139,13 +140,13 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch. `strategic` is undefined for other patch types. */
+  /** Returns the text of a strategic merge patch. For any other patch type, `strategic` is undefined. */
   readonly strategic: (() => string) | undefined;
-  /** Messages about the fields of the patch itself. */
+  /** Messages about unknown and repeated fields in the patch. */
   readonly problems: readonly string[];
 }
 
-/** Removes unknown fields, checks the types of the metadata, and sets defaults. */
+/** Decodes a patched object: removes unknown fields, checks the types of the metadata, and sets defaults. */
 function decodePatched(
   patched: JsonObject,
   live: ApiObject,
@@ -169,7 +170,7 @@ function decodePatched(
       const value: unknown = object[field] ?? '';
       if (typeof value !== 'string') throw invalidPatch(strategic(), converterProblem(value, 'string'));
     }
-    // The result always has the kind of the live object.
+    // A patch cannot change the kind, so the result has the kind of the live object.
     object.apiVersion = served.apiVersion;
     object.kind = served.kind.kind;
   }
@@ -188,7 +189,8 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // After a change of the kind, the object has no schema. After a change of the version, all fields are unknown.
+    // If a patch changed the kind, no schema exists for the object. If a patch changed the version, all fields are
+    // unknown.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -196,8 +198,8 @@ function decodePatched(
       : [];
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
-  // The decoder for built-in kinds reads the patched text, in which the keys are sorted. The converter for strategic merge
-  // patches sorts its messages.
+  // For built-in kinds, Go decodes the patched text, in which the keys are sorted. For strategic merge patches, Go's
+  // converter sorts its messages.
   const inOrder = served.kind.custom ? unknown : unknown.toSorted(compareSteps);
   const found = inOrder.map(unknownField);
   const problems = [...ofPatch, ...(strategic === undefined ? found : found.sort())];
@@ -208,7 +210,7 @@ function decodePatched(
   return object;
 }
 
-/** Kinds that exist in every group of kube-apiserver. */
+/** The kinds that exist in every API group of kube-apiserver. */
 const UNVERSIONED: ReadonlySet<string> = new Set([
   'Status',
   'APIVersions',
@@ -218,8 +220,8 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * kube-apiserver decodes an object without an apiVersion as the internal version. The internal version has other field
- * names, so the decoded object has no name.
+ * Returns the error for a patched object without an apiVersion, which kube-apiserver decodes as the internal version.
+ * The internal version has other field names, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -251,14 +253,17 @@ function unversioned(
   return nameless(live.metadata.name ?? '');
 }
 
-/** Refuses a patch that changes the kind or version of an object. Errors of the new kind are reported first. */
+/**
+ * Refuses a patch that changes the kind or version of an object. If the new kind is unknown, this error is reported
+ * first.
+ */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** The error contains the whole object, or only the strategic merge patch. */
+/** Runs `read`, and adds the patched object to its error. For a strategic merge patch, only the patch is added. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -268,9 +273,7 @@ function typed(isStrategic: boolean, shown: () => string, read: () => string[]):
   }
 }
 
-/**
- * @throws StatusError 400, 404, 409, 415, 422 or 500
- */
+/** @throws StatusError 400, 404, 409, 415, 422 or 500 if the patch fails */
 export function patchObject(
   registry: Registry,
   call: Call,
@@ -283,11 +286,11 @@ export function patchObject(
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
   let patch: ((target: JsonObject) => JsonObject) | undefined;
   const isStrategic = type === 'application/strategic-merge-patch+json';
-  // Only errors need the text of a strategic merge patch.
+  // The text of a strategic merge patch is formatted only for an error.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let problems: readonly string[] | undefined;
   let warned = false;
-  // The retry after a conflict sends no second warning.
+  // After a conflict, the second attempt sends no second warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,
@@ -304,7 +307,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** The body of an apply is YAML or JSON. */
+/** Parses the body of an apply, which is YAML or JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
@@ -318,18 +321,18 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
   return value as ApiObject;
 }
 
-/** @throws StatusError 400 for another version or kind */
+/** @throws StatusError 400 if the version or kind differs from the resource */
 function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
   const { apiVersion = '', kind = '' } = applied as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
-  // The error for an invalid version does not contain the type of the object.
+  // If the apiVersion is invalid, the error omits the type of the object.
   const { group, version } = parsed ?? { group: '', version: '' };
   const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** An applied configuration may match the schema but contain a value that the Go types cannot store. */
+/** Returns the error for a configuration that matches the schema but contains a value that Go's types cannot store. */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -338,13 +341,13 @@ function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: D
   );
 }
 
-/** Metadata fields with 64-bit integers. */
+/** The metadata fields that are 64-bit integers. */
 const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
-/** Removes numbers that are not 64-bit integers. An apply of a custom object ignores malformed numbers. */
+/** Removes invalid integers from the metadata. In a custom object, an apply ignores such numbers. */
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
     const value: unknown = metadata[field];
@@ -352,7 +355,7 @@ function dropMalformed(metadata: ApiObject['metadata']): void {
   }
 }
 
-/** An apply to the subresource `status` can create an object of these kinds. */
+/** The kinds of which an apply to the subresource `status` can create an object. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -362,8 +365,8 @@ const makesObject = ({ served, subresource }: Target): boolean =>
   subresource === 'status' && MADE_BY_STATUS.has(served.resource);
 
 /**
- * The client chooses between a refusal and a warning.
- * @throws StatusError 400.
+ * Reports repeated keys of an apply, as an error or as a warning.
+ * @throws StatusError 400 if the client requests an error.
  */
 function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions, call: Call): void {
   if (fieldValidation === 'Ignore') return;
@@ -377,21 +380,24 @@ function checkRepeatedKeys(bytes: Uint8Array, { fieldValidation }: WriteOptions,
   for (const line of lines) call.warn(line);
 }
 
-/** Most client libraries send JSON, and this check is much cheaper than parsing YAML. */
+/**
+ * Returns whether a text is JSON without repeated keys. Most clients send JSON, and parsing YAML is much more
+ * expensive.
+ */
 function isJsonWithoutRepeats(text: string): boolean {
   if (!text.trimStart().startsWith('{')) return false;
   try {
     return duplicateFields(text, JSON.parse(text)).length === 0;
   } catch (error) {
-    // YAML in flow style may start like JSON without being JSON.
+    // A YAML text in flow style may start like JSON.
     if (error instanceof SyntaxError) return false;
     throw error;
   }
 }
 
 /**
- * An apply that changes nothing keeps the live object. As in kube-apiserver, the object does not get the defaults of a
- * version that is not the storage version.
+ * Returns whether an apply keeps the live object, because the apply changes nothing. As in kube-apiserver, the defaults
+ * of a version that is not the storage version are not added.
  */
 function keepsLive(merged: ApiObject, live: ApiObject | undefined, { kind }: ServedKind): boolean {
   if (live === undefined || kind.storageVersion === undefined) return false;
@@ -410,7 +416,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // An apply has its own texts for all other errors.
+    // For all other errors, an apply has its own texts.
     if (!isRecord(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -459,16 +465,19 @@ function applyObject(
   });
 }
 
-/** The server stores the metadata of an applied object unchanged, unless the object is stored in another version. */
+/**
+ * Returns whether the server stores the metadata of an applied object unchanged. If the stored version differs, the
+ * metadata is converted.
+ */
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
 
-/** The store removes or sets these metadata fields. */
+/** The metadata fields that the store removes or sets. */
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**
- * Returns whether metadata contains nulls, empty values or malformed numbers. A stored custom object keeps nulls, empty
- * values and malformed numbers in its metadata until the next write, but responses omit them.
+ * Returns whether metadata contains nulls, empty values or invalid numbers. A stored custom object keeps such values
+ * until its next write, but responses omit them.
  */
 const isOddMeta = (metadata: ApiObject['metadata'], { kind }: ServedKind): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {

@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** CEL rules need a valid object, so errors with these reasons prevent the evaluation of the rules. */
+/** CEL rules need a valid object. Errors with these reasons therefore prevent the evaluation of the rules. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -21,10 +21,9 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * The decoder checks the types of built-in kinds, so their schema is not used.
- * @param meta the errors in the metadata of the object
- * @param warn called with errors that are allowed, because the old
- * object already has them
+ * Validates an object with its schema. For built-in kinds, the decoder has already checked the types.
+ * @param meta errors in the metadata
+ * @param warn called with each error that is allowed because the old object already has it
  */
 export function schemaCauses(
   served: ServedKind,
@@ -37,17 +36,17 @@ export function schemaCauses(
   if (!served.kind.custom || served.schema === undefined) return [];
   const scale = [
     ...scaleCauses(served.kind.subresources?.scale, object, subresource),
-    // As in kube-apiserver, a write of the status does not validate embedded resources.
+    // As in kube-apiserver, embedded resources are not validated in a write of the status.
     ...(subresource === 'status' ? [] : embeddedCauses(object, served.schema.node)),
   ];
   const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** The server validates the status with its own schema, so error paths start at the status. */
+/** Adapts an error to the status, which has its own schema. Error paths start at the status. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
-  // An error without a field contains its path in the message.
+  // If an error has no field, its message contains the path.
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }

@@ -24,36 +24,42 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { schemaCauses } from './schema-causes.ts';
 
 export interface Transformation {
-  /** May mutate `live`, but not `old`. `live` is undefined if the object does not exist (only with `create`). */
-  readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Returns a new object if no object with the name exists. */
-  readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
-  /** If the stored metadata and the metadata in responses differ, a write without changes creates a new version. */
-  readonly isOdd?: () => boolean;
-  /** Whether the result of `next` already contains its managedFields. */
-  readonly managed?: boolean;
-  /** Whether admission has already processed the request in another form (a Binding). */
-  readonly admitted?: boolean;
-  /** Whether kube-apiserver stores the result without a validation (a Binding). */
-  readonly unchecked?: boolean;
   /**
-   * Runs validating admission for the original form of the request, such as a Binding, after the validation of the
-   * object.
+   * Returns the changed object. The function may mutate `live`, but not `old`. If the object does not exist, `live` is
+   * undefined (only with `create`).
    */
+  readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
+  /** Returns the new object if the object does not exist. */
+  readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
+  /**
+   * Whether the stored metadata differs from the metadata in responses. If so, a write without changes creates a new
+   * version.
+   */
+  readonly isOdd?: () => boolean;
+  /** Whether the object from `next` already contains its managedFields. */
+  readonly managed?: boolean;
+  /** Whether admission has already processed the request with another body (a Binding). */
+  readonly admitted?: boolean;
+  /** Whether kube-apiserver stores the object without a validation (a Binding). */
+  readonly unchecked?: boolean;
+  /** Runs validating admission after the validation of the object, with the original body such as a Binding. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
-  /** A changed UID is an invalid field in a patch, and a failed precondition in any other write. */
+  /**
+   * Whether the write is a patch. In a patch, a changed UID is an invalid field, and in any other write, a failed
+   * precondition.
+   */
   readonly patched?: boolean;
 }
 
-/** Subresources whose writes never change the generation. */
+/** The subresources whose writes never increase the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
-/** The maximum number of attempts of a write with conflicts. */
+/** After this number of conflicts, a write fails. */
 const ATTEMPTS = 8;
 
 /**
- * Changes one object. After a conflict, the function starts again with the new object.
- * @throws StatusError 400, 404, 409, 422 or 500
+ * Changes an object. After a conflict, the function tries again with the new version of the object.
+ * @throws StatusError 400, 404, 409, 422 or 500 if the write fails
  */
 export async function updateObject(
   registry: Registry,
@@ -74,7 +80,7 @@ export async function updateObject(
       matchNamespace(object, target);
       checkName(object, target);
       if (uid !== '') throw uidConflict(target, uid, '');
-      // No stored version exists for a comparison, because the update creates an object.
+      // The update creates an object, so no stored version exists for a comparison.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -126,21 +132,21 @@ async function attemptUpdate(
   }
   if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
   const isOdd = transformation.isOdd?.() === true;
-  // `prepare` has already restored the fields that this write cannot change, such as the generation.
+  // `prepare` has already restored fields such as the generation, which this write cannot change.
   if (!isOdd) keepTimes(updated, old);
   await admission?.validate({ ...attributes, object: updated });
   await transformation.validate?.(updated, old);
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The response contains the last state before the deletion, with its resourceVersion.
+    // The response contains the last version of the object before its deletion.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
     return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
-  // The store removes `selfLink`. A dry run and the end of a deletion do not use the store.
+  // The store removes `selfLink` from the metadata. A dry run and the end of a deletion do not write to the store.
   if (!options.dryRun) delete updated.metadata.selfLink;
   const shown = (each: StoredRecord): string => served.textOf(each, subresource);
   const before: Before = { record, part: subresource === 'status' ? 'status' : 'spec' };
@@ -158,12 +164,11 @@ async function attemptUpdate(
   return { text: shown(written), created: false };
 }
 
-/** An empty list in the metadata counts as absent. */
+/** Returns the object without empty lists in the metadata, because an empty list counts as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
 /**
- * If a write changes only the timestamps of managers, the old timestamps stay
- * (`IgnoreManagedFieldsTimestampsTransformer`).
+ * Keeps the old timestamps of managers if a write changes nothing else (`IgnoreManagedFieldsTimestampsTransformer`).
  */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
   const { managedFields: next = [], ...metadata } = updated.metadata;
@@ -177,7 +182,7 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** The body must contain the name of the object, although the URL already contains the name. */
+/** Checks the name in the body. The body must contain the name, although the URL contains it too. */
 export function checkName({ metadata }: ApiObject, target: Pick<Target, 'name'>): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -195,7 +200,7 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** @throws StatusError 500 if the version is not a 64-bit number */
+/** @throws StatusError 500 if the resourceVersion is not a 64-bit number */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
@@ -206,8 +211,8 @@ function checkVersionText(version: string): void {
 }
 
 /**
- * The resourceVersion in the body is compared with the stored object after mutating admission. Sets a missing
- * resourceVersion.
+ * Compares the resourceVersion in the body with the stored object, after mutating admission. If the body contains no
+ * resourceVersion, the function sets it.
  */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
@@ -215,7 +220,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // Errors about a conflict with the store contain the resource, and all other errors contain the kind.
+      // As in kube-apiserver, this error contains the resource instead of the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -225,7 +230,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** Resources whose key in kube-apiserver's store differs from the resource name. */
+/** The resources whose keys in kube-apiserver's store differ from their names. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -234,7 +239,7 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/** `actual` is '' for a missing object. */
+/** Returns the error for a failed precondition. If the object does not exist, `actual` is ''. */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
@@ -242,7 +247,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** An apply with a UID must not create an object. */
+/** Returns the error for an apply with a UID that would create an object. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -253,14 +258,14 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
-/** Error messages contain the key of the object in etcd. */
+/** Returns the key of an object in etcd, which error messages of kube-apiserver contain. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {
   const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
   const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** The new object keeps the immutable fields of the old object. */
+/** Prepares an object for its update: immutable fields keep their old values. */
 function prepare(
   registry: Registry,
   call: Call,
@@ -277,7 +282,7 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // An update cannot start or cancel a deletion, so the validation reports a changed deletionTimestamp.
+  // An update can neither start nor cancel a deletion, so the validation reports a changed deletionTimestamp.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -299,8 +304,8 @@ function prepare(
 }
 
 /**
- * Built-in kinds in which a write of the status does not change the metadata. A write of the status of a custom kind
- * never changes the metadata.
+ * Built-in kinds whose metadata a write of the status leaves unchanged. For custom kinds, a write of the status never
+ * changes the metadata.
  */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
@@ -309,7 +314,7 @@ const METADATA_STAYS: ReadonlySet<string> = new Set([
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
 /**
- * Metadata fields that a write of the status does not change, for kinds outside of `METADATA_STAYS`. Source:
+ * For other built-in kinds, the metadata fields that a write of the status leaves unchanged. Source:
  * `ResetObjectMetaForStatus` and the strategies of the kinds.
  */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
@@ -328,7 +333,7 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
   else to[field] = value;
 }
 
-/** A write of the status may change some metadata of built-in kinds. */
+/** Restores everything except the status. For some built-in kinds, a write of the status may also change metadata. */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
   for (const field of Object.keys(updated)) {
@@ -347,15 +352,17 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/** An empty list or map in a body is new, because stored objects never contain empty lists or maps. */
+/**
+ * Returns whether a body contains an empty list or map, which stored objects never contain, so the write is a change.
+ */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
 /**
- * Returns whether a write increments the generation. Changes of the metadata do not increment the generation. If the
- * kind has a status subresource, changes of the status do not increment the generation.
+ * Returns whether a write increases the generation. Changes of the metadata leave the generation unchanged. If the kind
+ * has a status subresource, changes of the status leave it unchanged too.
  */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
@@ -384,8 +391,8 @@ function causesOf(
 }
 
 /**
- * An update completes a deletion if no finalizers and no grace period (pods) remain. A namespace must have no
- * finalizers in its spec.
+ * Returns whether an update completes a deletion: no finalizers and no grace period (pods) remain. A namespace must
+ * also have no finalizers in its spec.
  */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
@@ -394,7 +401,7 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
   return !hasSpecFinalizers(updated);
 }
 
-/** Only namespaces can have finalizers in the spec. */
+/** Returns whether an object has finalizers in its spec, which only namespaces can have. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   const spec = object.spec as { finalizers?: unknown[] } | undefined;

@@ -5,7 +5,7 @@ import type { Expr } from './syntax/ast.ts';
 import { type CelType, DYN, listOf, mapOf, opaque, printType } from './types/types.ts';
 import { join } from './types/unify.ts';
 
-/** A structure that an expression creates: `Object.spec{replicas: 1}`. */
+/** A structure that a CEL expression creates, such as `Object.spec{replicas: 1}`. */
 export class MessageValue extends LiteralMap {
   readonly typeName: string;
 
@@ -18,7 +18,8 @@ export class MessageValue extends LiteralMap {
 export const messageType = (name: string): CelType => opaque(name);
 
 /**
- * An expression that mutates objects creates an `Object`, a nested type of `Object`, or an operation of a JSON patch.
+ * Returns whether a mutating expression may create a type: `Object`, a nested type of `Object`, or an operation of a
+ * JSON patch.
  */
 export const isMutationType = (name: string): boolean => name === 'JSONPatch' || /^Object(\.|$)/.test(name);
 
@@ -53,21 +54,21 @@ interface Part {
   readonly isOptional: boolean;
 }
 
-/** The type of the part `?x` of an optional is the type of the inner value. */
+/** Returns a part of a literal. For a part `?x`, its type is the type of the value in the optional. */
 const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
   type: isOptional && type.kind === 'optional' ? type.item : type,
   at,
   isOptional,
 });
 
-/** A part of the type `dyn` matches only parts of the type `dyn`. */
+/** Returns whether a part has the type of the first part. The type `dyn` matches only `dyn`. */
 const fits = (first: CelType, { type, isOptional }: Part): boolean => {
-  // The type of `optional.none()` is unknown, because there is no inner value.
+  // `optional.none()` contains no value, so its type is unknown.
   if (isOptional && type.kind === 'dyn') return true;
   return first.kind === 'dyn' || type.kind === 'dyn' ? first.kind === type.kind : join(first, type).kind !== 'dyn';
 };
 
-/** Reports an error at the first part of a literal with a different type. */
+/** Returns the common type of the parts of a literal, and reports the first part with a different type. */
 function commonType(scope: Scope, parts: readonly Part[]): CelType {
   const [first, ...others] = parts;
   if (first === undefined) return DYN;
@@ -77,7 +78,7 @@ function commonType(scope: Scope, parts: readonly Part[]): CelType {
   return DYN;
 }
 
-/** The item type is the common type of all items. */
+/** Compiles a list literal. The item type of the list is the common type of all items. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
   const items = expr.items.map((item) => ({
     ...scope.compile(item.value),

@@ -26,16 +26,16 @@ export interface Declaration {
 export interface Program {
   readonly type: CelType;
   readonly cost: number;
-  /** The variables that the expression uses. */
+  /** The names of the variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
   /**
-   * The values have the order of the declarations.
-   * @throws CelRuntimeError
+   * Evaluates the expression. The values have the order of the declared variables.
+   * @throws CelRuntimeError if the evaluation fails
    */
   run(values: readonly unknown[]): unknown;
 }
 
-/** The maximum number of loop steps in an evaluation. */
+/** An evaluation may run at most this number of loop steps. */
 const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([
@@ -59,9 +59,9 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** Checks of literals. An error of a literal counts only if the expression has no other errors. */
+  /** Checks of literals. An error of a literal is reported only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
-  /** The number of `format` calls around the current part of the expression. */
+  /** The number of `format` calls whose arguments contain the current part of the expression. */
   private formats = 0;
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;
@@ -171,7 +171,8 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // A variable name may contain a dot (`authorizer.requestResource`). The longest matching name is used.
+    // The name of a variable may contain a dot, as in `authorizer.requestResource`. The longest name that matches takes
+    // precedence.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }
@@ -186,7 +187,7 @@ class Compiler implements Scope {
     const isOptional = operand.type.kind === 'optional';
     if (optional || isOptional) {
       const made = isOptional ? type : optionalOf(type);
-      // For the cost estimate, cel-go treats an optional selection as a function call.
+      // As in cel-go, the cost estimate of an optional selection is the estimate of a function call.
       const facts = optional
         ? { cost: operand.cost + 1, size: sizeAt(made, undefined) }
         : this.selected(operand, made, field);
@@ -319,7 +320,7 @@ class Compiler implements Scope {
 }
 
 /**
- * Parses, checks and plans an expression.
+ * Parses and checks a CEL expression, and prepares its evaluation.
  * @param messages the names of the structures that the expression may create
  * @throws CelCompileError with all errors, in the format of cel-go
  */

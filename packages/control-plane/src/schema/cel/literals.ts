@@ -4,7 +4,7 @@ import { type CelIssue, CelProgramError, type Expr } from './syntax/ast.ts';
 import type { Overload } from './types/overload.ts';
 import { type CelType, printType } from './types/types.ts';
 
-/** The receiver of a method is the first argument. */
+/** A call in an expression. The first argument of a method is its receiver. */
 export interface Call {
   readonly name: string;
   readonly isMethod: boolean;
@@ -14,7 +14,7 @@ export interface Call {
   readonly exprs: readonly Expr[];
 }
 
-/** A verb of a format string, its allowed argument types, and the start of the error about any other type. */
+/** A verb of a format string: its allowed argument types, and the start of the error about another type. */
 interface Verb {
   readonly kinds: readonly CelType['kind'][];
   readonly words: string;
@@ -40,7 +40,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   o: { kinds: ['int', 'uint'], words: 'octal clause can only be used on integers' },
 };
 
-/** Compares the verbs of a literal format string with the types of the arguments. */
+/** Checks a literal format string: its verbs must match the types of the arguments. */
 function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   const [format] = args;
   const list = exprs[1];
@@ -63,12 +63,12 @@ function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   return { at, message: `too many arguments supplied to string.format (expected ${next}, got ${count})` };
 }
 
-/** Functions whose literal argument is checked at compile time. */
+/** The functions whose literal argument the compiler checks. */
 const CHECKED: ReadonlySet<string> = new Set(['duration', 'timestamp', 'matches', 'find', 'findAll']);
 
 /**
- * Checks literal times, regular expressions and format strings.
- * @throws CelProgramError for a regular expression that only the plan of the expression uses
+ * Checks literals for times, regular expressions and formats.
+ * @throws CelProgramError for an invalid regular expression that only the evaluation uses
  */
 export function literalIssue(call: Call): CelIssue | undefined {
   const { name, isMethod, overload, args, exprs } = call;

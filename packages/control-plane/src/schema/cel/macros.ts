@@ -10,7 +10,7 @@ import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } fr
 
 const PREDICATES = new Set<Comprehension['macro']>(['all', 'exists', 'exists_one']);
 
-/** `sortBy` needs a part of an expression with an additional variable. */
+/** Compiles a part of `sortBy`, which needs an additional variable. */
 export function bind(scope: Scope, expr: Extract<Expr, { kind: 'bind' }>): Compiled {
   const value = scope.compile(expr.value);
   const { type, place, size, entries } = value;
@@ -45,7 +45,7 @@ export function comprehension(scope: Scope, expr: Comprehension): Compiled {
   const item = { type: itemType, place: scope.below(range.place, valuePlace), size: entries?.value };
   const keyType = type.kind === 'list' ? INT : type.kind === 'map' ? type.key : DYN;
   const key = { type: keyType, place: scope.below(range.place, keyPlace), size: entries?.key };
-  // If a macro has a single variable, cel-go uses the keys of a dynamic value.
+  // For a dynamic value, cel-go uses the keys if a macro has a single variable.
   const isList = entries?.isList ?? type.kind === 'list';
   const single = isList ? item : { ...key, type: type.kind === 'map' ? keyType : itemType };
   const one = { name: first, ...(second === undefined ? single : key) };

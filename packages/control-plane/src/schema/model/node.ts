@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** As in the Go types, a limit is a double. */
+/** Returns a limit in a schema. As in the Go types, a limit is a double. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,7 +28,7 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * Child schemas are parsed at their first use, because the schemas of built-in kinds are large and partly recursive.
+ * A schema. Child schemas are parsed when they are first used, because built-in schemas are large and partly recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -38,9 +38,9 @@ export class SchemaNode {
   readonly intOrString: boolean;
   readonly preserve: boolean;
   readonly embedded: boolean;
-  /** If `additionalProperties` is true, every field is kept. */
+  /** Whether `additionalProperties` is true, so that unknown fields stay. */
   readonly additionalAllowed: boolean;
-  /** If `additionalProperties` is false, the schema allows no other fields. */
+  /** Whether `additionalProperties` is false, so that the schema allows no other fields. */
   readonly closed: boolean;
   readonly required: readonly string[];
   readonly hasDefault: boolean;
@@ -104,7 +104,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** The pattern is compiled at the first read. */
+  /** The compiled pattern. The first read compiles it. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -147,27 +147,27 @@ export class SchemaNode {
     return schema === undefined ? undefined : nodeOf(schema);
   }
 
-  /** Whether the schema or an inner schema has a default. */
+  /** Whether the schema, or a schema inside of it, has a default. */
   get defaultsBelow(): boolean {
     return this.#has('defaults', (node) => node.hasDefault);
   }
 
-  /** Whether the schema or an inner schema has CEL rules. */
+  /** Whether the schema, or a schema inside of it, has CEL rules. */
   get rulesBelow(): boolean {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Whether the schema or an inner schema is a set or a list with keys. */
+  /** Whether the schema, or a schema inside of it, is a set or a list with keys. */
   get listsBelow(): boolean {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
   }
 
-  /** Whether the schema or an inner schema is an embedded resource. */
+  /** Whether the schema, or a schema inside of it, is an embedded resource. */
   get embeddedBelow(): boolean {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Each node is visited once, because a schema may be recursive. */
+  /** Searches a schema and the schemas inside of it. A schema may be recursive, so each one is visited once. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {
@@ -196,7 +196,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** The node is created at the first call for the schema. */
+/** Returns the node for a schema. The first call creates the node. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

@@ -5,35 +5,35 @@ type Library = typeof import('re2js');
 
 let loaded: Library | undefined;
 
-/** Few control planes use regular expressions, so the library is loaded for the first expression. */
+/** Loads the library for regular expressions at the first use, because few control planes need it. */
 function load(): Library {
   loaded ??= createRequire(import.meta.url)('re2js') as Library;
   return loaded;
 }
 
-/** The time of a match is linear in the length of the text. */
+/** A regular expression with the syntax of Go. The time of a match is linear in the length of the text. */
 export interface GoRegExp {
-  /** The expression may match only a part of the text. */
+  /** Returns whether the expression matches a part of the text. */
   test(text: string): boolean;
   /** If `limit` is negative, all matches are returned. */
   find(text: string, limit: number): string[];
 }
 
-/** The error message is Go's error text for an expression that Go refuses. */
+/** The error for an expression that Go refuses, with the error text of Go. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }
 
 /**
- * If the error names no part of the expression, Go quotes the whole expression. Go quotes an empty text for a trailing
- * backslash.
+ * Returns the error text of Go. If the error names no part of the expression, Go quotes the whole expression. For a
+ * backslash at the end, Go quotes an empty text.
  */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** The result for an invalid expression is the error. */
+/** Compiles an expression, or returns the error of an invalid expression. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {

@@ -1,7 +1,7 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The upper bounds of the duration histogram in seconds, as in kube-apiserver. */
+/** The upper bounds of the histogram for durations in seconds, as in kube-apiserver. */
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 const APPLY = 'application/apply-patch+yaml';
@@ -12,7 +12,7 @@ interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
   readonly codes: Map<number, number>;
-  /** Each observation is in one bucket. The last bucket has no upper bound. */
+  /** The numbers of observations. Each observation counts in one bucket. The last bucket has no upper bound. */
   readonly buckets: number[];
   sum: number;
   open: number;
@@ -43,11 +43,11 @@ interface Named {
 }
 
 export interface Running {
-  /** Returns the response. A streamed response counts as running until the stream ends. */
+  /** Counts the response and returns it. A streamed response counts as running until the stream ends. */
   done(response: ServerResponse): ServerResponse;
 }
 
-/** Names and labels are those of kube-apiserver. */
+/** The metrics of requests, with the names and labels of kube-apiserver. */
 export class RequestMetrics {
   readonly #registry: Registry;
   readonly #series = new Map<string, Series>();
@@ -57,9 +57,7 @@ export class RequestMetrics {
     this.#registry = registry;
   }
 
-  /**
-   * @param named the resource of the request, or undefined for a path without a resource
-   */
+  /** @param named The resource of the request. For a path without a resource, the value is undefined. */
   begin(request: ServerRequest, named: Named | undefined): Running {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const kind = isRead ? 'readOnly' : 'mutating';
@@ -105,7 +103,10 @@ export class RequestMetrics {
     return series;
   }
 
-  /** Requests for unknown resources have no labels, so clients cannot create series with invented names. */
+  /**
+   * Returns the labels of a request. A request for an unknown resource has none, so clients cannot create series with
+   * invented names.
+   */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
     if (named === undefined) return { ...NO_RESOURCE, verb };
@@ -203,7 +204,7 @@ const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...['portforward', 'proxy', 'resize', 'scale', 'status', 'token'],
 ]);
 
-/** The verb label is the label in the metrics of kube-apiserver. */
+/** Returns the verb for the metrics of a request, as in kube-apiserver. */
 function shownVerb(request: ServerRequest, { verb }: Named, method: string): string {
   if (verb === 'list' || verb === 'watch') return verb.toUpperCase();
   return verb === 'patch' && request.header('content-type')?.startsWith(APPLY) === true ? 'APPLY' : method;

@@ -3,17 +3,22 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, strings } from '../../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../../objects/fields.ts';
 
-/** Attachment names consist of `csi-` and a hash, as in kube-controller-manager. */
+/** Returns the name of a VolumeAttachment: `csi-` and a hash, as in kube-controller-manager. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/** The controller does not change attachments with names of other clients. */
+/**
+ * Returns whether this controller created the VolumeAttachment. Attachments with other names belong to other clients.
+ */
 export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
 
 /** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/** A volume without access modes may be attached to any number of nodes. */
+/**
+ * Returns whether a volume may be attached to several nodes. A volume without access modes may be attached to any
+ * number.
+ */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
@@ -24,14 +29,16 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** Returns, as a text for comparisons, the fields of a node that decide whether its volumes may be detached. */
+/** Returns the fields of a node that decide whether its volumes may be detached, as a text for comparisons. */
 export const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/** The message for a volume on another node contains the pods that use the volume. */
+/**
+ * Returns the message for a volume that is attached to another node. The message names the pods that use the volume.
+ */
 export function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";

@@ -15,11 +15,9 @@ export interface Wanted {
 
 interface KnownAttachment {
   readonly attachment: ApiObject;
-  /** The unique name of the volume in the status of the node. */
+  /** The unique name of the volume, as in the status of the node. */
   readonly id: string;
-  /**
-   * The time since which the attachment is unwanted while the volume is still mounted, or undefined in any other case.
-   */
+  /** The time since which no pod needs the mounted volume. For all other attachments, the value is undefined. */
   readonly unwantedSince: number | undefined;
 }
 
@@ -28,30 +26,30 @@ export interface NodeView {
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   readonly now: number;
 }
 
 export interface AttachPlan {
-  /** The attachments to report as attached, each with the pods that use the volume. */
+  /** The attachments whose status becomes attached. Each has the pods that use the volume. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   readonly detach: readonly string[];
   /**
-   * The unwanted attachments whose volume is still mounted on the node, each with the time since which it is unwanted.
+   * The attachments that no pod needs and whose volume is still mounted. Each has the time since which no pod needs it.
    */
   readonly waiting: ReadonlyMap<string, number>;
-  /** The time of the next forced detachment, or undefined if an event comes first. */
+  /** The time of the next forced detachment. If an event comes first, the value is undefined. */
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];
-  /** Volumes that pods of this node need and that are attached to another node. */
+  /** The volumes that pods on this node need, but that are attached to another node. */
   readonly refuse: readonly Wanted[];
 }
 
-/** The time for which an unhealthy node keeps an unused volume. */
+/** An unhealthy node keeps an unused mounted volume for this time. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**
- * Returns the time of the forced detachment of a mounted volume:
+ * Returns the time at which a mounted volume is detached by force:
  *
  * - immediately, if the node is out of service,
  * - after six minutes, if the node is unhealthy or deleted,
@@ -78,7 +76,7 @@ export function decide({ name: nodeName, node, attachments, wanted, now }: NodeV
       if (look(attachment, 'status').attached !== true && !isDying(attachment)) attached.push({ name, use });
       continue;
     }
-    // The mounts of a deleted node are unknown, so the volume counts as mounted.
+    // The controller does not know the mounts of a deleted node, so the volume counts as mounted.
     const mounted = node === undefined || inUse.has(id);
     const until = mounted ? forcedAt(node, unwantedSince) : 0;
     if (now >= until) {

@@ -14,12 +14,15 @@ import { AttachCaches } from './view.ts';
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
-  /** The times since which attachments are unwanted, by name. */
+  /** For each attachment that no pod needs, the time since which no pod needs it. */
   const unwanted = new Map<string, number>();
-  /** Attachments that wait for a detachment from another node. Each waiting attachment causes one event. */
+  /**
+   * For each node, the attachments that wait until the volume is detached from another node. Each waiting attachment
+   * causes one event.
+   */
   const refused = new Map<string, Set<string>>();
 
-  /** The event for a pod does not name pods of other namespaces. */
+  /** Reports that a volume is attached to another node. The event for a pod names no pods of other namespaces. */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -81,7 +84,7 @@ async function report(api: Api, node: ApiObject, attached: readonly string[]): P
   );
 }
 
-/** Calls `forget` with each deleted attachment. */
+/** Adds changed objects to the queue, and calls `forget` with each deleted attachment. */
 function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: string) => void): void {
   const { pods, nodes, claims, volumes, attachments } = caches;
   const enqueueClaim = (claim: ApiObject): void => {
@@ -114,7 +117,7 @@ function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: stri
 }
 
 /**
- * Attaches and detaches CSI volumes, and acts as the external attacher of all drivers.
+ * Attaches CSI volumes to nodes and detaches them. The controller replaces the external attachers of all CSI drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

@@ -42,9 +42,7 @@ export class AttachCaches {
     this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
   }
 
-  /**
-   * @param unwantedSince The times of `KnownAttachment.unwantedSince` by name of the attachment.
-   */
+  /** @param unwantedSince The times of `KnownAttachment.unwantedSince` by the name of the attachment. */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
     const attachments = this.attachmentsOn(name).map((attachment) => ({
       attachment,

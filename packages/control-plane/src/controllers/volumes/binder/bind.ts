@@ -22,17 +22,23 @@ export const referenceTo = (claim: ApiObject): Plain => ({
   resourceVersion: claim.metadata.resourceVersion,
 });
 
-/** The result is undefined if the volume is already reserved for this claim. */
+/**
+ * Returns the patch that reserves a volume for a claim. If the claim has already reserved the volume, the result is
+ * undefined.
+ */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // If a volume refers to the claim before the binding, a user has reserved the volume, and the reservation outlives
-  // the claim.
+  // A volume that refers to the claim before the binding was reserved by a user. The reservation stays after the claim
+  // is deleted.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
-/** Omits writes without a change. After a conflict, the event of the other write triggers another attempt. */
+/**
+ * Writes the bindings of volumes and claims, and omits writes without a change. After a conflict, the write of the
+ * other client triggers another attempt.
+ */
 export class BindingWriter {
   readonly #api: Api;
 
@@ -49,7 +55,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** After a conflict, the result is undefined. */
+  /** Writes the phase of a volume. After a conflict, the result is undefined. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -58,8 +64,8 @@ export class BindingWriter {
   }
 
   /**
-   * Returns whether the status of the claim has changed. Without a volume, the status has no access modes and no
-   * capacity.
+   * Writes the status of a claim, and returns whether the status has changed. Without a volume, the status has no
+   * access modes and no capacity.
    */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
@@ -67,7 +73,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** The volume is written first, so that no other claim can use the volume. */
+  /** Binds a volume and a claim. The volume is written first, so no other claim can use the volume. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
@@ -77,7 +83,7 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** Removes a binding by this controller, but not a reservation by a user. */
+  /** Removes a binding that this controller wrote. A reservation by a user stays. */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)
@@ -110,7 +116,7 @@ function boundStatus(claim: ApiObject, phase: string, volume: ApiObject): Plain 
   const status = look(claim, 'status');
   const { accessModes, capacity, volumeAttributesClassName } = look(volume, 'spec');
   const patch: Plain = jsonEquals(status.accessModes, accessModes) ? {} : { accessModes };
-  // While the file system of a bound claim is being resized, the sizes of the claim and the volume may differ.
+  // While the file system of a bound claim is being resized, the claim and the volume may have different sizes.
   if (phaseOf(claim) === phase) return patch;
   const size = volume.metadata.annotations?.[PRE_RESIZE];
   patch.phase = phase;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../../apimachinery/objects/plain.ts';
 
-/** The annotation of a claim with the node of its first pod, which the volume binder reads. */
+/** The annotation of a claim with the node of its first pod. The volume binder reads the annotation. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 /** Returns the claim names of all volumes in a pod, including ephemeral volumes. */

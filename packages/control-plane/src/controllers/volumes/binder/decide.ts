@@ -28,11 +28,11 @@ export interface BinderEvent {
 
 export interface ClaimView {
   readonly claim: ApiObject;
-  /** The volume that the claim names in its spec. */
+  /** The volume in the field `volumeName` of the claim. */
   readonly named: ApiObject | undefined;
   /**
-   * The volumes for a claim without a volume name: volumes with a claimRef to this claim, and free volumes of the
-   * class. With `delayed`, the candidates include no free volumes.
+   * The volumes for a claim without a volume name: volumes that refer to the claim, and free volumes of the class. With
+   * `delayed`, free volumes are not candidates.
    */
   readonly candidates: readonly ApiObject[];
   /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */
@@ -113,7 +113,7 @@ export type VolumeStep =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   | { readonly kind: 'reclaim' }
   | { readonly kind: 'unbind' }
-  /** The decision about the claim determines the binding, so the claim is decided first. */
+  /** The decision about the claim also determines the binding of the volume, so the claim is processed first. */
   | { readonly kind: 'ask claim'; readonly claim: ApiObject }
   | {
       readonly kind: 'report';

@@ -56,7 +56,7 @@ async function applyToClaim(tools: Tools, claim: ApiObject, step: ClaimStep): Pr
       return provision(tools, claim);
     case 'phase': {
       const written = await writer.setClaimStatus(claim, step.phase);
-      // A lost claim is reported only once.
+      // The event about a lost volume is written only once.
       if (step.event !== undefined && (written || step.phase === 'Pending')) report(tell, claim, step.event);
       return;
     }
@@ -127,8 +127,8 @@ function follow(caches: BinderCaches, claimWork: WorkQueue, volumeWork: WorkQueu
 }
 
 /**
- * Binds claims to volumes, creates volumes of the provisioner `kubernetes.io/host-path`, and reclaims volumes of
- * deleted claims.
+ * Binds claims to volumes, and reclaims volumes of deleted claims. For the provisioner `kubernetes.io/host-path`,
+ * creates volumes.
  * @see kubernetes pkg/controller/volume/persistentvolume
  */
 export const volumeBinder: Controller = { name: 'persistentvolume-binder', setup };

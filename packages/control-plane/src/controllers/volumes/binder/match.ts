@@ -4,7 +4,10 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../objects/fields.ts';
 
-/** The field for the class replaced this old annotation of claims and volumes. */
+/**
+ * An old annotation of claims and volumes with the name of the StorageClass. The field `storageClassName` replaced the
+ * annotation.
+ */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
@@ -14,7 +17,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** An empty class counts as a class. */
+/** Returns whether a claim specifies a class. An empty class counts. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -22,7 +25,7 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/** Returns the claim that has reserved the volume, as `namespace/name`, or undefined for a free volume. */
+/** Returns the claim that has reserved the volume, as `namespace/name`. For a free volume, the result is undefined. */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);
@@ -38,7 +41,7 @@ export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
 const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
 
-/** The size of a volume is in billionths of a byte. */
+/** Returns the requested size of a claim. Sizes are in billionths of a byte. */
 export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
 
 const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';
@@ -80,7 +83,7 @@ const canHold = (volume: ApiObject, claim: ApiObject): boolean =>
   attributesOf(volume) === attributesOf(claim) &&
   offersModes(volume, claim);
 
-/** A volume with fewer access modes is better, then a reserved volume, then a smaller volume. */
+/** Returns whether volume `a` is better: it has fewer access modes, then is reserved, then is smaller. */
 function isBetter(a: ApiObject, b: ApiObject): boolean {
   const modes = (volume: ApiObject): number => strings(look(volume, 'spec'), 'accessModes').length;
   if (modes(a) !== modes(b)) return modes(a) < modes(b);
@@ -90,8 +93,8 @@ function isBetter(a: ApiObject, b: ApiObject): boolean {
 }
 
 /**
- * Finds a reserved volume, or the smallest suitable free volume, for a claim that names no volume. With `promisedOnly`,
- * only reserved volumes count, because the claim waits for a pod.
+ * Finds a volume for a claim that names no volume: a reserved volume, or the smallest suitable free volume. With
+ * `promisedOnly`, the function finds only reserved volumes, because the claim waits for a pod.
  * @see FindMatchingVolume of k8s.io/component-helpers
  */
 export function findVolume(

@@ -7,14 +7,14 @@ import type { Informer } from '../../runtime/informer.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 
-/** The only supported provisioner. The volumes of this provisioner are directories of the node. */
+/** The only provisioner that this controller supports. The volumes of this provisioner are directories of the node. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
-/** The finalizer that keeps a volume of a built-in provisioner until its storage is deleted. */
+/** The finalizer of volumes from built-in provisioners. The finalizer stays until the storage is deleted. */
 export const DELETION_FINALIZER = 'kubernetes.io/pv-controller';
 const PROVISIONERS = ['volume.beta.kubernetes.io/storage-provisioner', 'volume.kubernetes.io/storage-provisioner'];
 
-/** Former in-tree plugins, each with its CSI driver. */
+/** Former in-tree plugins, and the CSI driver that replaced each plugin. */
 const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
   'kubernetes.io/azure-disk': 'disk.csi.azure.com',
@@ -25,7 +25,7 @@ const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
 };
 
-/** Returns whether an external component creates and deletes the volumes of this provisioner. */
+/** Returns whether an external component creates and deletes the volumes of a provisioner. */
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 
@@ -37,8 +37,8 @@ export interface Provisioning {
 }
 
 /**
- * The built-in provisioner creates a directory of the node. For any other provisioner, the claim only gets an
- * annotation.
+ * Creates a volume for a claim. The built-in provisioner creates a directory of the node. For any other provisioner,
+ * the claim only gets an annotation.
  */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
@@ -80,7 +80,7 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/** Records the provisioner in the annotations of the claim. The result is undefined after a conflict. */
+/** Writes the name of the provisioner into the annotations of the claim. After a conflict, the result is undefined. */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

@@ -33,8 +33,8 @@ export async function reclaim(tools: Reclaiming, volume: ApiObject): Promise<voi
 type Fail = (reason: string, why: string) => Promise<void>;
 
 /**
- * kube-controller-manager empties the directory of a volume with a pod. This control plane has no kubelet, so the
- * directory counts as empty.
+ * Recycles a volume. kube-controller-manager runs a pod that empties the directory. No kubelet runs in this control
+ * plane, so the directory counts as empty.
  */
 async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const pods = users(volume);
@@ -49,7 +49,7 @@ async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, f
   return writer.unbind(volume);
 }
 
-/** External provisioners delete their volumes themselves. */
+/** Deletes a volume. External provisioners delete their volumes themselves. */
 async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const { annotations = {}, finalizers = [], name = '', resourceVersion } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY] ?? '';
@@ -75,8 +75,8 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
 }
 
 /**
- * A volume with the policy `Delete` keeps its finalizer until its deletion. The result is undefined if the finalizers
- * of the volume are correct.
+ * Returns the finalizers of a volume. A volume with the policy `Delete` keeps its finalizer until its deletion. If the
+ * finalizers are correct, the result is undefined.
  */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;

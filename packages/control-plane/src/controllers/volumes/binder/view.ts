@@ -62,8 +62,8 @@ export class BinderCaches {
   }
 
   /**
-   * Returns the pods that still use the claim of a released volume, as `namespace/name`. Pods of a new claim with an
-   * equal name do not count.
+   * Returns the pods that still use the claim of a released volume, as `namespace/name`. If a new claim has the same
+   * name, its pods do not count.
    */
   usersOf(volume: ApiObject): string[] {
     const key = claimKeyOf(volume);

@@ -6,7 +6,7 @@ import type { Recorder } from '../../events/events.ts';
 import { namespaceOf } from '../../objects/fields.ts';
 import { endOf, referenceTo } from './runs.ts';
 
-/** Reports differences between the status of cron jobs and their jobs. */
+/** Writes events about differences between the active jobs in the status of a CronJob and the existing jobs. */
 export class ActiveJobs {
   readonly #api: Api;
   readonly #tell: Recorder;
@@ -38,7 +38,7 @@ export class ActiveJobs {
     return { ...status, active, lastSuccessfulTime: lastSuccess || undefined };
   }
 
-  /** Returns the listed jobs that the cache lacks but the server has, and reports missing jobs. */
+  /** Returns the jobs in the status that exist on the API server but not in the cache. Missing jobs are reported. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {
@@ -49,7 +49,10 @@ export class ActiveJobs {
     return existing;
   }
 
-  /** Reads the status from the server, because the cached status may be outdated. */
+  /**
+   * Reports a job that the status of the CronJob does not list. The status is read from the API server, because the
+   * cache may be outdated.
+   */
   async #reportUnexpected(cronJob: ApiObject, { metadata: { uid, name } }: ApiObject): Promise<void> {
     const { namespace, name: owner } = cronJob.metadata;
     const current = await allowing(this.#api.get(CRON_JOBS, { namespace, name: owner }), 404);

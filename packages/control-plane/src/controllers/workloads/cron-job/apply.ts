@@ -18,7 +18,7 @@ export class CronJobWriter {
     this.#tell = tell;
   }
 
-  /** Reports the deletion as an event. */
+  /** Deletes a job of a CronJob, and writes an event about the deletion. */
   async remove(cronJob: ApiObject, job: ApiObject): Promise<boolean> {
     const { namespace, name, uid = '' } = job.metadata;
     try {
@@ -48,8 +48,8 @@ export class CronJobWriter {
   }
 
   /**
-   * Starts a run.
-   * @param replaces whether running jobs are deleted first
+   * Starts a run of a CronJob.
+   * @param replaces whether the running jobs are deleted before the run
    */
   async run(cronJob: ApiObject, status: Plain, due: Date, replaces: boolean): Promise<void> {
     if (replaces) await this.#stop(cronJob, items(status, 'active'));
@@ -68,7 +68,10 @@ export class CronJobWriter {
     await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
-  /** The existing job belongs to another owner, or an earlier attempt created it without a record in the status. */
+  /**
+   * Handles an existing job with the name of the run. Another owner created the job, or the status of an earlier run
+   * was not written.
+   */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const place = { namespace: namespaceOf(cronJob), name: String(name) };
@@ -79,9 +82,7 @@ export class CronJobWriter {
     return this.write(cronJob, { ...status, active, lastScheduleTime: formatTime(due) });
   }
 
-  /**
-   * @throws Error if a job cannot be deleted, because the next job must wait for the deletion
-   */
+  /** @throws Error if a job cannot be deleted; the next run must wait for the deletion */
   async #stop(cronJob: ApiObject, active: readonly Plain[]): Promise<void> {
     const namespace = namespaceOf(cronJob);
     for (const one of active) {

@@ -188,7 +188,7 @@ test('FailedGet: a job for replacement that cannot be read is reported; the next
   await plane.clock.advance(10 * 60_000);
   const { status } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
   const [active] = (status as { active: object[] }).active;
-  // The UID identifies the job, but the controller reads the job by the name in the status.
+  // The status identifies a job by its UID, but the controller reads the job by its name.
   await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [{ ...active, name: 'ghost' }] } });
   await plane.clock.advance(10 * 60_000);
   expect(await reported(plane)).toContain('FailedGet: Get job: jobs.batch "ghost" not found');

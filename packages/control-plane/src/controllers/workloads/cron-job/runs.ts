@@ -5,7 +5,7 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../objects/fields.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** The number of missed runs above which the controller computes the latest run directly. */
+/** If a CronJob missed more runs than this number, the controller computes the latest run directly. */
 export const MANY_RUNS = 100;
 
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
@@ -14,7 +14,7 @@ export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>
 export const startedAt = (job: ApiObject): number =>
   new Date(text(look(job, 'status'), 'startTime') || (job.metadata.creationTimestamp ?? 0)).getTime();
 
-/** Returns the latest due run that was not started, and the time of the next run. */
+/** Returns the latest due run that the controller has not started, and the time of the next run. */
 export function dueRun(
   cronJob: ApiObject,
   schedule: Schedule,
@@ -54,12 +54,12 @@ export function zonedTimestamp(at: Date, zone: string): string {
     second: '2-digit',
   });
   const part = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
-  // Go prints an offset of zero as `Z`.
+  // Go formats a time zone offset of zero as `Z`.
   const offset = (part.timeZoneName ?? '').replace(/^GMT(?:[+-]00:00)?/, '') || 'Z';
   return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
 }
 
-/** The name of a job contains the scheduled minute. */
+/** Returns the job for a run of a CronJob. The name of the job contains the scheduled minute. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');

@@ -11,10 +11,10 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** The maximum number of pods that one sync creates, and that one sync deletes. */
+/** One sync creates at most this number of pods, and deletes at most this number of pods. */
 const BURST = 250;
 
-/** A revision without a label for the hash uses its name. */
+/** Returns the template hash of a revision. Without the label for the hash, the name of the revision is the hash. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 export class DaemonWriter {
@@ -33,8 +33,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Failed creations do not stop the deletions, and failed deletions do not stop the creations. Returns the time at
-   * which a failed pod may be replaced.
+   * Creates and deletes the planned pods. A failed creation does not stop the deletions, and a failed deletion does not
+   * stop the creations. Returns the time at which a failed pod may be replaced.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -55,8 +55,8 @@ export class DaemonWriter {
   }
 
   /**
-   * Keeps one revision for each template, with its hash in a label. Pods of a duplicate revision get the label of the
-   * remaining revision.
+   * Keeps one revision for each template. A label of the revision contains the hash of the template. The pods of a
+   * duplicate revision get the label of the kept revision.
    */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
@@ -76,14 +76,14 @@ export class DaemonWriter {
     await this.#history.forget(duplicates);
   }
 
-  /** Deletes the oldest revisions beyond the limit of the set. Revisions with pods remain. */
+  /** Deletes the oldest revisions above the history limit of the DaemonSet. A revision with pods stays. */
   async cleanUp(set: ApiObject, pods: readonly ApiObject[], { old }: Revisions): Promise<void> {
     const live = new Set(pods.map((pod) => pod.metadata.labels?.[HASH_LABEL]));
     const idle = old.filter((revision) => !live.has(hashOf(revision)));
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status. The result is the time at which the status changes without an event, or undefined. */
+  /** Writes the status of a DaemonSet. Returns the time at which the status changes without an event, or undefined. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');

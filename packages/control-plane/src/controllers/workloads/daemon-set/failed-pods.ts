@@ -6,12 +6,13 @@ const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15 * 60_000;
 
 export class FailedPods {
-  /** The time of the last failure and the number of consecutive failures, by set, generation and node. */
+  /** For each DaemonSet, generation and node, the time of the last failure and the number of consecutive failures. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
   /**
-   * The delay of a replacement doubles with each failure. A change of the set resets the delay. If the pod can be
-   * replaced now, the method counts the failure and returns undefined.
+   * Returns the time at which a failed pod may be replaced. The delay doubles with each failure. A change of the
+   * DaemonSet resets the delay. If the pod can be replaced now, the method counts the failure, and the result is
+   * undefined.
    */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;

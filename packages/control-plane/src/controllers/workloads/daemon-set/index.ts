@@ -15,7 +15,7 @@ import { FailedPods } from './failed-pods.ts';
 import { HASH_LABEL, placementOn } from './node.ts';
 import { type DaemonView, planPlacement, planUpdate, viewOf } from './plan.ts';
 
-/** For example, heartbeats have no effect on daemon pods. */
+/** Returns whether a change of a node is irrelevant for daemon pods, for example a heartbeat. */
 const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);
@@ -39,7 +39,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 
   const work = queue(async (key) => {
     const set = sets.get(key);
-    // The garbage collector deletes the pods of a set that is being deleted.
+    // If a DaemonSet is being deleted, the garbage collector deletes its pods.
     if (set === undefined || isDying(set)) return;
     const known = await history.keep(set);
     await writer.tidy(podsOf(set), known);

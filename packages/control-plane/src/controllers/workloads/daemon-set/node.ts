@@ -5,12 +5,12 @@ import { nodeNameOf } from '../../objects/fields.ts';
 import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 
-/** The label of pods and revisions that contains the hash of their template. */
+/** The label of pods and revisions with the hash of their pod template. */
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
 
-/** All daemon pods have these tolerations, so that they stay on unhealthy nodes. */
+/** The tolerations of every daemon pod. With these tolerations, a daemon pod stays on an unhealthy node. */
 const TOLERATIONS: readonly Plain[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -25,28 +25,37 @@ const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator
 const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-/** A toleration of all daemon pods replaces a toleration of the template for the same taint. */
+/**
+ * Returns the tolerations of a daemon pod. The tolerations of all daemon pods replace template tolerations for the same
+ * taint.
+ */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
   const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);
   return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/** The result is undefined if the annotation is not a valid label value. */
+/**
+ * Returns the generation in the annotation of a DaemonSet. If the annotation is not a valid label value, the result is
+ * undefined.
+ */
 function generationOf(set: ApiObject): string | undefined {
   const value = set.metadata.annotations?.[GENERATION] ?? '';
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/** The template hash or the older generation label identifies the template of a pod. */
+/**
+ * Returns whether a pod has the current template. The template hash or the older generation label identifies the
+ * template.
+ */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
 /**
- * A node affinity makes the scheduler bind the pod to its node.
- * @param hash the hash of the template
+ * Returns a daemon pod for a node. Because of the node affinity, the scheduler binds the pod to this node.
+ * @param hash the hash of the pod template
  */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   const pod = copyJson(podOf(set, look(set, 'spec', 'template')));
@@ -56,14 +65,15 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   meta.labels = generation === undefined ? labels : { ...labels, [GENERATION_LABEL]: generation };
   const spec = child(pod, 'spec');
   const affinity = child(child(spec, 'affinity'), 'nodeAffinity');
-  // The node affinity of the template was already checked, so the pod needs only the affinity for its node.
+  // The DaemonSet controller has already checked the node affinity of the template, so the affinity for the node
+  // replaces it.
   const matchFields = [{ key: 'metadata.name', operator: 'In', values: [node] }];
   affinity.requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchFields }] };
   spec.tolerations = tolerationsOf(spec);
   return pod;
 }
 
-/** Returns the node for which a daemon pod was created, even if the pod is not bound yet. */
+/** Returns the node for which the controller created a daemon pod. The pod may not be bound to the node yet. */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;

@@ -7,7 +7,7 @@ import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './
 export interface DaemonView {
   readonly set: ApiObject;
   readonly hash: string;
-  /** A deleted pod that has ended is omitted, even if a finalizer keeps the object. */
+  /** The daemon pods by node. A deleted pod that has ended is omitted, even if a finalizer keeps its object. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
@@ -41,7 +41,7 @@ export interface DaemonPlan {
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** Bound pods come first, and older pods come before younger pods. */
+/** Sorts pods: bound pods before unbound pods, then older pods before younger pods. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -53,7 +53,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** Returns the maximum number of unavailable pods, and the maximum number of nodes with an additional pod. */
+/** Returns how many pods may be unavailable, and how many nodes may have an additional pod during an update. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -65,7 +65,10 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
-/** One pod remains. With a surge, one pod of each template remains until the new pod is available. */
+/**
+ * Returns the surplus pods on a node. One pod stays. With a surge, one pod of each template stays until the new pod is
+ * available.
+ */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
   if (!allowsSurge(view)) return sorted.slice(1);
@@ -77,14 +80,14 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** The controller removes terminating pods of missing nodes, because a missing node has no kubelet. */
+/** Returns unbound pods whose target node does not exist, because no scheduler can bind the pods. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
     .flatMap(([, pods]) => pods.filter((pod) => nodeNameOf(pod) === '' && !isDying(pod)));
 }
 
-/** Gives each node its wanted number of pods (`podsShouldBeOnNode`). */
+/** Plans the creations and deletions that give each node its wanted number of pods (`podsShouldBeOnNode`). */
 export function planPlacement(view: DaemonView): DaemonPlan {
   const create: string[] = [];
   const gone: ApiObject[] = [];
@@ -105,8 +108,8 @@ export function planPlacement(view: DaemonView): DaemonPlan {
 }
 
 /**
- * Returns the pod with the old template and the pod with the new template. The result is undefined if the node has
- * several pods with one template.
+ * Returns the pod with the old template and the pod with the new template on a node. If the node has several pods with
+ * one template, the result is undefined.
  */
 function pairOn(
   view: DaemonView,
@@ -130,7 +133,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // A node without a pod or with too many pods counts as unavailable until another step corrects the number of pods.
+    // A node with the wrong number of pods counts as unavailable until another step corrects the number.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);
@@ -160,7 +163,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
     const counted = old ?? fresh;
     if (counted !== undefined && isAvailable(view, counted)) available++;
     const placement = view.placements.get(node);
-    // Pods of a deleted node are deleted.
+    // If a node no longer exists, its pods are not part of the update.
     if (old === undefined || placement === undefined) continue;
     if (fresh !== undefined) {
       if (isAvailable(view, fresh)) gone.push(old);
@@ -179,7 +182,7 @@ function replaceBeside(view: DaemonView, surge: number): DaemonPlan {
   };
 }
 
-/** Replaces pods with an old template (`rollingUpdate`). */
+/** Plans the replacement of pods with an old template (`rollingUpdate`). */
 export function planUpdate(view: DaemonView): DaemonPlan {
   if (look(view.set, 'spec', 'updateStrategy').type !== 'RollingUpdate') return { create: [], delete: [], ended: [] };
   const { surge, unavailable } = limits(view, desired(view));

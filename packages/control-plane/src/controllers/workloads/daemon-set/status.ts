@@ -4,7 +4,10 @@ import { availability, minReadySecondsOf } from '../pods.ts';
 import { isUpdated } from './node.ts';
 import { byAge, type DaemonView } from './plan.ts';
 
-/** See `updateDaemonSetStatus` in Kubernetes. `lookAgainAt` is the time at which another pod becomes available. */
+/**
+ * Returns the status of a DaemonSet, as `updateDaemonSetStatus` in Kubernetes. `lookAgainAt` is the time at which the
+ * next pod becomes available.
+ */
 export function daemonStatus(view: DaemonView): { status: Plain; lookAgainAt: Date | undefined } {
   const { set, hash, now } = view;
   const counts = { desired: 0, current: 0, misplaced: 0, ready: 0, updated: 0, available: 0 };

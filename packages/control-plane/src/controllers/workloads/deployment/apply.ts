@@ -27,7 +27,7 @@ import {
 
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
-/** After a conflict, the event of the other change triggers the next sync. */
+/** Writes the steps of a Deployment. After a conflict, the change of the other client triggers the next sync. */
 export class DeploymentWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -39,7 +39,10 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /** Applies a step. Returns the time of the next check, or undefined if an event triggers the check. */
+  /**
+   * Applies a step of a rollout. Returns the time of the next sync. If an event triggers the sync, the result is
+   * undefined.
+   */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {
@@ -118,8 +121,8 @@ export class DeploymentWriter {
   }
 
   /**
-   * Handles an existing set with the name of the new set. If the existing set has another owner or template, the
-   * controller tries the next hash.
+   * Handles a ReplicaSet that already has the name of the new ReplicaSet. If the existing ReplicaSet has another owner
+   * or template, the controller tries the next hash.
    */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
@@ -146,14 +149,14 @@ export class DeploymentWriter {
     this.#tell(deployment, 'Normal', 'ScalingReplicaSet', message);
   }
 
-  /** Handles a pause or a new size of the Deployment: scales the sets without a step of the rollout. */
+  /** Scales the ReplicaSets without a step of the rollout, because the Deployment was paused or its size changed. */
   async #followSize(view: DeploymentView): Promise<void> {
     const { deployment, fresh, old } = view;
     const sets = setsOf(view);
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
-    // Every set with pods gets the new size of the Deployment in an annotation, even if the size of the set stays.
-    // Without the new annotation, the next sync would handle the change of the size again.
+    // Every ReplicaSet with pods gets the new size of the Deployment in an annotation, even if the ReplicaSet keeps its
+    // size. Without the new annotation, the next sync would scale the ReplicaSets again.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -8,36 +8,39 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** Terminating sets are omitted. */
+/** A Deployment with its ReplicaSets, except terminating ReplicaSets. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
-  /** The set with the current template. */
+  /** The ReplicaSet with the current template of the Deployment. */
   readonly fresh: ApiObject | undefined;
   readonly old: readonly ApiObject[];
-  /** Whether an old set still has a pod that has not ended. */
+  /** Whether an old ReplicaSet still has a pod that has not ended. */
   readonly oldPodsLeft: boolean;
 }
 
-/** After a step, the sync ends, and the writes of the step trigger the next sync. */
+/** The next step of a rollout. The sync ends after one step, and the writes of the step trigger the next sync. */
 export type Step =
   | { readonly kind: 'count' }
   | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
-  /** Copies the annotations and the readiness delay of the deployment to the set of the current template. */
+  /** Copies the annotations and `minReadySeconds` of the Deployment to the ReplicaSet with the current template. */
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /** Scales the old sets to zero. A Recreate rollout creates the new set only after this step. */
+  /**
+   * Scales the old ReplicaSets to zero. A rollout with the strategy Recreate creates the new ReplicaSet only after this
+   * step.
+   */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };
 
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** The new readiness delay, or undefined if the delay of the set is already correct. */
+  /** The new `minReadySeconds`. If the ReplicaSet has the correct value, the field is undefined. */
   readonly minReadySeconds: number | undefined;
 }
 
-/** The current set comes first. */
+/** Returns all ReplicaSets, the ReplicaSet with the current template first. */
 export const setsOf = ({ fresh, old }: DeploymentView): readonly ApiObject[] =>
   fresh === undefined ? old : [fresh, ...old];
 
@@ -65,7 +68,7 @@ export function decide(view: DeploymentView): Step {
   return { kind: 'roll out' };
 }
 
-/** Returns the annotations and the readiness delay that the current set lacks. */
+/** Returns the annotations and the `minReadySeconds` that the ReplicaSet with the current template lacks. */
 function changeOf(deployment: ApiObject, fresh: ApiObject, revision: bigint): SetChange | undefined {
   const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, revision);
   const wanted = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;

@@ -9,13 +9,13 @@ import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
 const HASH_LABEL = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
-/** The annotation that requests a rollback to a revision. */
+/** The annotation of a Deployment that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** The maximum length of the annotation with the former revisions, in characters. */
+/** The maximum length of the annotation with the former revisions of a ReplicaSet, in characters. */
 const HISTORY_LENGTH = 2000;
 
-/** The annotations that a deployment does not copy to its sets. */
+/** The annotations that a Deployment does not copy to its ReplicaSets. */
 export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -39,11 +39,14 @@ const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTime
 
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/** If several sets have the template of the deployment, the result is the oldest set. */
+/**
+ * Returns the ReplicaSet with the template of the Deployment. If several ReplicaSets have the template, the oldest one
+ * is returned.
+ */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
-/** After a rollback, a set gets a new revision, and the annotation keeps its former revisions. */
+/** Returns the annotation with the former revisions of a ReplicaSet. A rollback gives the ReplicaSet a new revision. */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];
   if (revision === undefined) return undefined;
@@ -53,7 +56,7 @@ function historyWith(annotations: Readonly<Record<string, string>>): string | un
   return revisions.join();
 }
 
-/** Returns the annotations that the new set lacks (`SetNewReplicaSetAnnotations`). */
+/** Returns the annotations that the new ReplicaSet lacks (`SetNewReplicaSetAnnotations`). */
 export function missingAnnotations(
   deployment: ApiObject,
   known: Readonly<Record<string, string>>,

@@ -8,22 +8,25 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** `template` is undefined if the rollback does not change the template. */
+  /** The template of the requested revision. If the rollback changes nothing, the template is undefined. */
   readonly template?: Plain;
 }
 
-/** Returns the requested revision, 0 for the previous revision, or undefined if the annotation is not a number. */
+/**
+ * Returns the revision in the annotation, or 0 for the previous revision. If the annotation is not a number, the result
+ * is undefined.
+ */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
-/** Returns the second highest revision of the sets, or 0 for fewer than two sets. */
+/** Returns the second highest revision of the ReplicaSets, or 0 for fewer than two ReplicaSets. */
 function lastRevision(sets: readonly ApiObject[]): bigint {
   const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;
 }
 
 /**
- * Returns the annotations of the set, and the annotations of the deployment that a rollback keeps
+ * Returns the annotations after a rollback: those of the ReplicaSet, and those that the Deployment keeps
  * (`SetDeploymentAnnotationsTo`).
  */
 function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject): Record<string, string> {
@@ -34,7 +37,7 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
   ]);
 }
 
-/** The plan always removes the annotation that requests the rollback (`rollback`). */
+/** Plans a rollback (`rollback`). The plan always removes the annotation that requests the rollback. */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
   const revision = wanted === 0n ? lastRevision(sets) : wanted;

@@ -9,12 +9,12 @@ export interface Scaling {
   readonly replicas: number;
 }
 
-/** A deployment with its sets. `fresh` is the set with the template of the deployment. */
+/** A Deployment with its ReplicaSets. `fresh` is the ReplicaSet with the template of the Deployment. */
 export interface RolloutView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject;
   readonly old: readonly ApiObject[];
-  /** Whether old sets still have pods, including terminating pods. */
+  /** Whether old ReplicaSets still have pods, including terminating pods. */
   readonly oldPodsLeft: boolean;
 }
 
@@ -23,7 +23,10 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): number =>
   sets.reduce((total, set) => total + count(set), 0);
 
-/** If both limits are zero, the rollout could not continue, so one pod may be unavailable. */
+/**
+ * Returns the limits of a rollout. If both limits are zero, one pod may be unavailable, because the rollout could not
+ * continue.
+ */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
@@ -35,7 +38,7 @@ export function bounds(deployment: ApiObject): { surge: number; unavailable: num
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
 
-/** Scales old sets down: first their unready pods, then ready pods up to maxUnavailable. */
+/** Scales old ReplicaSets down: first their unready pods, and then as many ready pods as maxUnavailable allows. */
 function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
   const { unavailable } = bounds(deployment);
   const least = replicasOf(deployment) - unavailable;
@@ -73,7 +76,7 @@ export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLe
   return Math.min(wanted, now + Math.max(0, room));
 }
 
-/** See `rolloutRolling` and `rolloutRecreate` in Kubernetes. */
+/** Plans the sizes of the ReplicaSets during a rollout, as `rolloutRolling` and `rolloutRecreate` in Kubernetes. */
 export function planRollout(view: RolloutView): Scaling[] {
   const { deployment, fresh, old, oldPodsLeft } = view;
   const changed = (plan: readonly Scaling[]): Scaling[] =>

@@ -3,11 +3,11 @@ import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 
-/** The annotation of a set with the size that the deployment had at the last scaling. */
+/** The annotation of a ReplicaSet with the size of the Deployment at the last scaling. */
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** `fresh` is the set with the template of the deployment, or undefined. */
+/** A Deployment with its ReplicaSets. `fresh` is the ReplicaSet with the template of the Deployment. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;
@@ -28,7 +28,10 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
   return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
 };
 
-/** The annotation of a set with pods contains the size that the deployment had before. */
+/**
+ * Returns whether the size of the Deployment has changed. The annotation of a ReplicaSet with pods contains the former
+ * size.
+ */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
     .filter((set) => replicasOf(set) > 0)
@@ -37,7 +40,7 @@ export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
       return desired !== undefined && desired !== replicasOf(deployment);
     });
 
-/** Halves are rounded away from zero, as in Go. */
+/** Rounds a number to an integer. As in Go, a half is rounded away from zero. */
 const rounded = (value: number): number => Math.sign(value) * Math.round(Math.abs(value));
 
 function fraction(deployment: ApiObject, set: ApiObject): number {
@@ -60,8 +63,8 @@ function largestFirst(sets: readonly ApiObject[], newer: boolean): ApiObject[] {
 }
 
 /**
- * Distributes a change of the size over all sets with pods, in proportion to their sizes. The largest set gets the
- * remainder of the division.
+ * Distributes a change of the size over all ReplicaSets with pods, in proportion to their sizes. The largest ReplicaSet
+ * gets the remainder.
  */
 function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scaling[] {
   const wanted = replicasOf(deployment);
@@ -82,8 +85,8 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * Plans the sizes of the sets after the size of the deployment changed during a pause or a rollout (`scale`). The plan
- * contains sets with an unchanged size, because their annotations may change.
+ * Plans the sizes of the ReplicaSets after the size of the Deployment changed during a pause or a rollout (`scale`).
+ * The plan includes ReplicaSets with an unchanged size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

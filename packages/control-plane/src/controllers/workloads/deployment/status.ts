@@ -11,7 +11,7 @@ const COMPLETE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
-/** Returns the progress deadline of a rollout in milliseconds, or undefined. */
+/** Returns the progress deadline of a rollout in milliseconds. Without a deadline, the result is undefined. */
 export function deadlineOf(deployment: ApiObject): number | undefined {
   const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
   return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;
@@ -27,7 +27,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Replaces a condition. An existing condition with equal status and reason stays. */
+/** Replaces a condition in a list. If status and reason are equal, the existing condition stays. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -55,7 +55,7 @@ export function isComplete(deployment: ApiObject, status: Plain): boolean {
   );
 }
 
-/** A rollout has progressed if it has more new, ready or available pods, or fewer old pods. */
+/** Returns whether a rollout has progressed: it has more new, ready or available pods, or fewer old pods. */
 function hasProgressed(before: Plain, now: Plain): boolean {
   const oldPods = (status: Plain): number => countOf(status, 'replicas') - countOf(status, 'updatedReplicas');
   return (
@@ -81,7 +81,7 @@ export function progressCheckAt(deployment: ApiObject, status: Plain): Date | un
   return new Date(new Date(text(progress, 'lastUpdateTime')).getTime() + deadline + 1000);
 }
 
-/** See `calculateStatus` in Kubernetes. */
+/** Returns the numbers of pods in the status of a Deployment, as `calculateStatus` in Kubernetes. */
 export function countStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -113,7 +113,8 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // `wanted` is the sum of the wanted sizes, so a pod that could not be created counts as unavailable.
+    // `wanted` is the sum of the wanted sizes of the ReplicaSets, so a pod without a successful creation counts as
+    // unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     collisionCount,
@@ -121,7 +122,10 @@ export function countStatus(
   };
 }
 
-/** Returns the counts, the progress, and the failures of the sets (`syncRolloutStatus`). */
+/**
+ * Returns the status of a rollout: the numbers of pods, the progress, and the failures of the ReplicaSets
+ * (`syncRolloutStatus`).
+ */
 export function rolloutStatus(
   deployment: ApiObject,
   fresh: ApiObject | undefined,
@@ -146,7 +150,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // The progress deadline starts at the time of the condition, so any progress renews this time.
+      // The progress deadline starts at the time in the condition. Progress therefore replaces the condition.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};
@@ -159,7 +163,7 @@ export function rolloutStatus(
   return status;
 }
 
-/** Copies the failure condition of a set to the deployment. A failure of the new set takes precedence. */
+/** Copies the failure condition of a ReplicaSet to the Deployment. A failure of the new ReplicaSet takes precedence. */
 function withFailures(
   conditions: readonly Plain[],
   fresh: ApiObject | undefined,
@@ -182,7 +186,7 @@ function withFailures(
   );
 }
 
-/** Returns the condition Progressing for the start or end of a pause (`checkPausedConditions`). */
+/** Returns the condition Progressing for the start or the end of a pause (`checkPausedConditions`). */
 export function pausedCondition(deployment: ApiObject): ConditionFacts | undefined {
   if (deadlineOf(deployment) === undefined) return undefined;
   const current = progressOf(look(deployment, 'status'));
@@ -202,7 +206,7 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Zero equals an absent value, and the order of conditions has no effect. */
+/** Compares two statuses. Zero equals an absent value, and the order of the conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

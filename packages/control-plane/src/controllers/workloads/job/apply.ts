@@ -11,7 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Zero, null and an absent value are equal. */
+/** Returns whether a status already has these values. Zero, null and an absent value are equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -28,7 +28,9 @@ function saysAlready(old: Plain, status: Plain): boolean {
   });
 }
 
-/** A failed creation or deletion does not stop the write of the status. */
+/**
+ * Creates and deletes the pods of a Job, and writes its status. A failed creation or deletion does not stop the write.
+ */
 export class JobWriter {
   readonly #api: Api;
   readonly #owned: OwnedPods;
@@ -42,9 +44,7 @@ export class JobWriter {
     this.#tell = tell;
   }
 
-  /**
-   * @param quietly whether the deletions do not count as failures of the pods
-   */
+  /** @param quietly whether the deleted pods do not count as failures */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
@@ -73,13 +73,13 @@ export class JobWriter {
     return made;
   }
 
-  /** Writes the status, and then removes the finalizers of the counted pods. */
+  /** Writes the status of a Job, and then removes the finalizers of the pods that the status counts. */
   async write(job: ApiObject, { status, release, events }: JobReport): Promise<void> {
     const { namespace, name, resourceVersion } = job.metadata;
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // After a conflict, the event of the other write triggers the next sync. A pod keeps its finalizer until the
+      // After a conflict, the write of the other client triggers the next sync. A pod keeps its finalizer until the
       // status is written.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);

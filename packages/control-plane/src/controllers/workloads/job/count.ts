@@ -5,7 +5,7 @@ import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
-/** The finalizer that a pod has until the status of its job records its end. */
+/** The finalizer of a job's pods. A pod keeps the finalizer until the status of the job counts the end of the pod. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const IGNORED_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -16,19 +16,19 @@ export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
 /**
- * Returns whether the job replaces a terminating pod only after the pod has failed. If the result is false, the job
- * replaces the pod at the start of its deletion.
+ * Returns whether a job replaces a terminating pod only after the pod has failed. If the result is false, the job
+ * replaces the pod when its deletion starts.
  */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
 };
 
-/** A deleted pod counts as failed, because it may never report its end. */
+/** Returns whether a pod has failed. A deleted pod counts as failed, because it may never report its end. */
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** The result is 0 if the annotation is not a 32-bit integer. */
+/** Returns the number in an annotation. If the annotation is not a 32-bit integer, the result is 0. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
@@ -38,35 +38,36 @@ function annotatedCount(pod: ApiObject, annotation: string): number {
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
 /**
- * The number of failures determines the delay of the next pod, and includes failures that do not count for the limit.
+ * Returns the number of failures that determines the delay of the next pod. Failures without an effect on the limit are
+ * included.
  */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** A job without indexes accepts every pod. */
+/** Returns whether a pod has an index of its job. A job without indexes accepts every pod. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** The finished pods of a Job: those in the status, and those that finished later. */
+/** The finished pods of a Job: the pods in its status, and pods that finished later. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The counters include each recorded pod whose finalizer is removed. */
+  /** The numbers of pods that the status counts and that no longer have the finalizer. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** The UIDs of recorded pods that still have the finalizer. */
+  /** The UIDs of pods that the status counts and that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** The failed indexes. `failedIndexes` is undefined for a job without a limit per index. */
+  /** The failed indexes of a job with a limit per index. Without such a limit, `failedIndexes` is undefined. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
   /**
-   * The last failed pod of each index that has no newer pod. The annotations of the pod contain the number of attempts.
+   * For each index without a newer pod, its last failed pod. An annotation of the pod contains the number of attempts.
    */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
@@ -90,7 +91,7 @@ function lastFailedOf(failed: readonly ApiObject[], settled: (index: number) => 
   return last;
 }
 
-/** Returns the UIDs of recorded pods with the finalizer, and the number of recorded pods without the finalizer. */
+/** Returns the UIDs of counted pods with the finalizer, and the number of counted pods without the finalizer. */
 function notedIn(status: Plain, list: 'succeeded' | 'failed', tracked: ReadonlySet<string>): [string[], number] {
   const noted = strings(look(status, 'uncountedTerminatedPods'), list);
   const kept = noted.filter((uid) => tracked.has(uid));

@@ -33,8 +33,8 @@ const REACHED: End = {
 };
 
 /**
- * Returns the end of a Job with enough completions and no running pods. Without `completions`, one succeeded pod is
- * enough.
+ * Returns the result of a Job that has enough completions and no running pods. Without `completions`, one succeeded pod
+ * is enough.
  */
 export function completionOf(job: ApiObject, count: JobCount, active: number): End | undefined {
   const completions = number(look(job, 'spec'), 'completions');
@@ -43,8 +43,8 @@ export function completionOf(job: ApiObject, count: JobCount, active: number): E
 }
 
 /**
- * An indexed job ends if too many indexes have failed. An indexed job also ends if all indexes are finished and at
- * least one index has failed.
+ * Returns the result of an indexed job. The job fails if too many indexes have failed. After all indexes are finished,
+ * the job fails if at least one index has failed.
  */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;
@@ -57,7 +57,7 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/** A result in the conditions stays, although pods of the Job may still exist. */
+/** Returns the result of a Job. A result in the conditions stays, although pods of the Job may still exist. */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

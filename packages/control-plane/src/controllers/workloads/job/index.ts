@@ -72,7 +72,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** A pod whose job no longer exists loses the finalizer of the job controller. */
+  /** Removes the finalizer of the job controller from pods whose job no longer exists. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -84,7 +84,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds changed jobs to `work`, and pods that may have lost their job to `orphans`. */
+/** Adds changed jobs to the queue `work`, and pods that may have lost their job to the queue `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;
@@ -121,7 +121,7 @@ function follow(of: {
 }
 
 /**
- * The status of the Job records the end of each pod exactly once, before the pod is deleted.
+ * Creates the pods of Jobs. The status of a Job counts each finished pod exactly once, before the pod is deleted.
  * @see kubernetes pkg/controller/job
  */
 export const jobController: Controller = { name: 'job', setup };

@@ -14,7 +14,7 @@ export interface NewPod {
   readonly previous: ApiObject | undefined;
 }
 
-/** The time at which a delayed pod may be created, in milliseconds. */
+/** The pods to create or delete, and the time in milliseconds at which a delayed pod may be created. */
 export interface PodPlan {
   readonly create: readonly NewPod[];
   readonly delete: readonly ApiObject[];
@@ -23,7 +23,7 @@ export interface PodPlan {
 
 export const NOTHING: PodPlan = { create: [], delete: [] };
 
-/** Pods with a duplicate index come first, and then pods in the order of `activePodsForRemoval`. */
+/** Returns surplus pods: pods with a duplicate index first, then the order of `activePodsForRemoval` in Kubernetes. */
 function surplus(job: ApiObject, active: readonly ApiObject[], least: number): readonly ApiObject[] {
   const twice: ApiObject[] = [];
   const others: ApiObject[] = [];
@@ -51,7 +51,7 @@ function pendingIndexes(job: ApiObject, count: JobCount, pods: readonly ApiObjec
   return free;
 }
 
-/** See `manageJob` in Kubernetes. */
+/** Plans the pods of a Job, as `manageJob` in Kubernetes. */
 export function planPods(
   job: ApiObject,
   count: JobCount,
@@ -78,8 +78,8 @@ export function planPods(
 }
 
 /**
- * Each index of a job with a limit per index has its own delay. Every failure delays the next pod, even a failure that
- * does not count towards the limit.
+ * Plans the pods of a job with a limit per index. Each index has its own delay. Every failure delays the next pod, even
+ * a failure that does not count for the limit.
  */
 function planIndexes(indexes: readonly number[], count: JobCount, now: Date): PodPlan {
   const create: NewPod[] = [];

@@ -8,7 +8,7 @@ import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** The maximum length of the base of a generated name. The base ends with the index of the pod. */
+/** The maximum length of a pod name without its random suffix. This part of the name ends with the index of the pod. */
 const LONGEST_BASE = 58;
 
 function generateName(job: string, index: number): string {
@@ -16,7 +16,7 @@ function generateName(job: string, index: number): string {
   return `${job.slice(0, LONGEST_BASE - end.length)}${end}`;
 }
 
-/** The annotations of a pod contain the number of failures of its index. */
+/** Returns the annotations of a pod with the number of failures of its index. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
   const { counts } = assessFailure(job, previous);
@@ -26,7 +26,7 @@ function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<str
 }
 
 /**
- * @param index the index in an indexed job
+ * @param index the index of the pod in an indexed job
  * @param previous the failed pod that the new pod replaces
  */
 export function jobPod(job: ApiObject, index: number | undefined, previous: ApiObject | undefined): Plain {

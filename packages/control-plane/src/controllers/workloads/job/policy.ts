@@ -3,16 +3,16 @@ import { items, look, number, strings, text } from '../../../apimachinery/object
 import { parseIndexes } from './indexes.ts';
 
 export interface Verdict {
-  /** Whether the failure counts for the limits. */
+  /** Whether the failure of the pod counts for the limits of the job. */
   readonly counts: boolean;
   readonly action: string | undefined;
-  /** The reason if the pod makes the job fail. */
+  /** If the failure of the pod makes the job fail, the reason. */
   readonly message: string | undefined;
 }
 
 const COUNTS: Verdict = { counts: true, action: undefined, message: undefined };
 
-/** Main containers take precedence over init containers. */
+/** Finds an ended container that matches a rule. Main containers take precedence over init containers. */
 function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: number } | undefined {
   const operator = text(rule, 'operator');
   const { values } = look({ rule }, 'rule');
@@ -29,7 +29,7 @@ function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: nu
   return undefined;
 }
 
-/** Applies the first rule that matches a failed pod (`matchPodFailurePolicy`). */
+/** Applies the first matching rule of the job to a failed pod (`matchPodFailurePolicy`). */
 export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   const policy = look(job, 'spec').podFailurePolicy;
   const { namespace, name } = pod.metadata;
@@ -53,7 +53,7 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/** Returns the reason why the succeeded indexes complete the job, or undefined while no rule matches. */
+/** Returns the reason why the succeeded indexes complete the job. While no rule matches, the result is undefined. */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

@@ -7,7 +7,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** The maximum number of ended pods in the status. The next sync adds the remaining pods. */
+/** One write of the status adds at most this number of ended pods. The next sync adds the remaining pods. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -16,7 +16,7 @@ interface JobEvent {
   readonly message: string;
 }
 
-/** The number of created pods and the deleted active pods of a sync. */
+/** The result of a sync: the number of created pods, and the deleted active pods. */
 export interface Done {
   readonly made: number;
   readonly deleted: readonly ApiObject[];
@@ -24,7 +24,7 @@ export interface Done {
 
 export interface JobReport {
   readonly status: Plain;
-  /** Pods that lose their finalizer after the write of the status. */
+  /** The pods whose finalizer is removed after the write of the status. */
   readonly release: readonly ApiObject[];
   readonly events: readonly JobEvent[];
 }
@@ -38,8 +38,8 @@ interface Tracking {
 }
 
 /**
- * The last failed pod of an index keeps its finalizer until its successor exists or the Job ends. The annotations of
- * the last failed pod contain the number of failures.
+ * Returns whether a pod may lose its finalizer. The last failed pod of an index keeps the finalizer until its successor
+ * exists. An annotation of the last failed pod contains the number of failures, which the successor needs.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
@@ -47,7 +47,7 @@ const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiOb
   phaseOf(pod) === 'Succeeded' ||
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
-/** See `trackJobStatusAndRemoveFinalizers` in Kubernetes. */
+/** Adds ended pods to the status, as `trackJobStatusAndRemoveFinalizers` in Kubernetes. */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
   const succeeded = [...count.uncounted.succeeded];
@@ -59,11 +59,11 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // The list of succeeded indexes contains the index, so the status does not need the UID of the pod.
+      // In an indexed job, the status lists the index of a succeeded pod instead of its UID.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
-      // While a job fails, every pod that did not succeed counts as failed.
+      // When a job fails, every pod that did not succeed counts as failed.
       if (!failed.includes(uid) && hasPlace(job, pod) && assessFailure(job, pod).counts) failed.push(uid);
     }
     if (newIndexes + succeeded.length + failed.length >= MOST_NOTED)
@@ -79,7 +79,7 @@ interface Facts {
   readonly message: string;
 }
 
-/** Sets a condition. A missing condition is not added with the status False. */
+/** Sets a condition of a Job. A condition with the status False is not added if it does not exist. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);
@@ -99,9 +99,9 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 }
 
 /**
- * See `syncJob` in Kubernetes.
+ * Returns the new status of a Job, as `syncJob` in Kubernetes.
  * - `known`: the result of the Job at the start of the sync, or undefined if the sync could not delete some pods
- * - `isManaged`: whether the sync created or deleted pods of a Job without a result
+ * - `isManaged`: whether the sync created or deleted pods of a Job that has no result
  */
 export function reportJob(
   job: ApiObject,

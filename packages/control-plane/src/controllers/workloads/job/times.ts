@@ -5,7 +5,9 @@ import { conditionOf } from '../../objects/fields.ts';
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
-/** The delay depends on the number of failures since the last success, and on the time of the last failure. */
+/**
+ * The delay before a new pod. The failures since the last success and the time of the last failure determine the delay.
+ */
 export interface Backoff {
   readonly failures: number;
   readonly lastFailure: number;
@@ -16,7 +18,10 @@ export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/** The result is undefined while a container or sidecar runs. */
+/**
+ * Returns the time at which the last container of a pod ended. While a container or sidecar runs, the result is
+ * undefined.
+ */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));
@@ -31,12 +36,13 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * The time is in milliseconds (`getFinishedTime`). The result is the first existing time of this list:
+ * Returns the time at which a pod finished, in milliseconds (`getFinishedTime`). The result is the first of these times
+ * that exists:
  *
- * - the end of its containers,
+ * - the end of all containers of the pod,
  * - the time at which the pod became unready,
- * - the start of its deletion without the grace period,
- * - its creation.
+ * - the start of the pod's deletion without the grace period,
+ * - the creation of the pod.
  */
 export function finishedAt(pod: ApiObject): number {
   const ended = containersEndedAt(pod);
@@ -50,7 +56,7 @@ export function finishedAt(pod: ApiObject): number {
   return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
 }
 
-/** The backoff counts failures since the last success (`newBackoffRecord`). */
+/** Returns the next backoff of a job. The backoff counts the failures since the last success (`newBackoffRecord`). */
 export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
   const ends = failed.map(finishedAt);
   if (succeeded.length === 0) {

@@ -11,7 +11,7 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** A call that the server refused with an allowed code had no effect. */
+/** Returns whether a request had an effect. The API server may refuse a request with an allowed code. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 export class StatefulWriter {
@@ -29,7 +29,7 @@ export class StatefulWriter {
     this.#tell = parts.tell;
   }
 
-  /** Each creation or deletion waits for the previous one. */
+  /** Creates and deletes the planned pods. Each request waits for the request before. */
   async carryOut(set: ApiObject, plan: StatefulPlan): Promise<void> {
     for (const { ordinal, revision } of plan.create) await this.#create(set, ordinal, revision);
     for (const pod of plan.delete) {
@@ -38,7 +38,7 @@ export class StatefulWriter {
     }
   }
 
-  /** Restores the labels, the claims and the owners of the claims of existing pods. */
+  /** Restores the labels and the claims of existing pods, and the owners of the claims. */
   async restore(set: ApiObject, all: readonly ApiObject[]): Promise<void> {
     for (const pod of all) {
       const ordinal = ordinalOf(set, pod);
@@ -53,14 +53,16 @@ export class StatefulWriter {
     }
   }
 
-  /** Revisions that a pod or the status uses are kept. */
+  /** Deletes old revisions. A revision that a pod or the status uses stays. */
   async cleanUp(set: ApiObject, { old }: Revisions, live: SetRevisions): Promise<void> {
     const used = new Set(this.#owned.all(set).map(revisionOfPod)).add(live.current).add(live.update);
     const idle = old.filter(({ metadata }) => !used.has(metadata.name ?? ''));
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /** Writes the status. Returns the time at which the status changes without an event, or undefined. */
+  /**
+   * Writes the status of a StatefulSet. Returns the time at which the status changes without an event, or undefined.
+   */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -75,12 +77,13 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // The creation fails if another owner has a pod with this name. The deletion of that pod triggers the next sync.
+    // If another owner has a pod with this name, the creation fails. The deletion of the other pod triggers the next
+    // sync.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** A call that returns false had no effect, so no event reports the call. */
+  /** Runs a request, and reports it with an event. A request without an effect is not reported. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,

@@ -8,13 +8,16 @@ import { controllerOf, isDying, namespaceOf, ownerReference } from '../../object
 import type { Informer } from '../../runtime/informer.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
-/** The garbage collector deletes a claim together with its owner, so the retention policy determines the owners. */
+/**
+ * Returns the owners of a claim, which the retention policy determines. The garbage collector deletes a claim together
+ * with its owner.
+ */
 function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined, claim: ApiObject): OwnerReference[] {
   const isOurs = ({ uid, kind, name }: OwnerReference): boolean =>
     uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`);
   const others = (claim.metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference));
   const controller = controllerOf(claim);
-  // A claim with another controller keeps its owners.
+  // If another controller owns the claim, the owners stay unchanged.
   if (controller !== undefined && !isOurs(controller)) return others;
   const { whenDeleted, whenScaled } = look(set, 'spec', 'persistentVolumeClaimRetentionPolicy');
   const isCondemned = !inRange(set, ordinal);
@@ -24,7 +27,10 @@ function claimOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined
   return whenDeleted === 'Delete' ? [...others, ownerReference(set)] : others;
 }
 
-/** Claims are created before their pod. The retention policy of the set decides whether claims are kept or deleted. */
+/**
+ * Creates the claims of a StatefulSet before their pods. The retention policy of the StatefulSet decides whether claims
+ * are kept or deleted.
+ */
 export class StatefulClaims {
   readonly #api: Api;
   readonly #claims: Informer;
@@ -36,7 +42,7 @@ export class StatefulClaims {
     this.#tell = tell;
   }
 
-  /** The result is false if a claim is terminating, so the pod waits for a new claim. */
+  /** Creates the claims of a pod. If a claim is terminating, the result is false, and the pod waits for a new claim. */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {
       const name = claimName(template, set, ordinal);
@@ -65,9 +71,7 @@ export class StatefulClaims {
     }
   }
 
-  /**
-   * @param pod the pod with the ordinal, if it exists
-   */
+  /** @param pod The pod of the claims, if the pod exists. */
   async keepOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined): Promise<void> {
     for (const template of claimTemplates(set)) {
       const claim = this.#claims.get(`${namespaceOf(set)}/${claimName(template, set, ordinal)}`);

@@ -7,7 +7,7 @@ const REVISION_LABEL = 'controller-revision-hash';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
-/** Returns the ordinal at the end of a pod's name, or -1 if the name does not belong to the set. */
+/** Returns the ordinal in the name of a pod. If the name does not belong to the StatefulSet, the result is -1. */
 export function ordinalOf(set: ApiObject, pod: ApiObject): number {
   const prefix = `${set.metadata.name}-`;
   const { name = '' } = pod.metadata;
@@ -58,7 +58,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/** The label of the revision is not an identity label. */
+/** Returns the identity labels that a pod lacks. The label with the revision is not an identity label. */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

@@ -17,11 +17,11 @@ export interface StatefulView {
   readonly now: Date;
 }
 
-/** Pods with an ordinal of at least the partition get the update revision. */
+/** Returns the partition of a StatefulSet. Pods with a lower ordinal keep the current revision. */
 const partitionOf = (set: ApiObject): number =>
   number(look(set, 'spec', 'updateStrategy', 'rollingUpdate'), 'partition') ?? 0;
 
-/** If a pod is deleted before its update, its successor has the old revision. */
+/** Returns the revision for a new pod. If a pod is deleted before its update, its successor gets the old revision. */
 function revisionFor({ set, current, update }: StatefulView, ordinal: number): string {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const start = firstOrdinal(set);
@@ -34,8 +34,8 @@ export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === '
 
 /**
  * The plan creates pods in ascending order, and deletes and updates pods in descending order. With `OrderedReady`, each
- * pod waits until the previous pod is available. With `Parallel`, all pods change at the same time. Scaling comes
- * before updates.
+ * pod waits until the previous pod is available. With `Parallel`, all pods change at the same time. Scaling takes
+ * precedence over updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {
   const { set, pods, update, now } = view;
@@ -52,7 +52,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   for (let ordinal = start; ordinal < end; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (pod !== undefined && isTerminal(pod)) {
-      // A finished pod is deleted now, and created again later.
+      // A finished pod is deleted now, and a later sync creates a new pod.
       if (!isDying(pod)) gone.push(pod);
       waits = true;
       if (inOrder) break;
@@ -78,7 +78,7 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
   }
   if (look(set, 'spec', 'updateStrategy').type === 'OnDelete') return { create, delete: gone };
 
-  // The partition is relative to the first ordinal of the set.
+  // The partition counts from the first ordinal of the StatefulSet.
   for (let ordinal = end - 1; ordinal >= start + partitionOf(set); ordinal--) {
     const pod = byOrdinal.get(ordinal);
     if (pod === undefined) break;

@@ -11,13 +11,16 @@ export interface SetRevisions {
   readonly update: string;
 }
 
-/** A terminating set gets no new revision, so the names in its status remain. */
+/** Returns the revisions in the status. A terminating StatefulSet gets no new revision, so it keeps these revisions. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),
 });
 
-/** If the current revision or its template is missing, the update revision is also the current revision. */
+/**
+ * Returns the revisions of a StatefulSet. If the current revision or its template is missing, the update revision
+ * replaces it.
+ */
 export function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
   const name = update.metadata.name ?? '';
@@ -25,7 +28,7 @@ export function revisionsOf(set: ApiObject, { current: update, duplicates, old }
   return { current: known.has(current) ? current : name, update: name };
 }
 
-/** See `updateStatus` and `completeRollingUpdate` in Kubernetes. */
+/** Returns the status of a StatefulSet, as `updateStatus` and `completeRollingUpdate` in Kubernetes. */
 export function statefulStatus(
   set: ApiObject,
   { current, update }: SetRevisions,

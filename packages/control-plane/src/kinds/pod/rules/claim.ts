@@ -8,7 +8,7 @@ import { selectorCauses } from '../../base/selector.ts';
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-/** The access mode ReadWriteOncePod must be the only mode. */
+/** Validates access modes. The mode ReadWriteOncePod must be the only mode. */
 export function accessModeFindings(findings: Findings, spec: Plain, at: string): void {
   const modes = strings(spec, 'accessModes');
   for (const mode of modes) findings.oneOf(`${at}.accessModes`, mode, ACCESS_MODES);
@@ -18,7 +18,7 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-/** The checks that an update of a claim skips, because the old claim already fails them. */
+/** The checks that an update of a claim skips, because the old claim already violates them. */
 export interface ClaimLeniency {
   readonly anyGroup: boolean;
   readonly anyLabelValue: boolean;
@@ -26,7 +26,7 @@ export interface ClaimLeniency {
 
 const STRICT: ClaimLeniency = { anyGroup: false, anyLabelValue: false };
 
-/** See `ValidationOptionsForPersistentVolumeClaim` in Kubernetes. */
+/** Returns the checks that an update skips, as `ValidationOptionsForPersistentVolumeClaim` in Kubernetes. */
 export const claimLeniency = (old: Plain): ClaimLeniency => ({
   anyGroup: [old.dataSource, old.dataSourceRef].some((source) => isRecord(source) && source.apiGroup !== undefined),
   anyLabelValue: old.selector !== undefined && selectorCauses(old.selector, '').length > 0,
@@ -46,7 +46,7 @@ function sourceFindings(findings: Findings, source: unknown, at: string, anyGrou
   if (namespace !== '') findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** See `ValidatePersistentVolumeClaimSpec` in Kubernetes. */
+/** Validates the spec of a claim, as `ValidatePersistentVolumeClaimSpec` in Kubernetes. */
 export function claimSpecFindings(
   findings: Findings,
   spec: Plain,
@@ -74,7 +74,7 @@ export function claimSpecFindings(
     }
   } else if (isRecord(dataSource) && isRecord(dataSourceRef)) {
     const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
-    // kube-apiserver prints an empty structure as the value of this error.
+    // As in kube-apiserver, the value in this error is an empty structure.
     if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
   }
   const attributes = text(spec, 'volumeAttributesClassName');

@@ -24,7 +24,7 @@ const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
-  /** The names in the field `resourceClaims` of the pod. */
+  /** The names in the field `resourceClaims` of the pod spec. */
   readonly deviceClaims: ReadonlySet<string>;
   readonly restartPolicy: string;
   readonly hostUsers: boolean;
@@ -138,7 +138,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // As in kube-apiserver, the error contains the path of the whole list.
+    // As in kube-apiserver, the error contains the path of the list of mounts, without an index.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -310,7 +310,7 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-/** Two containers must not request the same host port. */
+/** Returns an error if two containers request the same host port. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -346,7 +346,7 @@ export function mainContainerFindings(
   hostPortFindings(findings, containers, at);
 }
 
-/** Init containers include restartable init containers (sidecars). */
+/** Validates init containers, including restartable init containers (sidecars). */
 export function initContainerFindings(
   findings: Findings,
   containers: readonly Plain[],

@@ -4,7 +4,7 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { backstepProblems, environmentNameProblems } from '../../base/formats.ts';
 
-/** See `validateFileKeySelector` in Kubernetes. */
+/** Validates a reference to a key in a file, as `validateFileKeySelector` in Kubernetes. */
 export function fileRefFindings(findings: Findings, ref: unknown, at: string): void {
   if (!isRecord(ref)) return;
   const rules = [
@@ -19,7 +19,7 @@ export function fileRefFindings(findings: Findings, ref: unknown, at: string): v
   }
 }
 
-/** A variable from a file must use an emptyDir of the pod (`validateFileKeyRefVolumes`). */
+/** Validates that environment variables from files use an emptyDir of the pod (`validateFileKeyRefVolumes`). */
 export function fileVolumeFindings(findings: Findings, spec: Plain, path: string): void {
   const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
   for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {

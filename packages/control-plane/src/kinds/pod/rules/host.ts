@@ -3,7 +3,7 @@ import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 
-/** The lists of containers of a pod, in the order in which the server visits them. */
+/** The fields of a pod spec with containers, in the order of the validation. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
 function* containersOf(spec: Plain, path: string): Generator<readonly [container: Plain, at: string]> {
@@ -66,7 +66,7 @@ const hostProcessOf = (owner: Plain): boolean | undefined => {
   return typeof hostProcess === 'boolean' ? hostProcess : undefined;
 };
 
-/** Either all containers of a pod are host processes, or none is (`validateWindowsHostProcessPod`). */
+/** Validates that all containers of a pod are host processes, or none (`validateWindowsHostProcessPod`). */
 export function hostProcessFindings(findings: Findings, spec: Plain, path: string): void {
   const ofPod = hostProcessOf(spec);
   let all = 0;
@@ -90,7 +90,7 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/** A pod with its own user namespace must not use other namespaces of the host (`validateHostUsers`). */
+/** Validates a pod with its own user namespace. Such a pod must not use other host namespaces (`validateHostUsers`). */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';
@@ -104,7 +104,7 @@ export function hostUsersFindings(findings: Findings, spec: Plain, path: string)
 
 const MAX_HOSTNAME = 64;
 
-/** Validates `hostnameOverride` (`validatePodHostName`). */
+/** Validates the field `hostnameOverride` (`validatePodHostName`). */
 export function hostNameFindings(findings: Findings, spec: Plain, path: string): void {
   const { hostnameOverride: name } = spec;
   if (typeof name !== 'string') return;
@@ -115,7 +115,7 @@ export function hostNameFindings(findings: Findings, spec: Plain, path: string):
   findings.problems(at, name, subdomainProblems(name));
 }
 
-/** Fields of the security context and the spec that a Windows pod must not have, in the order of kube-apiserver. */
+/** Fields of the pod spec and its security context that a Windows pod must not have, in the order of kube-apiserver. */
 const NOT_ON_WINDOWS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',
@@ -133,7 +133,7 @@ const NOT_ON_WINDOWS = [
   'securityContext.supplementalGroupsPolicy',
   'securityContext.seLinuxChangePolicy',
 ];
-/** Fields of a container's security context that a Windows pod must not have. */
+/** Fields of a container security context that a Windows pod must not have. */
 const NOT_IN_CONTAINER = [
   'appArmorProfile',
   'seLinuxOptions',
@@ -146,7 +146,7 @@ const NOT_IN_CONTAINER = [
   'runAsUser',
   'runAsGroup',
 ];
-/** Fields that are refused only if their value is true. */
+/** Fields that a Windows pod may have with the value false. */
 const IF_TRUE = new Set(['hostPID', 'hostIPC']);
 
 function windowsFindings(findings: Findings, spec: Plain, path: string): void {
@@ -174,7 +174,7 @@ function linuxFindings(findings: Findings, spec: Plain, path: string): void {
   }
 }
 
-/** A pod must not have fields of another operating system. */
+/** Returns errors for fields of another operating system. */
 export function systemFindings(findings: Findings, spec: Plain, path: string): void {
   if (!isRecord(spec.os)) return;
   const os = text(spec.os, 'name');

@@ -35,7 +35,10 @@ function raise(sums: Sums, others: Sums): void {
   }
 }
 
-/** The sum for an init container includes the earlier restartable init containers. */
+/**
+ * Sums the resources of all containers. The sum for an init container includes the restartable init containers before
+ * it.
+ */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
   let sums = items(spec, 'containers').reduce<Sums>((all, each) => added(all, amounts(each)), new Map());
@@ -63,7 +66,7 @@ function compare(findings: Findings, sums: Sums, resources: Plain, list: 'reques
   }
 }
 
-/** Validates the resources of the whole pod (`validatePodResources`). */
+/** Validates the resources that a pod sets for itself (`validatePodResources`). */
 export function podResourceFindings(findings: Findings, spec: Plain, path: string, claims: ReadonlySet<string>): void {
   if (spec.resources === undefined) return;
   const at = `${path}.resources`;
@@ -72,7 +75,7 @@ export function podResourceFindings(findings: Findings, spec: Plain, path: strin
     return;
   }
   const resources = look(spec, 'resources');
-  // An empty list of claims counts as set.
+  // A list of claims counts as set even if the list is empty.
   if (given(resources, 'claims') !== null) {
     findings.forbidden(`${at}.claims`, 'claims may not be set for Resources at pod-level');
   }

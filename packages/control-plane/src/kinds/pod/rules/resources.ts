@@ -42,7 +42,10 @@ const COUNTED = new Set([
 const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
-/** Amounts of an extended resource (`example.dev/gpu`) are integers, and requests equal limits. */
+/**
+ * Returns whether a resource is extended, such as `example.dev/gpu`. Amounts of an extended resource are integers, and
+ * its requests equal its limits.
+ */
 const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && qualifiedNameProblems(`requests.${name}`).length === 0;
 
@@ -50,16 +53,16 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
-/** kube-apiserver computes integers with thousandths in 64 bits. */
+/** Returns whether an amount is an integer. As in kube-apiserver, the computation uses thousandths in 64 bits. */
 export const isInteger = (amount: unknown): boolean => quantityMilli(amount) % 1000n === 0n;
 
-/** Validates an amount. Amounts of extended resources must be integers. */
+/** Validates an amount of a resource. An amount of an extended resource must be an integer. */
 function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   if (quantityNanos(amount) < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
   if (isWhole(name) && !isInteger(amount)) findings.invalid(at, amount, 'must be an integer');
 }
 
-/** Returns whether the name is valid. */
+/** Validates the name of a resource, and returns whether the name is valid. */
 export function resourceNameFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -69,7 +72,7 @@ export function resourceNameFindings(findings: Findings, name: string, at: strin
   return true;
 }
 
-/** See `ValidateContainerResourceName` in Kubernetes. */
+/** Validates the resource name in a container, as `ValidateContainerResourceName` in Kubernetes. */
 export function containerResourceName(findings: Findings, name: string, at: string): void {
   resourceNameFindings(findings, name, at);
   if (!name.includes('/')) {
@@ -81,13 +84,13 @@ export function containerResourceName(findings: Findings, name: string, at: stri
   }
 }
 
-/** See `ValidateContainerResourceRequirements` in Kubernetes. */
+/** Validates the resources of a container, as `ValidateContainerResourceRequirements` in Kubernetes. */
 export const resourceFindings = (findings: Findings, resources: Plain, at: string): void =>
   requirementFindings(findings, resources, at, containerResourceName);
 
 /**
- * See `validateResourceRequirements` in Kubernetes.
- * @param nameFindings a function that validates the names of the resources
+ * Validates requests and limits, as `validateResourceRequirements` in Kubernetes.
+ * @param nameFindings validates the names of the resources
  */
 export function requirementFindings(
   findings: Findings,
@@ -157,14 +160,17 @@ export function podClaimFindings(findings: Findings, spec: Plain, path: string):
   }
 }
 
-/** Formats a device claim like a Go structure, for errors. */
+/** Formats a device claim for errors, like a Go structure. */
 const shownClaim = (claim: Plain): Plain => ({
   Name: text(claim, 'name'),
   ResourceClaimName: claim.resourceClaimName ?? null,
   ResourceClaimTemplateName: claim.resourceClaimTemplateName ?? null,
 });
 
-/** A device claim of a container refers to a claim of the pod, or to one request of a claim. Duplicates are errors. */
+/**
+ * Validates the device claims of a container. A claim refers to a claim of the pod, or to one request of a claim. A
+ * duplicate claim is an error.
+ */
 export function deviceClaimFindings(
   findings: Findings,
   resources: Plain,

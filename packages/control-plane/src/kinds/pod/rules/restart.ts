@@ -9,7 +9,7 @@ const OPERATORS = ['In', 'NotIn'];
 const MOST_RULES = 20;
 const MOST_VALUES = 255;
 
-/** See `validateContainerRestartPolicy` in Kubernetes. */
+/** Validates the restart policy of a container, as `validateContainerRestartPolicy` in Kubernetes. */
 export function restartFindings(findings: Findings, container: Plain, at: string): void {
   const rules = items(container, 'restartPolicyRules');
   if (container.restartPolicy === undefined) {
@@ -31,7 +31,10 @@ export function restartFindings(findings: Findings, container: Plain, at: string
   }
 }
 
-/** Restart rules without a policy are not validated (`validateInitContainerRestartPolicy`). */
+/**
+ * Validates the restart policy of an init container (`validateInitContainerRestartPolicy`). Rules without a policy are
+ * not validated.
+ */
 export function initRestartFindings(findings: Findings, container: Plain, at: string): void {
   if (container.restartPolicy !== undefined) restartFindings(findings, container, at);
   else if (items(container, 'restartPolicyRules').length > 0) {

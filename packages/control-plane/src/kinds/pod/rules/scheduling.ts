@@ -119,7 +119,7 @@ function podTerm(findings: Findings, term: Plain, at: string): void {
   findings.qualifiedName(`${at}.topologyKey`, key);
 }
 
-/** See `validateAffinity` in Kubernetes. */
+/** Validates the affinity of a pod, as `validateAffinity` in Kubernetes. */
 export function affinityFindings(findings: Findings, affinity: unknown, at: string): void {
   if (!isRecord(affinity)) return;
   const { nodeAffinity } = affinity;
@@ -145,7 +145,7 @@ export function affinityFindings(findings: Findings, affinity: unknown, at: stri
   }
 }
 
-/** See `validateTopologySpreadConstraints` in Kubernetes. */
+/** Validates topology spread constraints, as `validateTopologySpreadConstraints` in Kubernetes. */
 export function spreadFindings(findings: Findings, spec: Plain, at: string): void {
   const constraints = items(spec, 'topologySpreadConstraints');
   for (const [index, constraint] of constraints.entries()) {
@@ -181,7 +181,7 @@ export function spreadFindings(findings: Findings, spec: Plain, at: string): voi
   }
 }
 
-/** See `ValidateTolerations` in Kubernetes. */
+/** Validates tolerations, as `ValidateTolerations` in Kubernetes. */
 export function tolerationFindings(findings: Findings, tolerations: readonly Plain[], path: string): void {
   for (const [index, toleration] of tolerations.entries()) {
     const at = `${path}[${index}]`;
@@ -203,7 +203,7 @@ export function tolerationFindings(findings: Findings, tolerations: readonly Pla
     } else if (operator === 'Exists') {
       if (value !== '') findings.invalid(`${at}.operator`, value, "value must be empty when `operator` is 'Exists'");
     } else if (operator === 'Lt' || operator === 'Gt') {
-      // kube-apiserver lists these operators in the error, although their feature is off by default.
+      // As in kube-apiserver, the error lists operators whose feature gate is off by default.
       findings.add([notSupported(`${at}.operator`, operator, ['Equal', 'Exists', 'Lt', 'Gt'])]);
     } else findings.oneOf(`${at}.operator`, operator, ['Equal', 'Exists']);
     if (effect !== '') findings.oneOf(`${at}.effect`, effect, EFFECTS);

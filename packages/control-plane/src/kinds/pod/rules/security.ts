@@ -45,7 +45,7 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
 const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
 const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 
-/** See `validatePodSpecSecurityContext` in Kubernetes. */
+/** Validates the security context of a pod, as `validatePodSpecSecurityContext` in Kubernetes. */
 export function podSecurityFindings(findings: Findings, spec: Plain, path: string): void {
   const context = spec.securityContext;
   if (!isRecord(context)) return;
@@ -90,10 +90,10 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
   }
 }
 
-/** See `ValidateSecurityContext` in Kubernetes. */
+/** Validates the security context of a container, as `ValidateSecurityContext` in Kubernetes. */
 export function containerSecurityFindings(findings: Findings, context: unknown, at: string, hostUsers: boolean): void {
   if (!isRecord(context)) return;
-  // Privileged containers are allowed, as with `--allow-privileged`.
+  // The server allows privileged containers, like kube-apiserver with `--allow-privileged`.
   for (const field of ['runAsUser', 'runAsGroup']) {
     findings.problems(`${at}.${field}`, context[field], userIdProblems(context[field]));
   }

@@ -129,7 +129,7 @@ const needs =
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** A reference to a Secret needs a name, and in a persistent volume also a namespace. */
+/** Validates a reference to a Secret. The reference needs a name, and in a persistent volume also a namespace. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isRecord(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }
@@ -173,7 +173,7 @@ function lunFindings(findings: Findings, lun: number, at: string): void {
   if (lun < 0 || lun > 255) findings.invalid(`${at}.lun`, lun, 'must be between 0 and 255, inclusive');
 }
 
-/** kube-apiserver allows partition 0, although its error message excludes 0. */
+/** As in kube-apiserver, partition 0 is valid, although the error message excludes 0. */
 const disk =
   (id: string): SourceRule =>
   (findings, source, at) => {
@@ -331,7 +331,9 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   scaleIO: needs('gateway', 'system', 'volumeName'),
 };
 
-/** References in a persistent volume contain a namespace, because the volume has none. */
+/**
+ * The rules for sources of persistent volumes. References contain a namespace, because a persistent volume has none.
+ */
 const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
   ...RULES,
   iscsi: iscsi(true),
@@ -360,7 +362,7 @@ const PERSISTENT_RULES: Readonly<Record<string, SourceRule>> = {
 export function sourceFindings(findings: Findings, type: string, source: unknown, at: string, volume: Volume): void {
   if (!isRecord(source)) return;
   const rules = volume.of === 'persistentVolume' ? PERSISTENT_RULES : RULES;
-  // kube-apiserver uses another name for this source in its errors.
+  // As in kube-apiserver, errors contain another name for the source `gcePersistentDisk`.
   const shown = type === 'gcePersistentDisk' ? 'persistentDisk' : type;
   rules[type]?.(findings, source, `${at}.${shown}`, volume);
 }

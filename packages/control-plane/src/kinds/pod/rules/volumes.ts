@@ -3,7 +3,7 @@ import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/n
 import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { sourceFindings } from './volume-sources.ts';
 
-/** The order of the sources is the order of the checks. */
+/** The volume sources, in the order of their validation. */
 const SOURCES = [
   'emptyDir',
   'hostPath',
@@ -39,15 +39,15 @@ const SOURCES = [
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
 /**
- * The names of sources in the error about a second source. The table contains only names with another spelling in
- * kube-apiserver.
+ * The names of volume sources in the error about a second source. The map contains only names that kube-apiserver
+ * spells differently.
  */
 export const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],
 ]);
 
-/** The claim name of an ephemeral volume consists of the names of the pod and the volume. */
+/** Validates the claim name of an ephemeral volume, which consists of the names of the pod and the volume. */
 function claimNameFindings(findings: Findings, name: string, podName: string, at: string): void {
   if (podName === '' || name === '') return;
   const claim = `${podName}-${name}`;
@@ -57,8 +57,9 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 }
 
 /**
- * Returns the valid volume names. Containers can mount only these volumes.
- * @param podName the name of the pod, for the names of its claims; undefined for a template
+ * Validates the volumes of a pod, and returns the valid volume names. Containers can mount only volumes with valid
+ * names.
+ * @param podName The name of the pod, for the names of its claims. For a template, the name is undefined.
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();

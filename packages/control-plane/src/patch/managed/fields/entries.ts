@@ -10,7 +10,10 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The parsed managedFields entry, or undefined if the fields have changed since then. */
+  /**
+   * The managedFields entry from which the fields were parsed. If the fields have changed since then, the entry is
+   * undefined.
+   */
   readonly entry?: ManagedFieldsEntry;
 }
 
@@ -18,7 +21,7 @@ const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
 
-/** The time is in UTC, without fractions of a second. */
+/** Returns the time of a managedFields entry: UTC, without fractions of a second. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 /**
@@ -52,11 +55,14 @@ export const isReadable = ({ operation, apiVersion, fieldsType, fieldsV1 }: Mana
   fieldsType === 'FieldsV1' &&
   (fieldsV1 === undefined || isReadableFields(fieldsV1));
 
-/** A client sends `[{}]` to remove all managers. */
+/** Returns whether a client removes all managers, which is the value `[{}]`. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
-/** An apply manager has one entry for all API versions. An update manager has one entry for each API version. */
+/**
+ * Returns whether two entries belong to the same manager. With applies, a manager has one entry for all API versions.
+ * With updates, a manager has one entry for each API version.
+ */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
   return a.operation === 'Apply' || a.apiVersion === b.apiVersion;
@@ -78,7 +84,7 @@ function toEntry(owner: Ownership): ManagedFieldsEntry {
 
 const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Entries are sorted by operation (first Apply), time, manager, version and subresource. */
+/** Sorts entries by operation (Apply first), time, manager, version and subresource. */
 const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.operation, b.operation) ||
   text(a.time ?? '', b.time ?? '') ||
@@ -86,9 +92,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/**
- * If an object has too many update entries, the oldest entries of each API version are merged (`capManagersManager`).
- */
+/** Merges the oldest update entries of each API version if an object has too many (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];
@@ -113,7 +117,7 @@ function fold(owners: readonly Ownership[]): Ownership[] {
   return [...kept, ...folded.values()];
 }
 
-/** A manager without fields has no entry. */
+/** Returns the managedFields entries of managers. A manager without fields has no entry. */
 export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[] =>
   fold(owners.filter((owner) => !isEmptySet(owner.set)))
     .sort(inOrder)

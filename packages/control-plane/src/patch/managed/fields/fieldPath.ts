@@ -5,7 +5,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Optional keys in the items of built-in lists. The published schema has no defaults for these keys. */
+/** Keys of built-in list items that an item may omit. The published schema has no defaults for these keys. */
 const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
   'io.k8s.api.core.v1.ObjectReference.name',
   'io.k8s.api.flowcontrol.v1.FlowSchemaCondition.type',
@@ -15,7 +15,10 @@ const OPTIONAL_KEYS: ReadonlySet<string> = new Set([
 
 const ZEROS: Readonly<Record<string, unknown>> = { string: '', integer: 0, number: 0 };
 
-/** The default of a list key comes from the published schema, or for a built-in kind from the Go type. */
+/**
+ * Returns the default of a list key. The default comes from the published schema, or for a built-in kind from the Go
+ * type.
+ */
 function keyDefault({ items }: SchemaNode, name: string): unknown {
   const key = items?.properties.get(name);
   if (key?.hasDefault === true) return key.default;
@@ -23,7 +26,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(`${id}.${name}`) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** A missing key gets the default of its schema. */
+/** Returns the keys of a list item. A missing key has the default from the schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;
@@ -40,7 +43,7 @@ export const itemElement = (item: unknown, list: SchemaNode): string =>
 
 const printValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : String(value));
 
-/** Messages print a path element as `.name`, `[name="c"]`, `[="x"]` or `[0]`. */
+/** Formats a path element for messages: `.name`, `[name="c"]`, `[="x"]` or `[0]`. */
 export function printElement(element: string): string {
   const body = element.slice(2);
   switch (element.slice(0, 2)) {
@@ -60,5 +63,5 @@ export function printElement(element: string): string {
   }
 }
 
-/** Messages print a path as `.spec.ports[port=1,protocol="TCP"].name`. */
+/** Formats a path for messages, such as `.spec.ports[port=1,protocol="TCP"].name`. */
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');

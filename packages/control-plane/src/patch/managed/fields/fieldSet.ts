@@ -12,7 +12,7 @@ import type { JsonObject } from '../../../apimachinery/objects/object.ts';
  * Trees are immutable, so that sets can share them.
  */
 export interface FieldSet {
-  /** Whether the path to this node belongs to the set. */
+  /** Whether the path to this node of the tree belongs to the set. */
   readonly self: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
 }
@@ -21,10 +21,10 @@ const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** A set with only the empty path. In the children of another set, this set marks the end of a path. */
+/** The set that contains only the empty path. As a child in another set, this set marks the end of a path. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
-/** Creates a set. The result without members is always the object `EMPTY_SET`. */
+/** Creates a set of field paths. For no members, the result is always the object `EMPTY_SET`. */
 export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
   if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
   return { self, children };
@@ -43,7 +43,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** If `a` has no member of `b`, the result is the object `a`. */
+/** Returns the members of `a` that are not in `b`. If nothing is removed, the result is the object `a` itself. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -82,8 +82,7 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
 }
 
 /**
- * Yields the paths in the order of structured-merge-diff: first all members of a level, and then the paths below each
- * member.
+ * Yields the paths in the order of structured-merge-diff: all members of a level, and then the paths below each member.
  */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
@@ -108,7 +107,7 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
   return fieldSet(self, children);
 }
 
-/** The keys and values of list items are JSON texts. */
+/** Returns whether a text is JSON, like the keys and values of list items. */
 function isJson(text: string): boolean {
   try {
     parseJson(text);
@@ -118,7 +117,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The server skips path elements of unknown types. */
+/** Returns whether a key is a path element of a known type. The server skips all other elements. */
 function isElement(key: string): boolean {
   if (key === '.') return true;
   if (key[1] !== ':') return false;
@@ -127,7 +126,7 @@ function isElement(key: string): boolean {
   return (key[0] !== 'k' && key[0] !== 'v') || isJson(body);
 }
 
-/** The server skips the content of unknown elements. */
+/** Returns whether `fieldsV1` is readable. The server skips the content of unknown path elements. */
 export function isReadableFields(fields: unknown): boolean {
   if (fields === null) return true;
   if (!isRecord(fields)) return false;
@@ -140,7 +139,7 @@ const parsed = new WeakMap<object, FieldSet>();
 
 /** The parsed set is cached by the `fieldsV1` object, because most writes do not change the entries. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
-  // As in kube-apiserver, an invalid value means the empty set.
+  // As in kube-apiserver, an invalid `fieldsV1` means the empty set.
   if (!isRecord(fields)) return EMPTY_SET;
   let set = parsed.get(fields);
   if (set === undefined) {
@@ -155,7 +154,7 @@ function format(set: FieldSet, isRoot: boolean): JsonObject {
   if (set.self && !isRoot && set.children.size > 0) fields['.'] = {};
   for (const key of [...set.children.keys()].sort()) {
     const child = set.children.get(key);
-    // Keys have a prefix, so a key cannot equal the name of a prototype member.
+    // Every key has a prefix such as `f:`, so a key cannot be the name of a prototype member.
     if (child !== undefined) fields[key] = format(child, false);
   }
   return fields;

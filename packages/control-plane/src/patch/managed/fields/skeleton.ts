@@ -5,8 +5,8 @@ import { roundTrip } from '../../../resources/shape.ts';
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
- * A new object is compared with this empty object. For a built-in kind, the empty object contains the zero structures
- * of Go (`spec: {}`), so they get no manager. For a custom kind, the empty object has no fields.
+ * Returns an empty object, with which a new object is compared. For a built-in kind, the object contains the zero
+ * structures of Go (`spec: {}`), so these structures get no manager. For a custom kind, the object has no fields.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

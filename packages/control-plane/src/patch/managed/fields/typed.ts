@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemElement, itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** The content of a list or map is not checked. */
+/** Returns whether a value has the type of its schema. The content of a list or map is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {
@@ -23,7 +23,7 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Items of lists without keys always pass. */
+/** Returns whether a list item has all keys. If the list has no keys, the result is true. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 
@@ -32,8 +32,9 @@ const isUnique = (list: readonly unknown[], node: SchemaNode): boolean =>
   new Set(list.map((item) => itemElement(item, node))).size === list.length;
 
 /**
- * All values need the right types, and items of associative lists need their keys. Null is valid for every type.
- * @param isClosed whether fields outside of the schema, and equal items of associative lists, are refused
+ * Returns whether an object matches its schema: all values have the right types, and items of associative lists have
+ * their keys. Null is valid for every type.
+ * @param isClosed Whether unknown fields and duplicate items of associative lists are refused.
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {
   if (value === undefined || value === null) return true;

@@ -8,7 +8,7 @@ export type Shape = 'leaf' | 'map' | 'list';
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** Object metadata has this schema in every kind. */
+/** The schema of object metadata, which all kinds share. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -36,7 +36,8 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // The default lets the server read an item without the key `uid`, which a later validation refuses.
+          // With this default, the server can read an owner reference without `uid`. A later validation refuses the
+          // reference.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -47,10 +48,10 @@ const META: JsonSchema = {
   },
 };
 
-/** The type of a field. If the schema of a field is undefined, its value determines the type. */
+/** The schema of a field. Without a schema, the value of the field determines its type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure, and not to a map. */
+  /** Whether the field belongs to a structure. A key of a map is not declared. */
   readonly declared: boolean;
   readonly known: boolean;
 }
@@ -59,7 +60,7 @@ const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
 /**
- * Returns whether a map can have any key. In an object without declared properties, any key is valid. A resource always
+ * Returns whether a map may have any key. An object without declared properties may have any key. A resource always
  * declares apiVersion, kind and metadata.
  */
 const isFree = (node: SchemaNode, isResource: boolean): boolean =>
@@ -86,7 +87,7 @@ function preservingNode(node: SchemaNode): SchemaNode {
   return found;
 }
 
-/** With `isResource`, the fields apiVersion, kind and metadata are always known. */
+/** Returns the type of a field. With `isResource`, apiVersion, kind and metadata are always known fields. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
   if (isResource) {
     if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };
@@ -101,8 +102,8 @@ export function fieldType(node: SchemaNode | undefined, name: string, isResource
 }
 
 /**
- * Returns whether a schema is a string with a format other than `byte`, because the field manager accepts any scalar
- * for this string.
+ * Returns whether a schema accepts any scalar: a string with a format other than `byte`, as in the field manager of
+ * kube-apiserver.
  */
 export const isAnyScalar = (node: SchemaNode): boolean =>
   node.types[0] === 'string' && node.format !== '' && node.format !== 'byte';
@@ -114,7 +115,10 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/** Without a schema, the value determines the shape, and lists are replaced as a whole. */
+/**
+ * Returns how the server merges a value. Without a schema, the value determines the shape, and lists are replaced as a
+ * whole.
+ */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';

@@ -3,7 +3,7 @@ import type { CelType } from '../types/types.ts';
 import { type Place, sizeAt, valuePlace } from './place.ts';
 import { type Entries, fixed, plus, product, type Size, times, UNKNOWN, union, unionEntries } from './size.ts';
 
-/** A checked part of an expression, with the facts on which costs depend. */
+/** A checked part of an expression, with the properties that determine its cost. */
 export interface Sized {
   readonly type: CelType;
   readonly size: Size;
@@ -12,24 +12,27 @@ export interface Sized {
   readonly literal?: Literal | undefined;
 }
 
-/** The cost of a call without its arguments, and the size of its result if the size is known. */
+/** The cost of a call without its arguments, and the size of its result, if known. */
 export interface CallFacts {
   readonly cost: number;
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
 
-/** The receiver of a method is the first argument. `params` are the parameter types of one overload. */
+/**
+ * Estimates the cost of a call. The first argument of a method is its receiver. `params` are the parameter types of one
+ * overload.
+ */
 type Estimate = (args: readonly Sized[], params: readonly CelType[]) => CallFacts;
 
-/** The cost per byte of a string that is read. */
+/** The cost of reading one byte of a string. */
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 const LIST = 10;
 /** The estimated length of the longest regular expression of a named format. */
 const MAX_FORMAT_REGEX = 128;
 const MAX_FORMAT = 64;
-/** The largest number of bytes of an IP address. */
+/** The maximum number of bytes of an IP address. */
 const IP_BYTES = 16;
 
 const scan = (size: Size, factor = TRAVERSAL): number => Math.ceil(times(size.max, factor));
@@ -41,7 +44,10 @@ const scanFirst: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)) });
 const scanSecond: Estimate = (args) => ({ cost: scan(sizeOf(args, 1)) });
 const keepSize: Estimate = (args) => ({ cost: scan(sizeOf(args, 0)), size: sizeOf(args, 0) });
 
-/** A match on an empty text has a cost, so the estimate adds one byte to the text. */
+/**
+ * Returns the cost of a regular expression. The estimate adds one byte to the text, because a match on an empty text
+ * has a cost.
+ */
 const regexCost = (text: Size, pattern: Size): number =>
   times(scan({ min: text.min + 1, max: text.max + 1 }), scan(pattern, REGEX));
 const matches: Estimate = (args) => ({ cost: regexCost(sizeOf(args, 0), sizeOf(args, 1)) });
@@ -50,12 +56,12 @@ const find: Estimate = (args) => ({
   size: { min: 0, max: sizeOf(args, 0).max },
 });
 
-/** Only strings and bytes have a size for the cost. */
+/** Returns the size of an item. Only strings and bytes have a size. */
 function itemSize({ place }: Sized, item: CelType): Size {
   return sizeAt(item, place === undefined ? undefined : valuePlace(place));
 }
 
-/** A comparison visits all items of a list, and a search visits a whole text. */
+/** Estimates a call that visits all items of a list, or a whole text. */
 const traverse: Estimate = (args) => {
   const [target] = args;
   if (target?.type.kind !== 'list') return scanFirst(args, []);
@@ -64,7 +70,7 @@ const traverse: Estimate = (args) => {
   return { cost: times(target.size.max, each) };
 };
 
-/** Returns the minimum and the maximum size after a replacement. */
+/** Returns the minimum and the maximum size of a text after a replacement. */
 function replacedSize(text: Size, old: Size, by: Size): Size {
   const longest = (): [count: number, kept: number] => {
     if (old.min === 0) return [text.max + 1, text.max];
@@ -91,7 +97,7 @@ const count = (arg: Sized | undefined): number | undefined =>
 
 const split: Estimate = (args) => {
   const limit = args[2]?.literal;
-  // kube-apiserver reads a negative limit as a large number.
+  // As in kube-apiserver, a negative limit is read as a large number.
   const most = typeof limit !== 'bigint' ? sizeOf(args, 0).max : limit < 0n ? UNKNOWN.max : Number(limit);
   return { cost: scan(sizeOf(args, 0), 2 * TRAVERSAL), size: { min: 0, max: most } };
 };
@@ -137,7 +143,7 @@ const sets =
 
 const makeList = (size: Size, factor = 1): CallFacts => ({ cost: 1 + LIST + Math.ceil(times(size.max, factor)), size });
 
-/** @param at the position of the list of keys */
+/** @param at the index of the argument with the list of keys */
 const sort =
   (at: number): Estimate =>
   (args, params) => {
@@ -152,7 +158,7 @@ const slice: Estimate = (args) => {
   return makeList(end < start ? UNKNOWN : fixed(end - start));
 };
 
-/** The cost of an address in a string includes the parsing. */
+/** Estimates `containsIP` and `containsCIDR` with a string. The cost includes the parsing of the address. */
 const containsAddress =
   (base: number): Estimate =>
   (args, params) => ({ cost: base + (isKind(params[1], 'string') ? scan(sizeOf(args, 1)) : 0) });
@@ -177,7 +183,7 @@ const validate: Estimate = (args) => ({ cost: times(scan(sizeOf(args, 1)), MAX_F
 
 const addresses = Math.ceil(2 * IP_BYTES * TRAVERSAL);
 
-/** The estimates of functions and methods that cost more than 1. The name of a method starts with a dot. */
+/** The estimates of functions and methods that cost more than 1. The names of methods start with a dot. */
 const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...['.isSorted', '.sum', '.max', '.min', '.indexOf', '.lastIndexOf'].map((name) => [name, traverse] as const),
   ...['.lowerAscii', '.upperAscii', '.substring', '.trim', 'url', 'jsonpatch.escapeKey'].map(
@@ -222,11 +228,11 @@ const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
 
 const CHEAP: CallFacts = { cost: 1 };
 
-/** Sizes and factors equal the values in cel-go and in the Kubernetes libraries. */
+/** Returns the cost of a call. All sizes and factors equal those in cel-go and in the Kubernetes libraries. */
 const factsOf = (name: string, isMethod: boolean, params: readonly CelType[], args: readonly Sized[]): CallFacts =>
   ESTIMATES.get(isMethod ? `.${name}` : name)?.(args, params) ?? CHEAP;
 
-/** A call with several possible overloads costs as much as the most expensive overload. */
+/** Returns the cost of a call. If several overloads are possible, the most expensive one counts. */
 export function callFacts(
   name: string,
   isMethod: boolean,

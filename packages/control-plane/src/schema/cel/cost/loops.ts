@@ -6,7 +6,7 @@ interface Costed extends Sized {
   readonly cost: number;
 }
 
-/** The cost of a loop before its first step: the creation of an empty list or map, and the read of the result. */
+/** The cost of a loop before its first step: an empty list or map is created, and the result is read. */
 const FIRST: Readonly<Record<'list' | 'map', number>> = { list: 11, map: 31 };
 
 interface LoopFacts {
@@ -15,7 +15,7 @@ interface LoopFacts {
   readonly entries?: Entries | undefined;
 }
 
-/** The cost of one step of a loop, without the arguments of the macro. */
+/** The cost of one loop step without the arguments of the macro. */
 const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number>> = {
   all: 3,
   exists: 4,
@@ -28,9 +28,9 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * As in cel-go, the cost is the cost of the loop that the macro represents. For example, `map` represents the step
- * `accumulator + [argument]` for each item.
- * @param item the size of the first variable
+ * Returns the cost of a macro. As in cel-go, a macro costs as much as the loop that it represents. For example, `map`
+ * represents the step `accumulator + [argument]` for each item.
+ * @param item the size of the first variable of the macro
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {
   const step = args.reduce((sum, { cost }) => sum + cost, STEPS[macro]);
@@ -52,11 +52,11 @@ export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readon
 }
 
 /**
- * An optional is evaluated twice in cel-go: in `hasValue()` and in `value()`. The variable of an optional is a loop
- * over an empty list in cel-go, and this loop has a cost.
+ * Returns the cost of a macro on an optional. cel-go evaluates the optional twice: in `hasValue()` and in `value()`. In
+ * cel-go, the variable of the macro is a loop over an empty list, which has a cost.
  */
 export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
   2 * range.cost + body.cost + (isFlat ? 12 : 13);
 
-/** A bound variable costs as much as a loop over an empty list, as in cel-go. */
+/** The cost of a bound variable. As in cel-go, the variable is a loop over an empty list. */
 export const BIND_COST = 10;

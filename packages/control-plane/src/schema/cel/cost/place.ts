@@ -2,19 +2,22 @@ import type { SchemaNode } from '../../model/node.ts';
 import { type CelType, isExposed, nodeOfField } from '../types/types.ts';
 import { ONE, type Size, UNKNOWN } from './size.ts';
 
-/** The maximum size of a request body in bytes, and therefore of each value. */
+/** The maximum size of a request body in bytes. A value cannot be larger. */
 const MAX_REQUEST = 3_145_728;
 
 /**
- * The minimum JSON sizes of an integer, an empty string (two quotation marks), and an empty object (two braces), in
- * bytes.
+ * For each type, the minimum size of its JSON text in bytes. An empty string has two quotation marks, and an empty
+ * object two braces.
  */
 const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** A schema can require these fields of a resource without a declaration. */
+/** The fields of a resource that a schema can require without a declaration, with their minimum sizes. */
 const RESOURCE_FIELDS: Readonly<Record<string, number>> = { apiVersion: 2, kind: 2, metadata: 2 };
 
-/** The size of a request divided by the minimum size of a value limits the number of values. */
+/**
+ * Returns the minimum size of a value in a request. The maximum size of a request therefore limits the number of
+ * values.
+ */
 function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): number {
   if (node === undefined || node.intOrString || depth > 20) return 1;
   switch (node.types[0]) {
@@ -41,7 +44,7 @@ function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): 
   }
 }
 
-/** Returns the maximum number of values with this schema in one request. A comma separates two values. */
+/** Returns how many values with this schema one request can contain. A comma separates two values. */
 export const maxCount = (node: SchemaNode, isResource: boolean): number =>
   Math.floor(MAX_REQUEST / (minBytes(node, isResource) + 1));
 
@@ -54,15 +57,15 @@ function maxLength(node: SchemaNode): number {
   if (node.format === 'byte') return length ?? MAX_REQUEST - 2;
   const formatted = FORMAT_SIZES[node.format];
   if (formatted !== undefined) return formatted;
-  // A character has at most four bytes.
+  // In UTF-8, a character has at most four bytes.
   if (length !== undefined) return length * 4;
   const words = node.intOrString ? undefined : node.enum?.map((word) => (typeof word === 'string' ? word : ''));
   return words === undefined ? MAX_REQUEST - 2 : Math.max(...words.map((word) => Buffer.byteLength(word)));
 }
 
 /**
- * The size is the number of bytes of a string, items of a list, or entries of a map. As in kube-apiserver, other values
- * have the size 0.
+ * Returns the maximum size of a value: bytes of a string, items of a list, or entries of a map. As in kube-apiserver,
+ * any other value has the size 0.
  */
 function maxSize(node: SchemaNode): number {
   if (node.intOrString) return maxLength(node);
@@ -79,16 +82,16 @@ function maxSize(node: SchemaNode): number {
   }
 }
 
-/** The schema at a position below `self` limits the size of a value. */
+/** A position below `self`. The schema at this position limits the size of a value. */
 export interface Place {
-  /** `size` is undefined if the position is not in the schema. */
+  /** The size that the schema allows. Without a schema at the position, the size is undefined. */
   readonly size: number | undefined;
   readonly node?: SchemaNode | undefined;
   readonly isResource?: boolean;
 }
 
 const NOWHERE: Place = { size: undefined };
-/** As in kube-apiserver, the keys of a map have no size. */
+/** The place of map keys. As in kube-apiserver, keys have no size. */
 const KEY: Place = { size: 0 };
 
 export const placeOf = (node: SchemaNode | undefined, isResource: boolean): Place =>
@@ -101,7 +104,7 @@ export function fieldPlace({ node, isResource = false }: Place, field: string): 
   return placeOf(child, child?.embedded ?? false);
 }
 
-/** The values are the items of a list, or the values of a map. */
+/** Returns the place of the values in a list or a map. */
 export function valuePlace({ node }: Place): Place {
   const child = node?.types[0] === 'array' ? node.items : node?.additional;
   return placeOf(child, child?.embedded ?? false);
@@ -114,7 +117,7 @@ const SCALARS: ReadonlySet<CelType['kind']> = new Set(['bool', 'double', 'durati
 
 const isScalar = (type: CelType): boolean => (type.kind === 'optional' ? isScalar(type.item) : SCALARS.has(type.kind));
 
-/** @param known the size that the expression determines */
+/** @param known the size that follows from the expression itself */
 export function sizeAt(type: CelType, place: Place | undefined, known: Size = UNKNOWN): Size {
   if (place?.size !== undefined) return { min: 0, max: place.size };
   return isScalar(type) ? ONE : known;

@@ -1,10 +1,10 @@
-/** A size is the number of bytes of a string, items of a list, or entries of a map. */
+/** The size of a value: the bytes of a string, the items of a list, or the entries of a map. */
 export interface Size {
   readonly min: number;
   readonly max: number;
 }
 
-/** The sizes of the keys and values of a list or map that an expression creates. */
+/** The sizes of keys and values in a list or map that an expression creates. */
 export interface Entries {
   readonly isList: boolean;
   readonly key: Size;
@@ -16,7 +16,7 @@ export const UNKNOWN: Size = { min: 0, max: Number.POSITIVE_INFINITY };
 export const fixed = (size: number): Size => ({ min: size, max: size });
 export const ONE = fixed(1);
 
-/** If one factor is 0, the product is 0, because `0 * Infinity` would be NaN. */
+/** Multiplies two numbers. If one of them is 0, the product is 0, because `0 * Infinity` would be NaN. */
 export const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
 
 export const plus = (a: Size, b: Size): Size => ({ min: a.min + b.min, max: a.max + b.max });

@@ -18,13 +18,13 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-/** With `as`, the service account with this namespace and name needs the permission. */
+/** Checks a permission. With `as`, the check is for the service account with this namespace and name. */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
   as(namespace: string, name: string): AccessOracle;
 }
 
-/** Two authorization values are never equal. */
+/** A value of the authorization library. Two such values are never equal. */
 abstract class AuthorizationValue implements Opaque {
   abstract readonly opaque: string;
 
@@ -56,7 +56,7 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** The checks are for a path, a group, or a resource, without a verb. */
+/** A permission check for a path, a group or a resource. The verb is not known yet. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;

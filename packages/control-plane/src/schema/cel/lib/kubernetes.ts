@@ -55,7 +55,7 @@ class Url implements Opaque {
   }
 }
 
-/** Parses a URL like Go's `url.ParseRequestURI`: an absolute URL or an absolute path. */
+/** Parses a URL like `url.ParseRequestURI` of Go: an absolute URL or an absolute path. */
 function parseUrl(text: string): Url | undefined {
   if (text === '' || /[\s]/.test(text)) return undefined;
   if (text.startsWith('/')) return new Url(text, URL.parse(text, 'http://-/') ?? undefined);
@@ -196,7 +196,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** A prefix of generated names may end with a dash. */
+/** Adapts the check of a name to a prefix for generated names, which may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>

@@ -16,7 +16,7 @@ function define<Args extends readonly unknown[]>(
   return { name, method, params, result, call: (args) => call(...(args as readonly unknown[] as Args)) };
 }
 
-/** The implementation gets values of the parameter types. */
+/** Defines a function, whose implementation gets values of the parameter types. */
 export const fn = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],
@@ -24,7 +24,7 @@ export const fn = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, false, params, result, call);
 
-/** Defines a method. The first parameter of a method is the receiver. */
+/** Defines a method. The first parameter is the receiver of the method. */
 export const method = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],

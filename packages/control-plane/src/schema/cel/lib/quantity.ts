@@ -3,11 +3,11 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** The number of decimal places to which amounts are rounded up. */
+/** Amounts are rounded up to this number of decimal places. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 
-/** A Kubernetes quantity, exact to a billionth. */
+/** A Kubernetes quantity with a precision of a billionth. */
 export class Quantity implements Opaque {
   readonly opaque = 'kubernetes.Quantity';
   readonly nano: bigint;
@@ -24,7 +24,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** The result is undefined if the value does not fit into 64 bits. */
+  /** Returns the quantity as an integer. If the integer needs more than 64 bits, the result is undefined. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;

@@ -38,7 +38,7 @@ const B = param('B');
 const compiledPatterns = new Map<string, GoRegExp>();
 const MAX_PATTERNS = 1000;
 
-/** Each pattern is compiled once. */
+/** Returns the compiled regular expression. Each pattern is compiled once. */
 export function regExp(pattern: string): GoRegExp {
   let found = compiledPatterns.get(pattern);
   if (found === undefined) {
@@ -219,7 +219,7 @@ export function printTimestamp(time: Timestamp): string {
   return `${seconds}${fraction}Z`;
 }
 
-/** Durations are printed in seconds, as in CEL. */
+/** Formats a duration in seconds, as CEL does. */
 export const printDuration = (span: Duration): string => `${Number(span.nanos) / 1e9}s`;
 
 const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);

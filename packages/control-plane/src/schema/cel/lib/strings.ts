@@ -69,7 +69,7 @@ function split(text: string, separator: string, limit = -1n): string[] {
   return [...parts.slice(0, count - 1), parts.slice(count - 1).join(separator)];
 }
 
-/** Prints a value like `%s` in `format`. */
+/** Formats a value for the verb `%s` of the CEL function `format`. */
 function print(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `[${value.map(print).join(', ')}]`;
@@ -218,7 +218,9 @@ const lists: Overload[] = [
 const sameKind = (list: readonly unknown[]): boolean =>
   list.every((item) => order(item, item) !== undefined && order(list[0], item) !== undefined);
 
-/** The key of an item has the position of the item, and the sort is stable. */
+/**
+ * Sorts a list by keys: the key at an index belongs to the item at this index. Items with equal keys keep their order.
+ */
 function sortBy(list: readonly unknown[], keys: readonly unknown[]): unknown[] {
   if (list.length === 0) return [];
   if (order(keys[0], keys[0]) === undefined) return fail('list elements must be comparable');
@@ -240,7 +242,7 @@ function slice(list: readonly unknown[], start: bigint, end: bigint): unknown[] 
 const flatten = (list: readonly unknown[], depth = 1n): unknown[] =>
   depth < 0n ? fail('level must be non-negative') : list.flat(toIndex(depth) as 1);
 
-/** The maximum length of a list from `lists.range`. */
+/** The maximum length of a list that `lists.range` returns. */
 const MAX_RANGE = 1_000_000n;
 
 function range(count: bigint): bigint[] {

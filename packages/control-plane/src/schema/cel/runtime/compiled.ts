@@ -14,36 +14,37 @@ export type Run = (frame: Frame) => unknown;
 
 export interface Compiled extends Sized {
   readonly run: Run;
-  /** The maximum cost of the expression, as in cel-go. */
+  /** The maximum cost of the part, as in cel-go. */
   readonly cost: number;
-  /** The types of the items, for a list literal. */
+  /** For a list literal, the types of its items. */
   readonly parts?: readonly CelType[];
 }
 
-/** The position is the position of the value in a frame. */
+/** A variable of an expression, and the index of its value in a frame. */
 export interface Variable {
   readonly name: string;
   readonly slot: number;
   readonly type: CelType;
   readonly place?: Place | undefined;
-  /** The size that the expression determines, if it is known. A size from `place` takes precedence. */
+  /** The size that follows from the expression, if it is known. The size from `place` takes precedence. */
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
 
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Returns a placeholder for the invalid part of the expression. */
+  /** Reports an error in the expression, and returns a placeholder for the invalid part. */
   issue(at: number, message: string): Compiled;
   /**
-   * An error about parts of several types is ignored in arguments of `format`, and in expressions with other errors.
+   * Reports a literal whose parts have several types. Arguments of `format` may have such parts, and other errors take
+   * precedence.
    */
   mixed(at: number, message: string): void;
-  /** Returns whether an expression may create a structure with this name. */
+  /** Returns whether the expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** If a value has no place, kube-apiserver confuses the parts of the value with `self`. */
+  /** Returns the place of a part. For a value without a place, kube-apiserver confuses the parts with `self`. */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
-  /** Compiles a part of an expression with additional variables in scope. */
+  /** Compiles a part of an expression that can use additional variables. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
 

@@ -5,7 +5,7 @@ import { join } from '../types/unify.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
 import { CelRuntimeError } from './values.ts';
 
-/** Plans `&&` and `||`. An error of one operand is ignored if the other operand determines the result. */
+/** Plans `&&` and `||`. If one operand determines the result, an error of the other operand is ignored. */
 const shortCircuit =
   (left: Run, right: Run, decisive: boolean): Run =>
   (frame) => {

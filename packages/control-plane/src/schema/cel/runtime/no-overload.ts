@@ -35,8 +35,8 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * Operators and functions whose error comes from the Go type of the value. The error of any other operator says that
- * the operator has no overload.
+ * The operators and functions whose error depends on the Go type of the value. For any other operator, the error says
+ * that the operator has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -59,7 +59,7 @@ export function noOverload(name: string, values: readonly unknown[]): CelRuntime
   if (looking !== undefined) {
     return new CelRuntimeError(looking.has(typeWord(first)) ? 'no such overload' : `no such overload: ${name}`);
   }
-  // The error of a function with one argument contains the type of the argument.
+  // If a function has one argument, the error contains the type of the argument.
   const isPlain = /^[A-Za-z]/.test(name) && values.length === 1;
   return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
 }

@@ -5,7 +5,7 @@ const exact = (value: bigint): number | bigint => {
   return Number.isSafeInteger(rounded) ? rounded : value;
 };
 
-/** @throws CelRuntimeError for a value that JSON cannot represent */
+/** @throws CelRuntimeError if JSON cannot represent the value */
 export function toJson(value: unknown): unknown {
   if (typeof value === 'bigint') return exact(value);
   if (value instanceof Uint) return exact(value.value);

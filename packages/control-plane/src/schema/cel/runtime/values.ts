@@ -9,7 +9,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds since 1970. */
+/** A time in CEL: nanoseconds since 1970. */
 export class Timestamp {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -17,7 +17,7 @@ export class Timestamp {
   }
 }
 
-/** A time span in nanoseconds. */
+/** A duration in CEL, in nanoseconds. */
 export class Duration {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -36,7 +36,7 @@ export class Optional {
 
 export const NONE = new Optional(false);
 
-/** A value of a library: a quantity, URL, IP address, network, format or semantic version. */
+/** A value of a Kubernetes library: a quantity, URL, IP address, network, format or semantic version. */
 export interface Opaque {
   readonly opaque: string;
   equals(other: unknown): boolean;
@@ -46,7 +46,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** The fields of a JSON object are converted at each read. */
+/** A map in CEL. If the map is a JSON object, each read converts a field. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -63,7 +63,7 @@ const keyText = (key: unknown): string =>
         ? `i${key}`
         : `${typeof key}${String(key)}`;
 
-/** A map that an expression creates. */
+/** A map that a CEL expression creates. */
 export class LiteralMap implements CelMap {
   private readonly entries = new Map<string, { key: unknown; value: unknown }>();
 
@@ -88,7 +88,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** A JSON object with its schema. A null property counts as absent. */
+/** A map in CEL that is a JSON object with a schema. A property with the value null counts as absent. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -118,7 +118,7 @@ export class DataMap implements CelMap {
   has(key: unknown): boolean {
     const name = this.name(key);
     if (name === undefined || !Object.hasOwn(this.data, name)) return false;
-    // kube-apiserver treats a null property as absent, also if the schema allows null.
+    // As in kube-apiserver, a property with the value null is absent, even if the schema allows null.
     const isProperty = this.node !== undefined && this.node.additional === undefined;
     return this.data[name] !== null || (!isProperty && this.child(name)?.nullable !== false);
   }
@@ -174,7 +174,7 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
-/** Prints a type like `%T` in Go. */
+/** Formats a type like `%T` in Go. */
 function goTypeOf(value: unknown): string {
   if (Array.isArray(value)) return '[]interface {}';
   if (isRecord(value)) return 'map[string]interface {}';
@@ -184,8 +184,8 @@ function goTypeOf(value: unknown): string {
 }
 
 /**
- * The server does not validate objects of other kinds, so the type of a value may differ from its schema.
- * @throws CelRuntimeError
+ * Checks that a value has the type of its schema. Objects of other kinds are not validated, so their types may differ.
+ * @throws CelRuntimeError for a wrong type
  */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
   const expect = (fits: boolean, what: string): void => {
@@ -204,8 +204,8 @@ function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): 
 }
 
 /**
- * Checks all inner values too, because kube-apiserver converts each value that it compares.
- * @throws CelRuntimeError
+ * Checks a value and all its inner values, because kube-apiserver converts each value that it compares.
+ * @throws CelRuntimeError for a wrong type
  */
 function checkAllData(value: unknown, node: SchemaNode | undefined): void {
   if (node === undefined || value === null || value === undefined) return;
@@ -216,7 +216,7 @@ function checkAllData(value: unknown, node: SchemaNode | undefined): void {
   }
 }
 
-/** Without a schema, integers become ints. */
+/** Converts a JSON value to a CEL value. Without a schema, integers become ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   if (node !== undefined && value !== null && value !== undefined) checkData(value, node);
   switch (typeof value) {
@@ -247,7 +247,7 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/** Numbers are compared by value, and all other values by type and content. */
+/** Compares two values. Numbers are compared by value, and all other values by type and content. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.
@@ -269,7 +269,10 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** The result is undefined if the values are not comparable, such as values of different types. */
+/**
+ * Returns the order of two values. If the values are not comparable, for example because of different types, the result
+ * is undefined.
+ */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

@@ -1,7 +1,7 @@
-/** A CEL literal. Ints are bigint, doubles are number. */
+/** A CEL literal. An int is a bigint, and a double is a number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression. Errors in an expression contain its offset in the source. */
+/** An expression. Each expression contains its offset in the source, for error messages. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -48,7 +48,7 @@ export interface Comprehension {
   readonly at: number;
   readonly macro: MacroName;
   readonly range: Expr;
-  /** One name (item or key), or two names (index or key, and value). */
+  /** The variables of a macro: one name (item or key), or two names (index or key, and value). */
   readonly variables: readonly string[];
   readonly args: readonly Expr[];
 }
@@ -70,7 +70,7 @@ export interface CelIssue {
   readonly message: string;
 }
 
-/** The message has the format of cel-go. */
+/** The error for an invalid expression, with a message in the format of cel-go. */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError';
 
@@ -79,7 +79,7 @@ export class CelCompileError extends Error {
   }
 }
 
-/** The expression compiles, but its program cannot be created. */
+/** The expression is valid, but cel-go cannot create its program. */
 export class CelProgramError extends CelCompileError {
   constructor(reason: string) {
     super('', []);
@@ -92,7 +92,7 @@ function printIssue(source: string, issue: CelIssue): string {
   const line = before.split('\n').length;
   const column = issue.at - (before.lastIndexOf('\n') + 1);
   const text = source.split('\n')[line - 1] ?? '';
-  // A character of several bytes gets a wide dot or arrow, because the character is often wide.
+  // Below a character of several bytes, the mark is a wide dot or arrow, because the character is often wide.
   const marks = [...text.slice(0, column)].map((char) => (char > '\x7f' ? '\uff0e' : '.')).join('');
   const arrow = text.charCodeAt(column) > 0x7f ? '\uff3e' : '^';
   const characters = [...before.slice(before.lastIndexOf('\n') + 1)].length;

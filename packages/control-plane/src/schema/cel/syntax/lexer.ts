@@ -53,7 +53,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '?': '?',
 };
 
-/** @throws CelCompileError for an invalid token */
+/** @throws CelCompileError if a token is invalid */
 export function tokenize(source: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

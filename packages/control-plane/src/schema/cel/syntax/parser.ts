@@ -9,8 +9,7 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** The key is the name and the number of arguments, without the receiver. */
-/** No expression can contain the name of this variable in `sortBy`. */
+/** The name of the variable in `sortBy`. No expression can contain this name. */
 const SORTED = '@__sortBy_input__';
 
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
@@ -34,7 +33,10 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** Returns the structure name in an expression such as `a.b.c`, or undefined if the expression is not a name. */
+/**
+ * Returns the name of a structure in an expression such as `a.b.c`. If the expression is not a name, the result is
+ * undefined.
+ */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;
@@ -177,7 +179,7 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
-  /** As in cel-go, the error contains the failed grammar rule and the input. */
+  /** Throws the error about a missing field name. As in cel-go, the error contains the grammar rule and the input. */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
     const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;
@@ -239,7 +241,7 @@ class Parser {
     return { kind: 'call', at, name, target, args };
   }
 
-  /** Parses `sortBy`. As in cel-go, `map` creates the list of keys for `sortBy`. */
+  /** Parses the macro `sortBy`. As in cel-go, the macro `map` creates the list of keys. */
   private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
     const input: Expr = { kind: 'ident', at, name: SORTED };
     const keys = this.method(input, 'map', at, args);
@@ -348,6 +350,6 @@ class Parser {
 
 /**
  * Parses an expression.
- * @throws CelCompileError
+ * @throws CelCompileError if the expression is invalid
  */
 export const parseCel = (source: string): Expr => new Parser(source).parse();

@@ -22,12 +22,12 @@ export type CelType =
   | { readonly kind: 'param'; readonly name: string }
   | ObjectType;
 
-/** Field types are computed at first use. */
+/** The type of an object. The types of its fields are computed when they are first used. */
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
   readonly node: SchemaNode;
-  /** Whether the value is a whole resource with apiVersion, kind and metadata. */
+  /** Whether the object is a whole resource with apiVersion, kind and metadata. */
   readonly isResource: boolean;
 }
 
@@ -87,8 +87,8 @@ export function unescapeName(name: string): string {
 }
 
 /**
- * Rules cannot read a value without a type, such as a value with unknown fields. Rules cannot read lists and maps of
- * values without a type either.
+ * Returns whether CEL rules can read a value. A value without a type is not readable, for example a value with unknown
+ * fields. Lists and maps of such values are not readable either.
  */
 export function isExposed(node: SchemaNode): boolean {
   if (node.intOrString) return true;
@@ -130,7 +130,7 @@ function typeOfFormat(format: string): CelType {
   return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
 }
 
-/** Expressions can read only the fields name and generateName of metadata. */
+/** Returns the type of a field. In metadata, expressions can read only name and generateName. */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
   const property = type.node.properties.get(name);

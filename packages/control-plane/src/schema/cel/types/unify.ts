@@ -13,7 +13,7 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/** The function adds bindings for type parameters. */
+/** Returns whether a type can be assigned to another type. The function adds the type parameters to `bindings`. */
 function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
@@ -69,7 +69,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** If the types have no common type, the result is dyn. */
+/** Returns the common type of two types, or dyn if they have none. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;
