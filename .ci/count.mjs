@@ -1,4 +1,4 @@
-// Prints the closing line from vitest's JSON report; a run without a single passed test is a failure.
+// Prints the closing line from the JSON report of vitest. A run in which no test passes is a failure.
 import { readFileSync } from 'node:fs';
 
 const text = readFileSync(process.argv[2], 'utf8');
@@ -7,7 +7,7 @@ if (text === '') {
   process.exit(1);
 }
 const report = JSON.parse(text);
-// Once more at the end, where a reader of a long log looks first.
+// Prints the failures again at the end, because a reader of a long log starts there.
 for (const file of report.testResults) {
   if (file.status === 'failed' && file.assertionResults.length === 0)
     process.stdout.write(`failed: ${file.name}\n${(file.message ?? '').slice(0, 2_000)}\n`);
@@ -18,7 +18,7 @@ for (const file of report.testResults) {
       );
 }
 const passed = report.numPassedTests;
-// A file that does not even load counts as one failure.
+// A test file that cannot be loaded counts as one failure.
 const failed =
   report.numFailedTests +
   report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length;

@@ -30,7 +30,10 @@ const VERBATIM = new RegExp(
 /** Files whose strings are code: completion scripts of shells, and the replacements of mutants. */
 const CODE_FILES = /^apps\/mcm\/src\/completion\/(completion|kubectl)\.ts$|^e2e\/src\/simulation\/mutation\/list\.ts$/;
 
-/** Returns the prose of each file in git below `root`: Markdown pages, TypeScript files, and manifests of deploy/. */
+/** Files with comments in the format of YAML and shells, but without the templates of machine configs. */
+const COMMENTED = ['*.yaml', ':!apps/machine-config-controller/templates', 'deploy/Dockerfile', '.ci/run', 'mcm'];
+
+/** Returns the prose of each file in git below `root`: Markdown pages, TypeScript files, manifests and scripts. */
 export function textsByFile(root: string): Map<string, Text[]> {
   const texts = new Map<string, Text[]>();
   for (const source of readSources(root)) {
@@ -39,9 +42,9 @@ export function textsByFile(root: string): Map<string, Text[]> {
     const isIgnored = VERBATIM.test(source.path) || CODE_FILES.test(source.path);
     texts.set(source.path, isIgnored ? own.filter(({ kind }) => kind !== 'message') : own);
   }
-  for (const path of tracked(root, '*.md')) texts.set(path, textsOfPage(readFileSync(join(root, path), 'utf8')));
-  for (const path of tracked(root, 'deploy/*.yaml'))
-    texts.set(path, textsOfYaml(readFileSync(join(root, path), 'utf8')));
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  for (const path of tracked(root, ['*.md'])) texts.set(path, textsOfPage(read(path)));
+  for (const path of tracked(root, COMMENTED)) texts.set(path, textsOfYaml(read(path)));
   return texts;
 }
 
@@ -50,7 +53,7 @@ export function readPhrases(): Phrases {
   return z.record(z.string(), z.string()).parse(parse(readFileSync(new URL('words.yaml', import.meta.url), 'utf8')));
 }
 
-function tracked(root: string, pattern: string): string[] {
-  const listed = execFileSync('git', ['ls-files', '-z', pattern], { cwd: root, encoding: 'utf8' });
+function tracked(root: string, patterns: readonly string[]): string[] {
+  const listed = execFileSync('git', ['ls-files', '-z', ...patterns], { cwd: root, encoding: 'utf8' });
   return listed.split('\0').filter((path) => path !== '' && !SKIPPED.test(path));
 }
