@@ -8,5 +8,6 @@ export { trackUpdate } from './managed/update.ts';
 export type { VersionOf } from './managed/versions.ts';
 export { applyMergePatch } from './mergePatch.ts';
 export { patchProblem } from './patchProblem.ts';
+export { RepeatedValues } from './repeatedValues.ts';
 export { goPlain } from './strategic/directives.ts';
 export { applyStrategicMergePatch } from './strategicMergePatch.ts';

@@ -2,6 +2,7 @@ import { cloneJson, equalJson, goJsonBytes, isRecord, own, put } from '../apimac
 import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { goTypeName } from './errors.ts';
+import type { RepeatedValues } from './repeatedValues.ts';
 
 export const MAX_OPERATIONS = 10_000;
 /** The `copy` operations of one patch may copy at most this number of JSON bytes, as in kube-apiserver. */
@@ -122,26 +123,57 @@ class Copies {
   }
 }
 
-function apply(document: Json, operation: Operation, copies: Copies): Json {
-  switch (operation.op) {
+/** Records that the library of kube-apiserver reads all objects and lists on the way to the target of an operation. */
+function readTo(document: Json, pointer: string, repeated: RepeatedValues): void {
+  let value: Json | undefined = document;
+  for (const token of tokens(pointer)) {
+    repeated.read(value);
+    value = isContainer(value) ? child(value, token) : undefined;
+  }
+}
+
+interface Progress {
+  readonly copies: Copies;
+  readonly repeated: RepeatedValues | undefined;
+  readonly index: number;
+}
+
+function apply(document: Json, operation: Operation, { copies, repeated, index: at }: Progress): Json {
+  const { op, from, path } = operation;
+  if (repeated !== undefined) {
+    if (op === 'copy' || op === 'move') readTo(document, from, repeated);
+    readTo(document, path, repeated);
+  }
+  const given = (): Json => {
+    const value = cloneJson(operation.value);
+    repeated?.placed(value, at);
+    return value;
+  };
+  switch (op) {
     case 'add':
-      return add(document, operation.path, cloneJson(operation.value));
+      return add(document, path, given());
     case 'remove':
-      remove(document, operation.path);
+      remove(document, path);
       return document;
     case 'replace':
-      return replace(document, operation.path, cloneJson(operation.value));
-    case 'copy':
-      return add(document, operation.path, copies.of(get(document, operation.from)));
-    case 'move': {
-      const value = get(document, operation.from);
-      remove(document, operation.from);
-      return add(document, operation.path, value);
+      return replace(document, path, given());
+    case 'copy': {
+      const value = get(document, from);
+      const copy = copies.of(value);
+      repeated?.copied(value, copy);
+      return add(document, path, copy);
     }
-    case 'test':
-      if (!equalJson(operation.path === '' ? document : get(document, operation.path), operation.value))
-        throw refused();
+    case 'move': {
+      const value = get(document, from);
+      remove(document, from);
+      return add(document, path, value);
+    }
+    case 'test': {
+      const value = path === '' ? document : get(document, path);
+      if (!equalJson(value, operation.value)) throw refused();
+      repeated?.compared(value);
       return document;
+    }
     default:
       throw refused();
   }
@@ -149,9 +181,10 @@ function apply(document: Json, operation: Operation, copies: Copies): Json {
 
 /**
  * Applies a JSON patch (RFC 6902) to a copy of `target`, and returns the copy.
+ * @param repeated records which values of the patch are in the copy.
  * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for a failed operation.
  */
-export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObject {
+export function applyJsonPatch(target: JsonObject, operations: unknown, repeated?: RepeatedValues): JsonObject {
   if (operations !== null && !Array.isArray(operations)) {
     throw undecodable(`json: cannot unmarshal ${goTypeName(operations)} into Go value of type []handlers.jsonPatchOp`);
   }
@@ -165,7 +198,9 @@ export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObj
   }
   let document: Json = cloneJson(target);
   const copies = new Copies();
-  for (const entry of list) document = apply(document, parseOperation(entry), copies);
+  for (const [index, entry] of list.entries()) {
+    document = apply(document, parseOperation(entry), { copies, repeated, index });
+  }
   if (!isRecord(document)) throw refused();
   return document as JsonObject;
 }

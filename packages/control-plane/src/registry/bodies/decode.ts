@@ -16,7 +16,7 @@ import {
   oddNumber,
   withOddNumbers,
 } from '../../resources/shape.ts';
-import { duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
+import { compareSteps, duplicateFields, problemsInOrder, repeatedField, unknownField } from './duplicate-fields.ts';
 import { coerceEmbedded } from './embedded.ts';
 import { parseMerging } from './merge-repeated.ts';
 import { oddNumbersOf } from './odd-numbers.ts';
@@ -113,14 +113,6 @@ function pruneMeta(meta: Record<string, unknown>): string[] {
 export const strictMessage = (problems: readonly string[]): string => `strict decoding error: ${problems.join(', ')}`;
 
 const isJson = ({ isYaml }: SentBody, text: string): boolean => !isYaml && text.trimStart().startsWith('{');
-
-/** Compares two keys in the order in which Go's library sorts the keys of YAML. */
-export function compareSteps(one: string, other: string): number {
-  const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
-  const index = a.findIndex((step, at) => step !== b[at]);
-  if (index < 0) return a.length - b.length;
-  return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
-}
 
 /**
  * Returns the paths of repeated fields in a JSON body.

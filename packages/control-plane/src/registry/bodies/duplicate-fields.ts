@@ -73,5 +73,25 @@ export function problemsInOrder(text: string, unknown: readonly string[]): strin
   return [...found];
 }
 
+/**
+ * Returns the messages about a patched object of a built-in kind. The keys of a patched object are sorted.
+ * @param repeated the paths of repeated fields
+ * @param unknown the paths of unknown fields
+ */
+export function mixedProblems(repeated: readonly string[], unknown: readonly string[]): string[] {
+  const isKnown = (path: string): boolean => !unknown.some((each) => path === each || isBelow(path, each));
+  return [...repeated.filter(isKnown), ...unknown]
+    .toSorted(compareSteps)
+    .map((path) => (unknown.includes(path) ? unknownField(path) : repeatedField(path)));
+}
+
+/** Compares two paths in the order in which Go's libraries sort the keys of a map. */
+export function compareSteps(one: string, other: string): number {
+  const [a, b] = [one.split(/[.[]/), other.split(/[.[]/)];
+  const index = a.findIndex((step, at) => step !== b[at]);
+  if (index < 0) return a.length - b.length;
+  return (a[index] ?? '') < (b[index] ?? '') ? -1 : 1;
+}
+
 const isBelow = (path: string, ancestor: string): boolean =>
   path.startsWith(`${ancestor}.`) || path.startsWith(`${ancestor}[`);

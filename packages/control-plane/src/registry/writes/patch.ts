@@ -10,6 +10,7 @@ import {
   applyMergePatch,
   applyStrategicMergePatch,
   goPlain,
+  RepeatedValues,
   serverSideApply,
 } from '../../patch/index.ts';
 import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
@@ -17,8 +18,14 @@ import type { WriteOptions } from '../../resources/options.ts';
 import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
 import { converterProblem, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
 import { parseJsonBody } from '../bodies/body.ts';
-import { checkPatched, compareSteps, normalize, strictMessage } from '../bodies/decode.ts';
-import { duplicateFields, problemsInOrder, repeatedField, unknownField } from '../bodies/duplicate-fields.ts';
+import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
+import {
+  duplicateFields,
+  mixedProblems,
+  problemsInOrder,
+  repeatedField,
+  unknownField,
+} from '../bodies/duplicate-fields.ts';
 import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
 import { parseYamlText, repeatedKeys, yamlProblems } from '../bodies/yaml-body.ts';
 import { versionsOf } from './create.ts';
@@ -89,16 +96,47 @@ function replacingPatch(patch: unknown): StatusError {
   return invalidPatch(goJson(patch), why);
 }
 
+interface Patched {
+  readonly object: JsonObject;
+  /** The paths of fields that the text of the patched object contains twice. */
+  readonly repeated: readonly string[];
+}
+
+/** Applies a JSON patch. The paths of repeated fields are known only with field validation. */
+function jsonPatcher(
+  bytes: Uint8Array,
+  patch: unknown,
+  { fieldValidation }: WriteOptions,
+): (target: JsonObject) => Patched {
+  const paths = fieldValidation === 'Ignore' ? [] : duplicateFields(Buffer.from(bytes).toString('utf8'), patch);
+  return (target) => {
+    const values = paths.length === 0 ? undefined : new RepeatedValues(paths);
+    const object = applyJsonPatch(target, patch, values);
+    return { object, repeated: values?.left(object) ?? [] };
+  };
+}
+
 /** Parses a patch, and returns a function that applies it. The caller must decode the patched object. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
   served: ServedKind,
+  options: WriteOptions,
+): (target: JsonObject) => Patched {
+  const prefix = type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ';
+  const patch = parsePatch(bytes, prefix);
+  if (type === 'application/json-patch+json') return jsonPatcher(bytes, patch, options);
+  const apply = mergePatcher(type, patch, served, options);
+  return (target) => ({ object: apply(target), repeated: [] });
+}
+
+function mergePatcher(
+  type: PatchType,
+  patch: unknown,
+  served: ServedKind,
   { fieldValidation }: WriteOptions,
 ): (target: JsonObject) => JsonObject {
   const prefix = type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ';
-  const patch = parsePatch(bytes, prefix);
-  if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
   // A strategic merge patch `null` changes nothing.
   if (patch === null) return (target) => target;
@@ -144,6 +182,8 @@ interface PatchFacts {
   readonly strategic: (() => string) | undefined;
   /** Messages about unknown and repeated fields in the patch. */
   readonly problems: readonly string[];
+  /** The paths of repeated fields in the patched object. */
+  readonly repeated: readonly string[];
 }
 
 /** Decodes a patched object: removes unknown fields, checks the types of the metadata, and sets defaults. */
@@ -154,7 +194,7 @@ function decodePatched(
   kinds: KindRegistry,
   call: Call,
   options: WriteOptions,
-  { strategic, problems: ofPatch }: PatchFacts,
+  { strategic, problems: ofPatch, repeated }: PatchFacts,
 ): ApiObject {
   const object = patched as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
@@ -200,8 +240,9 @@ function decodePatched(
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
   // For built-in kinds, Go decodes the patched text, in which the keys are sorted. For strategic merge patches, Go's
   // converter sorts its messages.
-  const inOrder = served.kind.custom ? unknown : unknown.toSorted(compareSteps);
-  const found = inOrder.map(unknownField);
+  const found = served.kind.custom
+    ? [...repeated.map(repeatedField), ...unknown.map(unknownField)]
+    : mixedProblems(repeated, unknown);
   const problems = [...ofPatch, ...(strategic === undefined ? found : found.sort())];
   if (problems.length > 0) {
     if (options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(problems));
@@ -284,7 +325,7 @@ export function patchObject(
 ): Promise<Written> {
   const { served } = target;
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
-  let patch: ((target: JsonObject) => JsonObject) | undefined;
+  let patch: ((target: JsonObject) => Patched) | undefined;
   const isStrategic = type === 'application/strategic-merge-patch+json';
   // The text of a strategic merge patch is formatted only for an error.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
@@ -296,9 +337,9 @@ export function patchObject(
     patched: true,
     next: (live, old) => {
       patch ??= patcher(type, bytes, served, options);
-      const patched = patch(live as JsonObject);
+      const { object: patched, repeated } = patch(live as JsonObject);
       problems ??= options.fieldValidation === 'Ignore' ? [] : problemsOfPatch(type, bytes);
-      const facts = { strategic, problems };
+      const facts = { strategic, problems, repeated };
       const object = decodePatched(patched, old, served, registry.kinds, quiet, options, facts);
       warned = true;
       return object;
