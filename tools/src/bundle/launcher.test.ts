@@ -163,8 +163,15 @@ test('the launcher for Windows returns the exit code of mcm, and exit code 1 for
   const echoes = lines.flatMap((line) => line.match(/(?<!@)\becho\b.*?(?=&|$)/g) ?? []);
   expect(echoes).toHaveLength(2);
   for (const echo of echoes) expect(echo).not.toMatch(/[()]/);
-  for (const line of lines.filter((each) => /(?<!@)\becho\b/.test(each)))
-    expect(line).toMatch(/ 1>&2(?:& exit \/b 1\))?$/);
+  for (const line of lines.filter((each) => /(?<!@)\becho\b/.test(each))) {
+    expect(line).toMatch(/ 1>&2$/);
+    expect(lines[lines.indexOf(line) + 1]).toBe('exit /b 1');
+  }
+  // Each command that verifies Node.js is followed by a test of its exit code. Some shells read || in a different way.
+  expect(lines.filter((line) => line.includes('||'))).toEqual([]);
+  const verifying = lines.filter((line) => /^(where|node) /.test(line));
+  expect(verifying).toHaveLength(2);
+  for (const line of verifying) expect(lines[lines.indexOf(line) + 1]).toMatch(/^if errorlevel 1 (\(|exit \/b 1)$/);
 });
 
 test('the blocks of the launcher for Windows are balanced, and the file has no labels', async () => {
@@ -177,6 +184,25 @@ test('the blocks of the launcher for Windows are balanced, and the file has no l
     expect(depth).toBeGreaterThanOrEqual(0);
   }
   expect(depth).toBe(0);
+});
+
+test.each([
+  'apps/mcm/node_modules',
+  'mcm: the dependencies are not installed; run once',
+  'npx -y pnpm@12 install',
+  'node_modules/node/bin/node',
+  'mcm requires Node.js 22.19 or newer, and there is no node in PATH: install Node.js',
+  'mcm requires Node.js 22.19 or newer, but this is Node.js ',
+  ': install a newer Node.js',
+  'NODE_COMPILE_CACHE',
+  'node_modules/.cache/mcm',
+  '--conditions=source',
+  'apps/mcm/src/main.ts',
+])('both launchers contain: %s', async (fact) => {
+  for (const file of ['mcm', 'mcm.cmd']) {
+    const text = await readFile(join(ROOT, file), 'utf8');
+    expect(text.replaceAll('\\$PATH', 'PATH').replaceAll('\\', '/'), file).toContain(fact);
+  }
 });
 
 test('the launcher for Windows passes exclamation marks of arguments', async () => {
@@ -206,7 +232,7 @@ test.each([
   ['100.0.0', true],
 ])('the launcher for Windows verifies Node.js %s of the system: %s', async (version, isNew) => {
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
-  const script = /node -e "([^"]*)" \|\| exit \/b 1/.exec(text)?.[1] ?? '';
+  const script = /node -e "([^"]*)"\n {2}if errorlevel 1 exit \/b 1\n/.exec(text)?.[1] ?? '';
   const exits: number[] = [];
   const said: string[] = [];
   const process = { versions: { node: version }, exit: (code: number) => exits.push(code) };

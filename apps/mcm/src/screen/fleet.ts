@@ -135,7 +135,8 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
     name: metadata.name,
     phase,
     node: printable(machine.metadata.labels?.node ?? ''),
-    doing: phase === 'Running' ? '' : printable(`${acts ? '' : 'not continued: '}${doing}`),
+    doing:
+      phase === 'Running' ? '' : printable(acts ? doing : doing === '' ? 'not continued' : `not continued: ${doing}`),
     createdAt: metadata.creationTimestamp,
   };
 }

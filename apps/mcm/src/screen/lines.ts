@@ -1,4 +1,4 @@
-import { type ControllerHealth, controllerSentence } from '../controllers/health.ts';
+import { CONTROLLER_NAMES, type ControllerHealth, controllerSentence } from '../controllers/health.ts';
 import type { FleetView } from './fleet.ts';
 
 /** Describes the changes of a fleet as plain lines, for an output that is not a terminal. */
@@ -38,7 +38,10 @@ export class FleetLines {
         lines.push(controllerSentence(health, now), ...health.effects.map((effect) => `  ${effect}`));
       }
     for (const { name } of this.#stopped)
-      if (!controllers.some((health) => health.name === name)) lines.push(`controller ${name} is working again`);
+      if (!controllers.some((health) => health.name === name))
+        lines.push(
+          `${CONTROLLER_NAMES.some((known) => known === name) ? 'controller' : 'program'} ${name} is working again`,
+        );
     this.#stopped = controllers;
     this.#phases = phases;
     this.#rollouts = rollouts;

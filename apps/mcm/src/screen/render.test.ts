@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
+import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { age } from '../output/age.ts';
-import type { FleetView, MachineView } from './fleet.ts';
+import { type FleetView, type MachineView, viewFleet } from './fleet.ts';
 import { cut, renderScreen, type ScreenView } from './render.ts';
 
 const now = new Date('2026-01-01T00:01:00Z');
@@ -122,6 +123,49 @@ test.each(Array.from({ length: 17 }, (_, index) => 40 + index * 10))(
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   },
 );
+
+const PROGRAMS = [
+  { name: 'local-cloud', state: 'ready', address: 'http://127.0.0.1:42839', restarts: 0 },
+  { name: 'machine-controller-manager', state: 'ready', address: 'http://127.0.0.1:36915', restarts: 1 },
+  { name: 'machine-controller-local', state: 'ready', address: 'http://127.0.0.1:45019', restarts: 0 },
+] as const;
+
+test('a program that is not working has a red mark, also if its API responds', () => {
+  const marked = (name: string): readonly string[] => {
+    const colored = renderScreen({
+      ...view,
+      programs: PROGRAMS,
+      fleet: { ...fleet, controllers: [{ ...DEAD, name }] },
+    });
+    return colored.split('\n').flatMap((line) => /\[31m●\S+ (\S+) +(.*)$/.exec(line)?.slice(1, 3) ?? []);
+  };
+  expect(marked('machine-controller-manager')[0]).toBe('machine-controller-manager');
+  expect(marked('machine-controller')).toEqual(['machine-controller-local', 'http://127.0.0.1:45019']);
+  expect(marked('local-cloud').map(stripVTControlCharacters)).toEqual(['local-cloud', 'does not respond']);
+  expect(marked('other')).toEqual([]);
+});
+
+test('on a narrow terminal, the number of restarts replaces the address of a program', () => {
+  const lineOf = (columns: number) => draw({ columns, programs: PROGRAMS }).find((line) => line.includes('manager'));
+  expect(lineOf(60)).toBe('  ● machine-controller-manager  restarted 1×');
+  expect(lineOf(80)).toBe('  ● machine-controller-manager  http://127.0.0.1:36915  restarted 1×');
+});
+
+test('on a short terminal, machines that are not Running have precedence over events', () => {
+  const [event] = fleet.events;
+  if (!event) throw new Error('no event');
+  const events = Array.from({ length: 8 }, () => event);
+  const lines = draw({ rows: 18, fleet: { ...fleet, events } });
+  expect(lines).toContainEqual(expect.stringContaining('workers-abcde-4 '));
+  expect(lines.filter((line) => line.includes('SuccessfulCreate')).length).toBeGreaterThan(0);
+});
+
+test('a machine without a description is only marked as not continued', () => {
+  const machine = { metadata: { name: 'a', creationTimestamp: '2026-01-01T00:00:20Z' } };
+  const stopped = { ...DEAD, name: 'machine-controller' };
+  const { machines } = viewFleet([], [], [machine as Machine], [], [stopped]);
+  expect(machines.map(({ doing }) => doing)).toEqual(['not continued']);
+});
 
 test('a deployment whose controller has not seen the newest spec is not up to date', () => {
   const [deployment] = fleet.deployments;

@@ -65,7 +65,7 @@ export function renderScreen(view: ScreenView): string {
   const head = [
     `${paint('bold', view.title)}  ${paint('gray', `up ${age(view.now.getTime() - view.startedAt.getTime())}`)}`,
     '',
-    ...view.programs.map((program) => programLine(program, named, view.fleet)),
+    ...view.programs.map((program) => programLine(program, named, view)),
     ...controllerLines(view.fleet.controllers, view.now)
       .flatMap((line) => wrapped(`  ${line}`, view.columns))
       .map((line) => paint('red', line)),
@@ -76,7 +76,9 @@ export function renderScreen(view: ScreenView): string {
   ];
   const foot = ['', ...view.hint.flatMap((line) => wrapped(line, view.columns)).map((line) => paint('gray', line))];
   const room = Math.max(0, view.rows - head.length - foot.length - 1);
-  const eventRoom = Math.min(view.fleet.events.length, Math.max(0, Math.min(8, room - 1)));
+  // Machines need at least half of the room, because events do not show the machines that wait.
+  const machineShare = Math.min(view.fleet.machines.length + 1, Math.ceil(room / 2));
+  const eventRoom = Math.min(view.fleet.events.length, Math.max(0, Math.min(8, room - machineShare - 2)));
   const machineRoom = Math.max(0, room - (eventRoom > 0 ? eventRoom + 2 : 0) - 1);
   const body = [
     ...machineLines(view, machineRoom),
@@ -88,16 +90,34 @@ export function renderScreen(view: ScreenView): string {
     .join('\n');
 }
 
+const isNamedLikeController = (program: string): boolean => CONTROLLER_NAMES.some((one) => one === program);
+
+/** Returns true if the program is not working. The name of a machine controller contains the name of its provider. */
+const isStopped = (program: string, { controllers }: FleetView): boolean =>
+  controllers.some(
+    ({ name, state }) =>
+      state === 'stopped' &&
+      (name === program ||
+        (name === 'machine-controller' && program.startsWith(`${name}-`) && !isNamedLikeController(program))),
+  );
+
+/** Returns the line of a program. If the line is too long, the number of restarts replaces the address. */
 function programLine(
   { name, state, address, restarts }: ScreenView['programs'][number],
   width: number,
-  { controllers }: FleetView,
+  { fleet, columns }: ScreenView,
 ): string {
-  const isController = CONTROLLER_NAMES.some((one) => one === name);
-  const isSilent = state === 'ready' && !isController && controllers.some((one) => one.name === name);
-  const text = isSilent ? paint('red', 'does not respond') : state === 'ready' ? address : state;
-  const times = restarts > 0 ? paint('yellow', `  restarted ${restarts}×`) : '';
-  return `  ${paint(isSilent ? 'red' : PROGRAM_STYLE[state], '●')} ${name.padEnd(width)}  ${text}${times}`;
+  const isController = CONTROLLER_NAMES.some((one) => name.startsWith(one));
+  const isBad = state === 'ready' && isStopped(name, fleet);
+  const start = `  ${paint(isBad ? 'red' : PROGRAM_STYLE[state], '●')} ${name.padEnd(width)}  `;
+  const times = restarts > 0 ? paint('yellow', `restarted ${restarts}×`) : '';
+  const texts = [
+    isBad && !isController ? paint('red', 'does not respond') : state === 'ready' ? address : state,
+    times,
+  ];
+  const line = start + texts.filter((text) => text !== '').join('  ');
+  const fits = stripVTControlCharacters(line).length <= columns;
+  return fits || state !== 'ready' || isBad || times === '' ? line : start + times;
 }
 
 const phaseLine = (fleet: FleetView): string => {

@@ -119,4 +119,6 @@ test('the lines of up report once that a controller stopped, and that it is work
   ]);
   expect(next([stopped('machine-controller-manager')])).toEqual([]);
   expect(next([])).toEqual(['controller machine-controller-manager is working again']);
+  next([{ ...stopped('machine-controller-manager'), name: 'local-cloud' }]);
+  expect(next([])).toEqual(['program local-cloud is working again']);
 });
