@@ -14,7 +14,9 @@ import {
   type BinaryDefinition,
   booleanFlag,
   durationFlag,
+  type FeatureStates,
   type Features,
+  type FlagValues,
   flagGroup,
   ignoredFlag,
   integerFlag,
@@ -24,7 +26,7 @@ import {
   textFlag,
 } from '@mcm/kube';
 import { serveAutoscaler } from './autoscaler/serve.ts';
-import { CONTROLLERS, createControllers, DEFAULT_SETTINGS } from './controllers.ts';
+import { CONTROLLERS, createControllers, DEFAULT_SETTINGS, type ManagerSettings } from './controllers.ts';
 import { serveWebhooks, serviceNames } from './webhooks.ts';
 
 const NAME = 'machine-controller-manager';
@@ -32,8 +34,8 @@ const VERSION = '0.1.0';
 
 const SERVICE = 'machine-controller-manager';
 
-/** Features that can be enabled or disabled in addition to the flags. */
-const FEATURES = {
+/** Features of the manager that can be enabled or disabled in addition to the flags. */
+export const MANAGER_FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
     help: 'rollout.machine.sapcloud.io/… annotations of a MachineDeployment can delay or pause its rollout',
@@ -167,6 +169,26 @@ function doubtsAbout(given: Doubtful): readonly string[] {
 
 type Context = BinaryContext<typeof flags>;
 
+/** The flags of the manager, in addition to the common flags. */
+export const managerFlags = flags;
+
+/** Returns the settings of the controllers that the flags of the manager contain. */
+export const managerSettingsOf = (
+  given: FlagValues<typeof flags> & { readonly 'feature-gates': FeatureStates },
+): Omit<ManagerSettings, 'concurrency' | 'concurrencyByController'> => ({
+  safetyUp: given['safety-up'],
+  safetyDown: given['safety-down'],
+  overshootingPeriodMs: given['machine-safety-overshooting-period'],
+  protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
+  readyCondition: given['ready-condition'],
+  blockedBy: given['blocked-by'],
+  disruptionReport: given['disruption-report'],
+  capacityBuffers: given['capacity-buffers'],
+  countTerminating: given['count-terminating-towards-surge'],
+  rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
+  ...safeguardsOf(given),
+});
+
 const startWebhooks = ({ flags: given, namespace, control, clock, random, log, serving }: Context) =>
   serveWebhooks(
     {
@@ -212,7 +234,12 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
       ],
     },
   },
-  defaults: { port: 10_258, concurrency: DEFAULT_SETTINGS.concurrency, controllers: CONTROLLERS, features: FEATURES },
+  defaults: {
+    port: 10_258,
+    concurrency: DEFAULT_SETTINGS.concurrency,
+    controllers: CONTROLLERS,
+    features: MANAGER_FEATURES,
+  },
   flags,
   crds,
   check: (given) => [
@@ -250,17 +277,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
       {
         concurrency: given['concurrent-syncs'],
         concurrencyByController: given['concurrent-syncs-by-controller'],
-        safetyUp: given['safety-up'],
-        safetyDown: given['safety-down'],
-        overshootingPeriodMs: given['machine-safety-overshooting-period'],
-        protectNodesDuringRollout: given['autoscaler-scaledown-annotation-during-rollout'],
-        readyCondition: given['ready-condition'],
-        blockedBy: given['blocked-by'],
-        disruptionReport: given['disruption-report'],
-        capacityBuffers: given['capacity-buffers'],
-        countTerminating: given['count-terminating-towards-surge'],
-        rolloutAnnotations: given['feature-gates']['RolloutAnnotations'] === true,
-        ...safeguardsOf(given),
+        ...managerSettingsOf(given),
       },
     ).units;
   },

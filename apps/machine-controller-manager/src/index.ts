@@ -1,6 +1,6 @@
 export { DESCRIPTOR, ENCODER, SERVICE } from './autoscaler/protocol.ts';
 export { type AutoscalerContext, type AutoscalerSettings, serveAutoscaler } from './autoscaler/serve.ts';
-export { machineControllerManager } from './binary.ts';
+export { MANAGER_FEATURES, machineControllerManager, managerFlags, managerSettingsOf } from './binary.ts';
 export {
   type Controllers,
   createControllers,

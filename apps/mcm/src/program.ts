@@ -21,6 +21,7 @@ import { printable } from './output/printable.ts';
 import { addPlan } from './plan/command.ts';
 import { addProvider } from './provider/command.ts';
 import { addRollout } from './rollout/command.ts';
+import { addSimulate } from './simulate/command.ts';
 import { addTree } from './tree/command.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
 import { addZone } from './zone/command.ts';
@@ -62,6 +63,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
   addExplain(program, environment);
   addDrain(program, environment);
   addPlan(program, environment);
+  addSimulate(program, environment);
   addTree(program, environment);
   addEvents(program, environment);
   addJournal(program, environment);

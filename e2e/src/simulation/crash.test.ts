@@ -1,6 +1,6 @@
+import type { KillPoint } from '@mcm/conformance/fleet';
 import { thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { KillPoint } from './processes/simulated-process.ts';
 import { type ProcessName, World } from './world/world.ts';
 
 /** Creates machines, replaces them with a rolling update, and deletes them. */

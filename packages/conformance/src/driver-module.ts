@@ -11,6 +11,7 @@ const driverModule = z.looseObject({
   inventory: z.custom<Inventory>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
+/** The exports of a driver module. */
 export type DriverModule = z.infer<typeof driverModule>;
 
 /**

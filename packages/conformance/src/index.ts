@@ -1,5 +1,6 @@
 export { type CommandHost, conformanceCommand } from './command.ts';
 export { type ConformanceConfig, conformanceConfig, readConfig } from './config.ts';
+export { type DriverModule, loadDriverModule } from './driver-module.ts';
 export { junitXml, outcomeText, summaryText } from './report.ts';
 export { type Outcome, type Report, type RunOptions, runConformance, SCENARIOS } from './run.ts';
 export { Failure, Skip } from './stage/outcome.ts';

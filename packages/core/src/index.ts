@@ -294,6 +294,7 @@ export { closedBy, isOpenedBy, nextLook } from './rollout/windows/state.ts';
 export {
   buildMachineController,
   type ConfiguredDriver,
+  checkMachineFlags,
   endpointFlag,
   endpointsInForce,
   type GivenSetting,
@@ -305,6 +306,7 @@ export {
   machineControllerBinary,
   machineDefaultsOf,
   machineFlags,
+  machineOptionsOf,
   openTraces,
   type ProviderSettings,
   plainHttpFlag,

@@ -17,6 +17,9 @@ interface ExitCode {
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
+/** The exit codes of `mcm simulate`. */
+export const SIMULATE_EXIT = { clean: 0, violation: 1, problem: 2 } as const;
+
 /**
  * Exit code of a command whose reader closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no signal for a closed
  * pipe.
@@ -39,6 +42,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
+      simulate: 'no history violates a rule',
       replay: 'this version of mcm repeats all recorded decisions',
       'config diff': 'the cluster already contains the same objects',
     },
@@ -50,6 +54,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       'rollout status':
         'the rollout failed, timed out or needs a user action; the deployment was deleted; another error',
       plan: 'the plan has steps, and the rollout completes',
+      simulate: 'a history violates a rule',
       replay: 'this version of mcm makes a different decision, or does not support a recorded kind of decision',
       'config diff': 'an apply of the objects would change the cluster',
     },
@@ -58,6 +63,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: PLAN_EXIT.problem,
     of: {
       plan: 'error; the message is on standard error',
+      simulate: 'error; the message is on standard error',
       replay: 'an error occurred, or the records are incomplete',
       'config diff': 'error; the message is on standard error',
     },

@@ -130,6 +130,19 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
     ],
   },
+  simulate: {
+    examples: [
+      ['mcm simulate -f workers.yaml', 'plays one history with random acts and faults in the local cloud'],
+      [
+        'mcm simulate -f workers.yaml --scenario roll --histories 20',
+        'measures 20 rollouts, and verifies the safety rules',
+      ],
+      [
+        'mcm simulate -f workers.yaml --provider ./src/driver.ts --seed 17 --story',
+        'plays the history of seed 17 with another driver, and prints its events',
+      ],
+    ],
+  },
   tree: {
     examples: [
       ['mcm tree', 'shows all machine objects of the namespace'],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import {
+  type ClusterConfig,
   createClient,
   createLogger,
   type KubeClient,
@@ -15,7 +16,7 @@ import { version } from '../command/version.ts';
 import { type DataDir, type InstanceState, openDataDir } from '../instance/data-dir.ts';
 import { isSettled } from '../screen/fleet.ts';
 import { type Provider, providerFor, providerName } from './clouds/index.ts';
-import { simulateNodes } from './clouds/simulated-nodes.ts';
+import { connectionsTo, simulateNodes } from './clouds/simulated-nodes.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';
 import { userDataFor } from './data/user-data.ts';
@@ -150,11 +151,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
 
   const silence = silenceOf(provider, io);
   const fleet = watch(client, io, silence);
-  if (provider.simulatesNodes === true) {
-    const cluster = { client, namespace: FIRST_FLEET.namespace, cluster: kubeconfig, kubeconfig: text };
-    const log = createLogger({ level: 'silent' });
-    await simulateNodes({ ...cluster, clock: realClock, random: io.random, log, signal });
-  }
+  if (provider.simulatesNodes === true) await startNodes(client, { kubeconfig, text }, io.random, signal);
   void runComponentAgent(client, {
     clock: realClock,
     random: io.random,
@@ -174,6 +171,25 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   void silence.run({ health, record, onCheck: () => reporter.changed(), signal });
   reporter.follow(fleet);
   return fleet;
+}
+
+/** Starts the simulated kubelets of a third-party cloud. */
+async function startNodes(
+  client: KubeClient,
+  { kubeconfig, text }: { readonly kubeconfig: ClusterConfig; readonly text: string },
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  await simulateNodes({
+    client,
+    namespace: FIRST_FLEET.namespace,
+    connections: connectionsTo(kubeconfig),
+    userData: userDataFor(text),
+    clock: realClock,
+    random,
+    log: createLogger({ level: 'silent' }),
+    signal,
+  });
 }
 
 const silenceOf = ({ cloud }: Provider, { running }: BringUpIo): Silence =>

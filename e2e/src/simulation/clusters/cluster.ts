@@ -1,4 +1,5 @@
 import { type Machine, machines } from '@mcm/api';
+import type { Reporter } from '@mcm/conformance/fleet';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
@@ -16,7 +17,6 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { withShortcuts } from '../network/shortcuts.ts';
-import type { Reporter } from '../record/reporter.ts';
 import { CloudProcess } from '../world/cloud-process.ts';
 
 interface ClusterParts {

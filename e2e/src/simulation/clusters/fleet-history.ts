@@ -1,6 +1,6 @@
+import type { KillPoint } from '@mcm/conformance/fleet';
 import { compactsHistory } from '../histories/modes.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
-import type { KillPoint } from '../processes/simulated-process.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';

@@ -1,4 +1,6 @@
 import { crds, type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
+import type { KillPoint } from '@mcm/conformance/fleet';
+import { Reporter } from '@mcm/conformance/fleet';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   type ConfigMap,
@@ -16,8 +18,6 @@ import {
   type Transport,
   VirtualClock,
 } from '@mcm/kube';
-import type { KillPoint } from '../processes/simulated-process.ts';
-import { Reporter } from '../record/reporter.ts';
 import { maxCallsOf } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';

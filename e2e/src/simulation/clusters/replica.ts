@@ -1,3 +1,5 @@
+import type { Reporter } from '@mcm/conformance/fleet';
+import { type KillPoint, SimulatedProcess } from '@mcm/conformance/fleet';
 import { machineControllerBinary } from '@mcm/core';
 import {
   type Clock,
@@ -11,9 +13,7 @@ import {
 import { type PlayedFleet, runFleet } from '@mcm/kube/testing';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
-import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
-import type { Reporter } from '../record/reporter.ts';
 import type { Fences, Writer } from './fences.ts';
 import { clusterOfRequest } from './fences.ts';
 import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';

@@ -1,7 +1,7 @@
 import { type MachineDeployment, type MachineSet, machineDeployments, machineSets } from '@mcm/api';
+import type { Reporter } from '@mcm/conformance/fleet';
 import { type KubeClient, LeaseAnnotations, type Transport, type TransportRequest } from '@mcm/kube';
 import { answerOf } from '../network/answer.ts';
-import type { Reporter } from '../record/reporter.ts';
 import type { Writer } from './fences.ts';
 
 /** The rollout budget of a fleet. The namespaces of canary clusters have the label `canary=yes`. */

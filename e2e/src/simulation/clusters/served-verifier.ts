@@ -1,6 +1,6 @@
+import type { Reporter } from '@mcm/conformance/fleet';
 import type { VirtualClock } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
-import type { Reporter } from '../record/reporter.ts';
 import { PROGRAMS, type ProgramName } from './replica.ts';
 
 const LOOK_MS = 1_000;

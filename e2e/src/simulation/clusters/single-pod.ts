@@ -1,7 +1,7 @@
+import { SimulatedProcess } from '@mcm/conformance/fleet';
 import { errorText, type UndiciTransportOptions } from '@mcm/kube';
 import { runSingle } from '@mcm/kube/testing';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
-import { SimulatedProcess } from '../processes/simulated-process.ts';
 import type { Writer } from './fences.ts';
 import { controllerOf, dialOf, type ProgramName, type ReplicaParts } from './replica.ts';
 import { kubeconfigOf, SEED } from './wires.ts';

@@ -1,5 +1,5 @@
+import type { HistoryEntry } from '@mcm/conformance/fleet';
 import type { OrderedFault } from '@mcm/provider-local';
-import type { HistoryEntry } from '../record/reporter.ts';
 
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';

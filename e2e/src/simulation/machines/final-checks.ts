@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
+import { phaseOf } from '@mcm/conformance/fleet';
 import { keyOf, type Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
-import { phaseOf } from '../record/fleet-verifier.ts';
 import { LOST_AFTER_MS } from './hollow-nodes.ts';
 import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
 import { StatusVerifier } from './status-verifier.ts';

@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
+import { phaseOf } from '@mcm/conformance/fleet';
 import type { Clock, Node } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
-import { phaseOf } from '../record/fleet-verifier.ts';
 import type { ApiCache } from './api-cache.ts';
 
 export interface HealthVerifierOptions {

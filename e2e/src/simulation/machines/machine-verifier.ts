@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
+import type { Reporter } from '@mcm/conformance/fleet';
 import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
 import { BOUNDS } from '../record/bounds.ts';
-import type { Reporter } from '../record/reporter.ts';
 import type { ApiCache } from './api-cache.ts';
 import type { App } from './apps.ts';
 import { HealthVerifier } from './health-verifier.ts';

@@ -1,4 +1,5 @@
 import { crds, formatDurationMs, type Machine, machineClasses, machines } from '@mcm/api';
+import { Reporter, SimulatedProcess } from '@mcm/conformance/fleet';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { buildMachineController, type Journal } from '@mcm/core';
 import {
@@ -27,9 +28,7 @@ import {
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
 import type { ProfileName } from '../network/profiles.ts';
-import { SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
-import { Reporter } from '../record/reporter.ts';
 import { MAX_CALLS, StepLimit } from '../record/step-limit.ts';
 import { NAMESPACE } from '../world/world.ts';
 import { ApiCache } from './api-cache.ts';

@@ -1,6 +1,6 @@
+import { SimulatedProcess } from '@mcm/conformance/fleet';
 import { seededRandom, sleep, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { SimulatedProcess } from '../processes/simulated-process.ts';
 import { Network } from './network.ts';
 import type { ProfileName } from './profiles.ts';
 

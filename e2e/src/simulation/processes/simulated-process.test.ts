@@ -1,7 +1,7 @@
+import { SimulatedProcess } from '@mcm/conformance/fleet';
 import { sleep, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { answerOf } from '../network/answer.ts';
-import { SimulatedProcess } from './simulated-process.ts';
 
 test('after a freeze, a process handles its responses before its timers', async () => {
   const clock = new VirtualClock();

@@ -1,7 +1,6 @@
+import type { Reporter, SimulatedProcess } from '@mcm/conformance/fleet';
 import type { Transport } from '@mcm/kube';
 import { answerOf } from '../network/answer.ts';
-import type { SimulatedProcess } from '../processes/simulated-process.ts';
-import type { Reporter } from './reporter.ts';
 
 interface LeaseBody {
   readonly metadata: { readonly name: string };

@@ -1,9 +1,9 @@
 import { type Machine, machines } from '@mcm/api';
+import { Reporter } from '@mcm/conformance/fleet';
 import { VirtualClock } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
-import { Reporter } from './reporter.ts';
 
 /** Each test violates one rule on purpose. */
 

@@ -1,5 +1,5 @@
+import type { Reporter } from '@mcm/conformance/fleet';
 import type { Clock } from '@mcm/kube';
-import type { Reporter } from './reporter.ts';
 
 /** The maximum number of writes of an object in one minute of virtual time. */
 const WRITES_A_MINUTE = 200;

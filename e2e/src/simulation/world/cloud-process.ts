@@ -1,3 +1,4 @@
+import type { Reporter } from '@mcm/conformance/fleet';
 import { type Clock, handlerTransport, type Logger, type Random, type Transport } from '@mcm/kube';
 import {
   type CloudStore,
@@ -6,7 +7,6 @@ import {
   type LocalCloud,
   MemoryStore,
 } from '@mcm/provider-local';
-import type { Reporter } from '../record/reporter.ts';
 import type { Disk } from './disk.ts';
 
 export interface CloudProcessOptions {

@@ -1,3 +1,5 @@
+import type { Reporter } from '@mcm/conformance/fleet';
+import { type KillPoint, SimulatedProcess } from '@mcm/conformance/fleet';
 import {
   createClient,
   createRecorder,
@@ -14,10 +16,8 @@ import {
 } from '@mcm/kube';
 import { createConfigControllers } from '@mcm/machine-config-controller';
 import type { Network } from '../network/network.ts';
-import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { FenceVerifier } from '../record/fence-verifier.ts';
-import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';

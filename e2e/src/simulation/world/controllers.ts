@@ -1,3 +1,5 @@
+import type { Reporter } from '@mcm/conformance/fleet';
+import { type KillPoint, SimulatedProcess } from '@mcm/conformance/fleet';
 import { buildMachineController, MACHINE_DEFAULTS } from '@mcm/core';
 import {
   type Clock,
@@ -16,10 +18,8 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
 import type { Network, Peer } from '../network/network.ts';
-import { type KillPoint, SimulatedProcess } from '../processes/simulated-process.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import { FenceVerifier } from '../record/fence-verifier.ts';
-import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
 const USER_AGENTS: Readonly<Record<ProcessName, string>> = {

@@ -6,8 +6,8 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
+import type { Reporter } from '@mcm/conformance/fleet';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
-import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
 /** The name of the first deployment. */

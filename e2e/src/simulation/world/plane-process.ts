@@ -1,6 +1,6 @@
+import type { Reporter } from '@mcm/conformance/fleet';
 import type { ControlPlane, RestorablePlane } from '@mcm/control-plane';
 import type { Random, Transport, VirtualClock } from '@mcm/kube';
-import type { Reporter } from '../record/reporter.ts';
 import type { Disk } from './disk.ts';
 
 /** A control plane that may support crashes and restores. */

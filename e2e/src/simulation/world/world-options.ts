@@ -1,9 +1,9 @@
 import type { crds } from '@mcm/api';
+import type { KillPoint } from '@mcm/conformance/fleet';
 import type { buildMachineController, DriverTracer, Journal } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/profiles.ts';
-import type { KillPoint } from '../processes/simulated-process.ts';
 
 export const NAMESPACE = 'default';
 /**

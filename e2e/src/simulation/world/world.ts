@@ -1,4 +1,5 @@
 import { Annotations, crds, Labels, type Machine, machineClasses } from '@mcm/api';
+import { Reporter, SetWatch } from '@mcm/conformance/fleet';
 import { type ControlPlaneOptions, startControlPlane, startRestorablePlane } from '@mcm/control-plane';
 import {
   controllerOf,
@@ -14,7 +15,7 @@ import {
 } from '@mcm/kube';
 import type { LocalCloud } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
-import { Reporter } from '../record/reporter.ts';
+import { BOUNDS } from '../record/bounds.ts';
 import { MAX_CALLS, StepLimit } from '../record/step-limit.ts';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
@@ -22,7 +23,6 @@ import { Disk } from './disk.ts';
 import { Fleet } from './fleet.ts';
 import { accountsOf, asInstalled, makeRoles } from './installed-roles.ts';
 import { type Plane, PlaneProcess } from './plane-process.ts';
-import { WorldCache } from './world-cache.ts';
 import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
@@ -69,14 +69,14 @@ export class World extends Fleet {
   readonly #options: WorldOptions;
   readonly #plane: Plane;
   readonly #planeProcess: PlaneProcess;
-  readonly #cache: WorldCache;
+  readonly #cache: SetWatch;
   readonly #cloud: CloudProcess;
   readonly #controllers: Controllers;
   readonly #disk: Disk | undefined;
   readonly #end = new AbortController();
 
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane, disk: Disk | undefined) {
-    const cache = new WorldCache();
+    const cache = new SetWatch();
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
     const reporter = new Reporter(clock, {
       replicasOf: (uid) => cache.sizeOf(uid),
@@ -86,6 +86,7 @@ export class World extends Fleet {
       recordedAt: (uid) => cache.recordedAt(uid),
       repeatsUnread: (name) => network.repeatsUnread(name),
       limit: options.maxUnhealthyReplacements ?? 1,
+      patienceMs: BOUNDS.patience.ms,
       lagMs,
     });
     const { seed = 1 } = options;

@@ -1,6 +1,7 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import type { HttpAnswer } from './target.ts';
 
+/** The outcome of a request: the request passes, or a fault affects it. */
 export type RequestOutcome =
   | 'passes'
   /** The connection breaks before the cloud gets the request. */
@@ -11,6 +12,7 @@ export type RequestOutcome =
   | 'hangs'
   | HttpAnswer;
 
+/** A request of a driver or a controller. */
 export interface SeenRequest {
   readonly origin: string;
   readonly method: string;
@@ -47,7 +49,12 @@ export class Wire {
   };
 }
 
-async function carry(below: Transport, request: TransportRequest, outcome: RequestOutcome): Promise<TransportResponse> {
+/** Sends a request with the given outcome. */
+export async function carry(
+  below: Transport,
+  request: TransportRequest,
+  outcome: RequestOutcome,
+): Promise<TransportResponse> {
   if (outcome === 'passes') return below(request);
   if (outcome === 'breaks') throw new Error('the conformance kit reset the connection');
   if (outcome === 'hangs') return hang(request.signal);

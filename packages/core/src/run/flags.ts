@@ -197,9 +197,10 @@ interface WithFeatures {
   readonly 'feature-gates': FeatureStates;
 }
 
-export const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
+const isFeatureOn = (flags: WithFeatures, name: keyof typeof MACHINE_FEATURES): boolean =>
   flags['feature-gates'][name] === true;
 
+/** Returns one sentence for each combination of flags that is not allowed. */
 export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] => [
   ...(flags['machine-safety-apiserver-statuscheck-period'] < flags['machine-safety-apiserver-statuscheck-timeout']
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
@@ -230,12 +231,30 @@ export const machineDefaultsOf = (flags: MachineFlagValues & WithFeatures): Mach
   undrainablePolicy: isFeatureOn(flags, 'UndrainablePolicy'),
 });
 
-export const keptVmsOf = (flags: MachineFlagValues): KeptVmOptions => ({
+/** Returns the options of a machine controller that its flags contain. */
+export const machineOptionsOf = (flags: MachineFlagValues & WithFeatures) => ({
+  defaults: machineDefaultsOf(flags),
+  bootstrapTokenExtraGroups: flags['bootstrap-token-auth-extra-groups'],
+  timeouts: timeoutsOf(flags),
+  orphans: orphanOptionsOf(flags),
+  reachability: reachabilityOf(flags),
+  volumeWindow: flags['drain-volume-window'],
+  volumeLimit: flags['drain-volume-limit'],
+  evictionRequests: flags['eviction-requests'],
+  evidencePerClass: flags['failure-evidence-per-class'],
+  keptVms: keptVmsOf(flags),
+  readyCondition: flags['ready-condition'],
+  blockedBy: flags['blocked-by'],
+  recordVmStates: flags['record-vm-states'],
+  siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
+});
+
+const keptVmsOf = (flags: MachineFlagValues): KeptVmOptions => ({
   perClass: flags['failed-vms-kept-per-class'],
   forMs: flags['failed-vms-kept-for'],
 });
 
-export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
+const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
   ...ORPHAN_DEFAULTS,
   periodMs: flags['machine-safety-orphan-vms-period'],
   maxPerHour: flags['orphan-max-deletions-per-hour'],
@@ -244,12 +263,12 @@ export const orphanOptionsOf = (flags: MachineFlagValues): OrphanOptions => ({
   formerOwners: flags['orphan-former-owners'],
 });
 
-export const reachabilityOf = (flags: MachineFlagValues): ReachabilityTimings => ({
+const reachabilityOf = (flags: MachineFlagValues): ReachabilityTimings => ({
   periodMs: flags['machine-safety-apiserver-statuscheck-period'],
   timeoutMs: flags['machine-safety-apiserver-statuscheck-timeout'],
 });
 
-export const timeoutsOf = (flags: MachineFlagValues): DriverTimeouts => ({
+const timeoutsOf = (flags: MachineFlagValues): DriverTimeouts => ({
   ...DRIVER_TIMEOUTS,
   create: flags['driver-call-timeout'],
   delete: flags['driver-call-timeout'],

@@ -1,7 +1,7 @@
 export { openTraces, type Traces, type TracesContext } from '../tracing/open.ts';
 export type { RolloutSources } from '../tracing/rollout.ts';
 export { buildMachineController, type MachineController } from './build.ts';
-export { MACHINE_FEATURES, machineDefaultsOf, machineFlags } from './flags.ts';
+export { checkMachineFlags, MACHINE_FEATURES, machineDefaultsOf, machineFlags, machineOptionsOf } from './flags.ts';
 export { hasReplicas } from './has-replicas.ts';
 export {
   type ConfiguredDriver,

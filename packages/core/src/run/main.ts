@@ -43,15 +43,10 @@ import { buildMachineController, type MachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
 import {
   checkMachineFlags,
-  isFeatureOn,
-  keptVmsOf,
   MACHINE_FEATURES,
   type MachineFlagValues,
-  machineDefaultsOf,
   machineFlags,
-  orphanOptionsOf,
-  reachabilityOf,
-  timeoutsOf,
+  machineOptionsOf,
 } from './flags.ts';
 import { type FleetState, fleetState } from './fleet-state.ts';
 import { hasReplicas } from './has-replicas.ts';
@@ -257,26 +252,14 @@ function unitOf<Spec, Credentials>(
     recorder: traces?.events(recorder) ?? recorder,
     targetRecorder,
     runtime,
-    defaults: machineDefaultsOf(flags),
+    ...machineOptionsOf(flags),
     concurrency: flags['concurrent-syncs'],
     concurrencyByController: flags['concurrent-syncs-by-controller'],
-    bootstrapTokenExtraGroups: flags['bootstrap-token-auth-extra-groups'],
-    timeouts: timeoutsOf(flags),
-    orphans: orphanOptionsOf(flags),
-    reachability: reachabilityOf(flags),
     probes: probesOf(context),
-    volumeWindow: flags['drain-volume-window'],
-    volumeLimit: flags['drain-volume-limit'],
-    evictionRequests: flags['eviction-requests'],
-    evidencePerClass: flags['failure-evidence-per-class'],
-    keptVms: keptVmsOf(flags),
     queueMetrics: metrics.queues,
     observeCall: driverMetrics.observe,
     observeApi: driverMetrics.observeApi,
     observeWait: driverMetrics.observeWait,
-    readyCondition: flags['ready-condition'],
-    blockedBy: flags['blocked-by'],
-    recordVmStates: flags['record-vm-states'],
     interruptions: interruptionsOf(flags, metrics.meters, driver.name),
     hookWebhooks: { webhooks, connect: connectWebhook, observe: registerHookCallMetrics(metrics.meters) },
     tracer: tracer ?? tracing?.driver,
@@ -287,7 +270,6 @@ function unitOf<Spec, Credentials>(
     region: context.region,
     ...shared,
     onDemand: context.cluster !== undefined,
-    siblingCredentials: isFeatureOn(flags, 'SiblingCredentials'),
     journal,
   });
   driverMetrics.reportStages(stagesOf(controller, metrics.meters, clock, tracing?.stage));

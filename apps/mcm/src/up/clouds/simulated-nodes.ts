@@ -11,9 +11,15 @@ import {
   secrets,
   undiciTransport,
 } from '@mcm/kube';
-import { type Instance, KubeletHost, MemoryStore, storedMemory } from '@mcm/provider-local';
+import {
+  type Instance,
+  type KubeletBehaviour,
+  KubeletHost,
+  type KubeletHostOptions,
+  MemoryStore,
+  storedMemory,
+} from '@mcm/provider-local';
 import { isPastDrain } from '../../explain/machine/machine-wait.ts';
-import { userDataFor } from '../data/user-data.ts';
 
 /** Maximum number of connections that all kubelets share. */
 const CONNECTIONS = 16;
@@ -23,17 +29,33 @@ const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 16, gpus: 0 };
 export interface SimulatedNodeOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  readonly cluster: ClusterConfig;
-  /** The content of the kubeconfig. */
-  readonly kubeconfig: string;
+  readonly connections: Pick<KubeletHostOptions, 'connect' | 'nodeCluster'>;
+  /** The user data of the VMs, with placeholders for the bootstrap token and the name of the machine. */
+  readonly userData: string;
+  /** The default behavior of the kubelets. */
+  readonly defaults?: KubeletBehaviour;
+  /** Returns random hexadecimal digits for a bootstrap token. By default, the digits are cryptographically secure. */
+  readonly hex?: (bytes: number) => string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-async function newToken({ client, signal }: SimulatedNodeOptions): Promise<string> {
-  const [id, secret] = [randomBytes(3).toString('hex'), randomBytes(8).toString('hex')];
+const secureHex = (bytes: number): string => randomBytes(bytes).toString('hex');
+
+/** Returns the connections of kubelets to an API server on the network. */
+export const connectionsTo = (cluster: ClusterConfig): SimulatedNodeOptions['connections'] => ({
+  connect: (address) => undiciTransport({ server: address.server, ca: address.ca || undefined }),
+  nodeCluster: {
+    server: cluster.server,
+    transport: undiciTransport({ ...cluster, connections: CONNECTIONS }),
+    bare: undiciTransport({ server: cluster.server, connections: CONNECTIONS, ca: cluster.ca }),
+  },
+});
+
+async function newToken({ client, signal, hex = secureHex }: SimulatedNodeOptions): Promise<string> {
+  const [id, secret] = [hex(3), hex(8)];
   const data = {
     'token-id': id,
     'token-secret': secret,
@@ -57,26 +79,21 @@ async function newToken({ client, signal }: SimulatedNodeOptions): Promise<strin
 
 /**
  * Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. The node ends with its
- * VM.
+ * VM. The host orders the kubelet of a machine by the UID of the machine.
  */
-export async function simulateNodes(options: SimulatedNodeOptions): Promise<void> {
-  const { client, namespace, cluster, kubeconfig, clock, random, log, signal } = options;
+export async function simulateNodes(options: SimulatedNodeOptions): Promise<KubeletHost> {
+  const { client, namespace, connections, clock, random, log, signal, defaults = {} } = options;
   const token = await newToken(options);
-  const { server, ca } = cluster;
   const host = new KubeletHost({
     clock,
     random,
     log,
     memory: storedMemory(new MemoryStore()),
-    connect: (address) => undiciTransport({ server: address.server, ca: address.ca || undefined }),
-    nodeCluster: {
-      server,
-      transport: undiciTransport({ ...cluster, connections: CONNECTIONS }),
-      bare: undiciTransport({ server, connections: CONNECTIONS, ca }),
-    },
+    defaults,
+    ...connections,
   });
   const joined = new Set<string>();
-  const userData = userDataFor(kubeconfig).replace('<<BOOTSTRAP_TOKEN>>', token);
+  const userData = options.userData.replace('<<BOOTSTRAP_TOKEN>>', token);
   const end = (uid: string): void => {
     if (!joined.delete(uid)) return;
     host.halt(uid).then(
@@ -95,6 +112,7 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<void
   });
   signal.addEventListener('abort', () => void host.close(), { once: true });
   void informer.run(signal);
+  return host;
 }
 
 /** Returns the VM of a machine, or undefined while the VM is being created. */

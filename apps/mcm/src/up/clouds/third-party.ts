@@ -106,7 +106,7 @@ export function configPlaces({ module, folder }: DriverPlace): readonly string[]
   return [join(dirname(module), CONFIG), join(dirname(module), own), join(folder, CONFIG)];
 }
 
-function configOf({ module, folder }: DriverPlace): ConformanceConfig {
+export function configOf({ module, folder }: DriverPlace): ConformanceConfig {
   const file = configPlaces({ module, folder }).find((path) => existsSync(path));
   if (file === undefined)
     throw new UserError(`--provider ${folder}: needs ${CONFIG} with a valid machineClass and secret`);

@@ -1,6 +1,5 @@
 import { counted, isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
-import { BOUNDS } from './bounds.ts';
 
 /** A failed machine that was deleted and must be replaced. */
 interface Repair {
@@ -32,10 +31,8 @@ export interface Allowance {
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
-const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? BOUNDS.patience.ms;
-
-/** Returns the time until which a creation may wait for the machine. The creation time is rounded to seconds. */
-const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
+/** The default of `--machine-creation-timeout`. */
+const CREATION_TIMEOUT_MS = 20 * 60_000;
 
 /** Whether the machine joined before it failed. */
 const served = ({ status }: Machine): boolean =>
@@ -56,11 +53,21 @@ export class RepairVerifier {
   /** The UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();
   readonly #limit: number;
+  readonly #patienceMs: number;
 
-  /** @param limit The value of `--max-unhealthy-replacements`. */
-  constructor(clock: Clock, limit = 1) {
+  /**
+   * @param limit The value of `--max-unhealthy-replacements`.
+   * @param patienceMs The time for which a replacement without its own creation timeout counts.
+   */
+  constructor(clock: Clock, limit = 1, patienceMs = CREATION_TIMEOUT_MS) {
     this.#clock = clock;
     this.#limit = limit;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Returns the time until which a creation may wait for the machine. The creation time is rounded to seconds. */
+  #lateAt({ metadata, spec }: Machine): number {
+    return Date.parse(metadata.creationTimestamp) + (parseDurationMs(spec.creationTimeout ?? '') ?? this.#patienceMs);
   }
 
   appeared(machine: Machine): void {
@@ -135,7 +142,7 @@ export class RepairVerifier {
   #isJoining(machine: Machine): boolean {
     return (
       ['', 'Pending', 'CrashLoopBackOff'].includes(phaseOf(machine) ?? '') &&
-      lateAt(machine) > this.#clock.now().getTime()
+      this.#lateAt(machine) > this.#clock.now().getTime()
     );
   }
 
@@ -171,7 +178,7 @@ export class RepairVerifier {
     const waits = (machine: Machine) => {
       if (isGoing(machine)) return false;
       const phase = phaseOf(machine) ?? '';
-      const late = lateAt(machine) <= now;
+      const late = this.#lateAt(machine) <= now;
       return ['Failed', 'Unknown'].includes(phase) || (late && ['', 'Pending', 'CrashLoopBackOff'].includes(phase));
     };
     const fills = (machine: Machine) => (isAvailable(machine) && !updated.has(machine)) || waits(machine);
@@ -191,7 +198,7 @@ export class RepairVerifier {
       // If the replacement was also deleted, the machine is still missing.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor)) || phaseOf(successor) === 'Failed';
-      return !over && lateAt(successor) > now;
+      return !over && this.#lateAt(successor) > now;
     });
   }
 

@@ -2,6 +2,7 @@ import { Annotations, type Machine, type MachineSet } from '@mcm/api';
 import { type Change, type Clock, controllerOf } from '@mcm/kube';
 import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
+/** An entry in the history of a simulated fleet. */
 export interface HistoryEntry {
   /** Virtual milliseconds since the start. */
   readonly at: number;
@@ -12,11 +13,14 @@ export interface HistoryEntry {
   readonly text: string;
 }
 
+/** The data with which a {@link Reporter} verifies a fleet. */
 export interface ReporterRules extends Omit<FleetVerifierOptions, 'clock' | 'violate'> {
   /** The resource version in which a set last changed its record of used machine numbers, by the UID of the set. */
   readonly recordedAt: (setUid: string) => number;
   /** Whether the last create request repeated a request, and no manager had received the name from the server. */
   readonly repeatsUnread: (name: string) => boolean;
+  /** Returns the name of the deployment of a machine or a set. By default, `deploymentOf` returns the label `name`. */
+  readonly deploymentOf: (object: Machine | MachineSet) => string | undefined;
 }
 
 /** The first use of a machine name. */
@@ -40,6 +44,7 @@ export class Reporter {
   readonly #named = new Map<string, Naming>();
   readonly #recordedAt: ReporterRules['recordedAt'];
   readonly #repeatsUnread: ReporterRules['repeatsUnread'];
+  readonly #deploymentOf: ReporterRules['deploymentOf'];
   #managers = 0;
   /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
@@ -56,14 +61,17 @@ export class Reporter {
       reducedAt = () => undefined,
       totalOf = () => 0,
       limit = 1,
+      patienceMs,
       lagMs = () => 0,
       recordedAt = () => Number.POSITIVE_INFINITY,
       repeatsUnread = () => false,
+      deploymentOf = ({ metadata }) => metadata.labels?.name,
     } = rules;
     this.#repeatsUnread = repeatsUnread;
     this.#recordedAt = recordedAt;
+    this.#deploymentOf = deploymentOf;
     const violate = (text: string): void => this.violate(text);
-    const options = { clock, replicasOf, largestSince, reducedAt, totalOf, limit, lagMs, violate };
+    const options = { clock, replicasOf, largestSince, reducedAt, totalOf, limit, patienceMs, lagMs, violate };
     this.#makeFleet = () => new FleetVerifier(options);
     this.#start = clock.now().getTime();
   }
@@ -97,12 +105,12 @@ export class Reporter {
   }
 
   /**
-   * Returns the verifier of the fleet to which a machine belongs by its label. Machines without the label belong to the
-   * first fleet.
+   * Returns the verifier of the fleet to which a machine belongs. Machines without a deployment belong to the first
+   * fleet.
    */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
-    const name = machine?.metadata.labels?.name ?? first;
+    const name = (machine && this.#deploymentOf(machine)) ?? first;
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
@@ -118,8 +126,8 @@ export class Reporter {
    * Records that a set grew.
    * @param total The total size of all sets of its deployment.
    */
-  grows({ metadata: { name, labels } }: MachineSet, total: number): void {
-    this.#fleets.get(labels?.name ?? '')?.grows(name, total);
+  grows(set: MachineSet, total: number): void {
+    this.#fleets.get(this.#deploymentOf(set) ?? '')?.grows(set.metadata.name, total);
   }
 
   isDeletedByHand(uid: string): boolean {
@@ -197,12 +205,12 @@ export class Reporter {
     else fleet?.changed(before, object, byHand);
   };
 
-  /** Records that a manager starts to work. */
   /** The number of starts of a manager. */
   get managerStartCount(): number {
     return this.#managers;
   }
 
+  /** Records that a manager starts to work. */
   managerStarts(): void {
     this.#managers += 1;
   }

@@ -17,6 +17,7 @@ interface Selection {
   readonly selectedAt: number;
 }
 
+/** The limits of a fleet, and the sizes of its sets in the API server. */
 export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** The size of a set, by its UID. */
@@ -31,11 +32,14 @@ export interface FleetVerifierOptions {
   readonly totalOf: (setUid: string) => number;
   /** The value of `--max-unhealthy-replacements`. */
   readonly limit: number;
+  /** The value of `--machine-creation-timeout`. By default, the value is the default of the flag. */
+  readonly patienceMs?: number | undefined;
   /** The maximum age of the cached state behind a write, at the time when the write arrives. */
   readonly lagMs: () => number;
   readonly violate: (text: string) => void;
 }
 
+/** Returns the phase of a machine, or `new` for a machine without a phase. */
 export const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
 const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
@@ -53,7 +57,7 @@ export class FleetVerifier {
 
   constructor(options: FleetVerifierOptions) {
     this.#o = options;
-    this.#repairs = new RepairVerifier(options.clock, options.limit);
+    this.#repairs = new RepairVerifier(options.clock, options.limit, options.patienceMs);
   }
 
   get #now(): number {

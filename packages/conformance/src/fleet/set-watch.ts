@@ -10,7 +10,7 @@ import {
   nodes,
   seededRandom,
 } from '@mcm/kube';
-import type { Reporter } from '../record/reporter.ts';
+import type { Reporter } from './reporter.ts';
 
 /** A size of a set, with the time of its write in virtual milliseconds since 1970. */
 interface Size {
@@ -21,8 +21,8 @@ interface Size {
 const recordOf = (set: MachineSet | undefined): string | undefined =>
   set?.metadata.annotations?.[Annotations.NextMachineNumbers];
 
-/** The sizes of the sets in the API server, by UID. */
-export class WorldCache {
+/** Watches the sets, machines and nodes in the API server, and passes each change to a {@link Reporter}. */
+export class SetWatch {
   /** All sizes of each set, oldest first. */
   readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();
@@ -31,6 +31,8 @@ export class WorldCache {
   readonly #classes = new Map<string, string | undefined>();
   /** The version in which a set last changed its record of used machine numbers, by UID. */
   readonly #recordedAt = new Map<string, number>();
+  /** The names of the deployments of all sets, also of deleted sets, by the UID of the set. */
+  readonly #deployments = new Map<string, string>();
 
   sizeOf(setUid: string): number {
     return this.#sizes.get(setUid)?.at(-1)?.replicas ?? 0;
@@ -58,6 +60,8 @@ export class WorldCache {
     const { metadata, spec } = object;
     const [before, size] = [this.sizeOf(metadata.uid), spec.replicas ?? 0];
     this.#classes.set(metadata.uid, spec.template.spec.class.name);
+    const owner = controllerOf(object)?.name;
+    if (owner !== undefined) this.#deployments.set(metadata.uid, owner);
     if (recordOf(object) !== recordOf(this.#sets.get(metadata.uid)))
       this.#recordedAt.set(metadata.uid, Number(metadata.resourceVersion));
     if (type === 'deleted') this.#sets.delete(metadata.uid);
@@ -76,6 +80,11 @@ export class WorldCache {
   /** Returns the resource version in which a set last changed its record of used machine numbers. */
   recordedAt(setUid: string): number {
     return this.#recordedAt.get(setUid) ?? 0;
+  }
+
+  /** Returns the name of the deployment of a set. */
+  deploymentOf(setUid: string): string | undefined {
+    return this.#deployments.get(setUid);
   }
 
   /** Returns the name of the class in a set's template. */

@@ -1,0 +1,73 @@
+import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
+import { validateDeployment } from '@mcm/core';
+import type { KubeObject } from '@mcm/kube';
+import { UserError } from '../command/errors.ts';
+
+const KIND = 'MachineClass';
+
+/** The objects of the simulated cluster. */
+export interface Inputs {
+  /** The namespace of all deployments and classes. */
+  readonly namespace: string;
+  readonly deployments: readonly MachineDeployment[];
+  readonly classes: readonly MachineClass[];
+  /** Workloads and their budgets. */
+  readonly others: readonly KubeObject[];
+}
+
+const isOurs = ({ apiVersion }: KubeObject): boolean => apiVersion?.startsWith('machine.sapcloud.io/') ?? false;
+
+function validated(object: KubeObject, namespace: string): MachineDeployment {
+  const { name } = object.metadata;
+  if (!name) throw new UserError('a MachineDeployment has no metadata.name');
+  const deployment = defaultMachineDeployment({
+    ...(object as MachineDeployment),
+    metadata: { ...object.metadata, name, namespace },
+  });
+  const [problem] = validateDeployment(deployment);
+  if (problem) throw new UserError(`machinedeployment ${name} is invalid: ${problem.field} ${problem.message}`);
+  return deployment;
+}
+
+/** Finds the namespace of the machine objects. Both controllers work in one namespace. */
+function namespaceOf(objects: readonly KubeObject[], from: string): string {
+  const [first = 'default', ...more] = new Set(objects.map(({ metadata }) => metadata.namespace ?? 'default'));
+  if (more.length > 0)
+    throw new UserError(
+      `${from} contains objects of the namespaces ${[first, ...more].join(', ')}; simulate one namespace`,
+    );
+  return first;
+}
+
+function verifyClasses({ deployments, classes }: Pick<Inputs, 'deployments' | 'classes'>, from: string): void {
+  for (const { metadata, spec } of deployments) {
+    const wanted = spec.template.spec.class.name;
+    if (!classes.some((one) => one.metadata.name === wanted))
+      throw new UserError(`machinedeployment ${metadata.name} needs MachineClass ${wanted}, which is not in ${from}`);
+  }
+}
+
+/**
+ * Selects the objects of a simulation. Secrets are ignored, because the simulated cloud has its own credentials.
+ */
+export function inputsOf(objects: readonly KubeObject[], from: string): Inputs {
+  const ours = objects.filter(isOurs);
+  const namespace = namespaceOf(ours, from);
+  const deployments = ours.filter(({ kind }) => kind === 'MachineDeployment').map((one) => validated(one, namespace));
+  if (deployments.length === 0) throw new UserError(`${from} contains no MachineDeployment to simulate`);
+  const classes = ours
+    .filter(({ kind }) => kind === KIND)
+    .map((one) => ({ ...(one as MachineClass), metadata: { ...one.metadata, namespace } }));
+  verifyClasses({ deployments, classes }, from);
+  const others = objects.filter((one) => !isOurs(one) && one.kind !== 'Secret' && one.kind !== 'Namespace');
+  return { namespace, deployments, classes, others };
+}
+
+/** @throws UserError if a class belongs to another provider, because the simulation runs one driver */
+export function verifyProvider(classes: readonly MachineClass[], provider: string): void {
+  const other = classes.find((one) => (one.provider ?? '').toLowerCase() !== provider.toLowerCase());
+  if (other)
+    throw new UserError(
+      `machineclass ${other.metadata.name} has the provider ${other.provider ?? '""'}, but the driver is ${provider}: use --provider`,
+    );
+}
