@@ -1,10 +1,7 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, keyOf } from '@mcm/kube';
-import type { MachineError } from '../contract/errors.ts';
 
 const MOST = 5;
-
-export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
  * Returns other classes whose credentials may work when the cloud refuses the credentials of a machine's class. A user

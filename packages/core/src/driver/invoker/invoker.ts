@@ -1,9 +1,9 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
 import { errorText } from '@mcm/kube';
 import { checkInstance, checkListing } from '../contract/answers.ts';
-import type { CreatedInstance, VolumeSource } from '../contract/driver.ts';
+import type { CreatedInstance, MachineRequest, VolumeSource } from '../contract/driver.ts';
 import { MachineError } from '../contract/errors.ts';
-import { userDataOf } from '../schemas/credentials.ts';
+import { type ClassSecrets, userDataOf } from '../schemas/credentials.ts';
 import type { DriverCall } from '../schemas/define-driver.ts';
 import { unknownFields } from '../schemas/unknown-fields.ts';
 import { redact } from '../secrets/redact.ts';
@@ -20,7 +20,6 @@ import { createChoices } from './choices.ts';
 import { checkAlternatives, checkClass } from './class-check.ts';
 import { inputsOfMachine } from './inputs.ts';
 import { listEverywhere } from './list-everywhere.ts';
-import { createSiblingCalls, type MachineCall } from './sibling-calls.ts';
 import { budgetStage, CallBudgets } from './stages/budget.ts';
 import type { Call, DecodedCall } from './stages/call.ts';
 import { deadlineStage } from './stages/deadline.ts';
@@ -29,16 +28,16 @@ import { confirmLeader, fenceStage } from './stages/fence.ts';
 import { redactStage } from './stages/redact.ts';
 import { reportStage } from './stages/report.ts';
 import { scrub } from './stages/scrub.ts';
+import { siblingStage } from './stages/siblings.ts';
 
 const KIND = machineClasses.kind;
 
 /** Creates the invoker of a driver. Each error becomes a MachineError without secrets. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
-  const { driver, caches, log } = options;
+  const { driver, caches } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
   const { classOf, secretsOf, secretsOfMachine } = lookup;
   const send = createSender(options, lookup);
-  const orBySiblings = createSiblingCalls({ driver, fallback: options.fallback, ...lookup, log });
 
   const forMachine = <T>(
     name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -80,13 +79,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       );
     },
     status: (machine, onOverdue) =>
-      forMachine('status', machine, onOverdue, async (call) => {
-        const found = await orBySiblings(call, (request) => driver.status?.(request) ?? absent('status'));
-        return checkInstance(driver.name, 'status', found);
-      }),
+      forMachine('status', machine, onOverdue, async ({ request }) =>
+        checkInstance(driver.name, 'status', (await driver.status?.(request)) ?? absent('status')),
+      ),
     ...powerCalls(driver, forMachine),
     delete: (machine, onOverdue) =>
-      forMachine('delete', machine, onOverdue, (call) => orBySiblings(call, (request) => driver.delete(request))),
+      forMachine('delete', machine, onOverdue, async ({ request }) => driver.delete(request)),
     evidence: (machine, onOverdue) =>
       forMachine(
         'evidence',
@@ -110,6 +108,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     interruptionSourceOf: (machineClass) =>
       driver.interruptionSource ? driver.interruptionSource(machineClass) : machineClass.metadata.name,
   };
+}
+
+interface MachineCall<Spec, Credentials> {
+  readonly request: MachineRequest<Spec, Credentials>;
+  readonly secrets: ClassSecrets;
 }
 
 type ForMachine<Spec, Credentials> = <T>(
@@ -207,6 +210,7 @@ function createSender<Spec, Credentials>(
     options.observeWait,
   );
   const fence = fenceStage(options.fence);
+  const siblings = siblingStage({ driver, lookup, fallback: options.fallback, log: options.log });
 
   return <T>(call: Call, work: (call: DecodedCall<Spec, Credentials>) => Promise<T>): Promise<T> =>
     report(call, (traced) =>
@@ -216,7 +220,7 @@ function createSender<Spec, Credentials>(
             budget(decoded, () =>
               fence(decoded, () => {
                 call.progress.sent = true;
-                return work(decoded);
+                return siblings(decoded, work);
               }),
             ),
           ),
