@@ -1,6 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { updateReasonOf } from './actions.ts';
+import { phaseOf } from './recordings/fields.ts';
 import { Names } from './recordings/names.ts';
 import { objectsIn } from './recordings/object-states.ts';
 import type { Recorded } from './recordings/recording.ts';
@@ -11,8 +12,6 @@ const AGENT_PATIENCE_MS = 30_000;
 const AGENT_LOOKS_EVERY_MS = 500;
 
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-const phaseOf = (machine: Recorded | Machine): unknown =>
-  (machine as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
 
 /** Maps each recorded machine to a machine of the replay. */
 export class MachineMapping {

@@ -12,6 +12,12 @@ export const conditionsOf = (object: KubeObject | undefined): readonly Condition
 export const operationOf = ({ status }: Recorded): Fields | undefined =>
   isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 
+/** Returns the phase of a machine in a recording or in a replay. */
+export const phaseOf = (machine: KubeObject): unknown => {
+  const status = 'status' in machine ? machine.status : undefined;
+  return isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
+};
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A condition of a node or a machine. */

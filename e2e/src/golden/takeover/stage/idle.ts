@@ -1,4 +1,4 @@
-import { conditionsOf, isFields, operationOf } from '../recordings/fields.ts';
+import { conditionsOf, operationOf, phaseOf } from '../recordings/fields.ts';
 import type { Recorded, State } from '../recordings/recording.ts';
 
 export const machinesOf = (state: State): readonly Recorded[] =>
@@ -37,9 +37,6 @@ export function isSettled(end: State, nextAt: number): boolean {
 
 const reasonOf = (object: Recorded, type: string): string | undefined =>
   conditionsOf(object).find((condition) => condition.type === type)?.reason;
-
-const phaseOf = ({ status }: Recorded): unknown =>
-  isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
 /** Returns the part of a history whose work is complete. An incomplete last action is not part of it. */
 export function complete(states: readonly State[]): readonly State[] {

@@ -1,14 +1,11 @@
 import type { Machine } from '@mcm/api';
-import type { KubeObject } from '@mcm/kube';
 import type { Pace } from '../recordings/cloud.ts';
+import { phaseOf } from '../recordings/fields.ts';
 import { Names } from '../recordings/names.ts';
 import { type ObjectStates, objectsIn, statesByObject } from '../recordings/object-states.ts';
 import type { State } from '../recordings/recording.ts';
 import { machinesOf } from './idle.ts';
 import { millis, type Stage } from './stage.ts';
-
-const phaseOf = (object: KubeObject): string | undefined =>
-  (object as { status?: { currentStatus?: { phase?: string } } }).status?.currentStatus?.phase;
 
 /** The durations of the machines of each set in seconds, in the order of their creation and of their deletion. */
 interface Times {
