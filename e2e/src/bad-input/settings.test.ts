@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sampled } from '@mcm/kube/testing';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
@@ -35,7 +36,7 @@ async function run(
   return { code, said };
 }
 
-test.each([
+const refused: readonly (readonly [provider: string, variables: Readonly<Record<string, string>>, says: string])[] = [
   [
     'aws',
     { AWS_ENDPOINT_URL_EC2: 'http://ec2.example.net' },
@@ -67,7 +68,8 @@ test.each([
     '--authority-host must not contain a user or password: write https://host[:port]',
   ],
   ['local', { MCM_LOCAL_BACKEND: 'podman' }, 'MCM_LOCAL_BACKEND is "podman"; write cloud or pod'],
-])(
+];
+test.each(sampled(refused, 3))(
   '%s: an invalid setting ends the process with an error that contains its name',
   { timeout: 120_000 },
   async (provider, variables, says) => {

@@ -41,6 +41,8 @@ export async function startBrowser(
       '--disable-dev-shm-usage',
     ],
   });
+  // By default, an action ends after 30 seconds, which is too short on a loaded machine.
+  context.setDefaultTimeout(120_000);
   return {
     context,
     async close() {

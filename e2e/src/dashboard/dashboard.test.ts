@@ -1,22 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { machineDeployments } from '@mcm/api';
 import { pods } from '@mcm/kube';
-import { isThorough, sampled } from '@mcm/kube/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { chromiumPath, startBrowser } from './browser.ts';
 import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts';
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
-  .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
-
-/**
- * Runs in the page, and returns elements that are wider than the window, and texts that are cut without an ellipsis.
- */
-const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 
 /** Counts the pixels of the chart that have the color of its line. */
 const PIXELS_OF_THE_LINE = `(() => {
@@ -42,26 +29,6 @@ const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap(
     }
   return broken;
 })`;
-
-const ALL_PAGES = [
-  '/',
-  '/machines',
-  '/rollouts',
-  '/drains',
-  '/events',
-  '/system',
-  '/rollouts/default/workers',
-  '/machines/default/workers-4',
-  '/yaml/machine/default/workers-1',
-];
-
-/** The colors and widths of the accessibility test. A plain run opens each page with one of two looks. */
-const LOOKS = [
-  ['light', 1_400, 0],
-  ['light', 400, 1],
-  ['dark', 400, 1],
-  ['dark', 1_400, 0],
-] as const;
 
 /** The dashboard in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
@@ -242,24 +209,6 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await refused(`trustedTypes.createPolicy('mcm', { createHTML: (text) => text })`)).toBe('TypeError');
     problems.length = 0;
   });
-
-  test.each(sampled(LOOKS, 2))(
-    'all pages are accessible and fit the screen, in %s colors, %d px wide',
-    async (colorScheme, width, half) => {
-      const axe = await readFile(AXE, 'utf8');
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await page.setViewportSize({ width, height: 900 });
-      for (const path of ALL_PAGES.filter((_, index) => isThorough || index % 2 === half)) {
-        await open(path);
-        await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });
-        if (path.split('/').length > 2) await page.locator('pre').waitFor();
-        expect([path, width, await page.evaluate(TOO_WIDE)]).toEqual([path, width, 0]);
-        await page.evaluate(axe);
-        expect([path, width, await page.evaluate(VIOLATIONS)]).toEqual([path, width, []]);
-      }
-      await page.setViewportSize({ width: 1_280, height: 900 });
-    },
-  );
 
   test('a page shows that the details of an object are loading', async () => {
     const held = Promise.withResolvers<void>();

@@ -1,17 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { crds, type Machine, machines } from '@mcm/api';
 import { serveDashboard } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, type Lease, leases, namespaces, realClock, seededRandom } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_PROBLEMS, pageProblems } from './axe.ts';
 import { chromiumPath, startBrowser } from './browser.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
-  .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
-const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 const LEASES = ['machine-controller-manager', 'machine-controller'];
 
 /** The dashboard of a fleet in a real browser. Without Chromium, these tests are skipped. */
@@ -95,11 +90,9 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
   });
 
   test('the page is accessible and fits the screen, on a desktop and on a phone', async () => {
-    const axe = await readFile(AXE, 'utf8');
     for (const width of [400, 1_280]) {
       await page.setViewportSize({ width, height: 900 });
-      await page.evaluate(axe);
-      expect([width, await page.evaluate(TOO_WIDE), await page.evaluate(VIOLATIONS)]).toEqual([width, 0, []]);
+      expect([width, await pageProblems(page)]).toEqual([width, NO_PROBLEMS]);
     }
   });
 

@@ -202,7 +202,7 @@ test.runIf(isThorough)(
   },
 );
 
-test.each(sampled([1, 2, 3, 4, 5, 6], 3))(
+test.each(sampled([1, 2, 3, 4, 5, 6], 6))(
   'kills, conflicts and lost answers (seed %i): the VMs stay, and then there are no further writes',
   async (seed) => {
     await inWorld({ seed, maxUnavailable: 2, kubelets: { updateDelay: 20_000 } }, async (world) => {

@@ -15,6 +15,7 @@ import {
   realClock,
   seededRandom,
 } from '@mcm/kube';
+import { sampled } from '@mcm/kube/testing';
 import { controllerConfigs, machineConfigCrds, machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDataDir } from '../instance/data-dir.ts';
@@ -175,7 +176,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['config', 'status', '-o', 'wide'],
   ['config', 'explain', 'worker'],
 ];
-const WIDTHS = [40, 50, 60, 80, 120, 200];
+const WIDTHS = sampled([40, 50, 60, 80, 120, 200], 3);
 /** Ages and remaining times change between two runs of a command. */
 const words = (lines: readonly string[]): readonly string[] =>
   lines.flatMap((line) => line.split(/[\s│├└─]+/).filter((word) => word !== '' && !/^\(?\d+[smhd]/.test(word)));

@@ -1,5 +1,4 @@
 import { VirtualClock } from '@mcm/kube';
-import { sampled } from '@mcm/kube/testing';
 import { expect, test, vi } from 'vitest';
 import { maxCallsOf } from '../record/step-limit.ts';
 import { again, seedsOf } from '../suites/seeds.testing.ts';
@@ -13,7 +12,7 @@ const UNPROTECTED = [1_000_013];
 /** The seeds of histories in which quiet clusters have longer Leases. */
 const QUIET = [4, 8];
 
-test.each(seedsOf('fleet-mode', 5, [...sampled(DELETIONS, 3), ...sampled(UNPROTECTED, 1), ...sampled(QUIET, 2)]))(
+test.each(seedsOf('fleet-mode', 5, [...DELETIONS, ...UNPROTECTED, ...QUIET]))(
   '$suite $seed: each cluster is served in time, and no VM is lost, doubled or undrained',
   async (one) => {
     const { violations, story } = await playFleet(one);

@@ -402,7 +402,7 @@ function perform(model: Model, action: Act): void {
   else if (chosen) onSet(model, chosen, action);
 }
 
-const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 1000)), endOnFailure: true };
+const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? thoroughly(5_000, 500)), endOnFailure: true };
 
 function broken(story: History): readonly string[] {
   const model = new Model(story);

@@ -33,7 +33,8 @@ test.each([false, true])(
   async (initializes) => {
     const { points } = await live([], 1, initializes);
     expect(points).toBeGreaterThan(40);
-    for (let at = 0; at < points; at += thoroughly(3, 9, 1)) expect((await live([at], 1, initializes)).crashes).toBe(1);
+    for (let at = 0; at < points; at += thoroughly(3, 15, 1))
+      expect((await live([at], 1, initializes)).crashes).toBe(1);
   },
   300_000,
 );

@@ -343,5 +343,5 @@ test('killed at every write of a drain, before the request and before its answer
     });
   const { points } = await live([]);
   expect(points).toBeGreaterThan(20);
-  for (let at = 0; at < points; at += thoroughly(2, 4, 1)) expect((await live([at])).crashes).toBe(1);
+  for (let at = 0; at < points; at += thoroughly(2, 8, 1)) expect((await live([at])).crashes).toBe(1);
 }, 300_000);

@@ -1,5 +1,5 @@
 import { nodes, secrets } from '@mcm/kube';
-import { partial } from '@mcm/kube/testing';
+import { partial, sampled, thoroughly } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from '../config/certificate-paths.ts';
 import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
@@ -216,7 +216,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
     await pause(world, true);
     const host = fleet.host('n0');
     let deaths = 0;
-    for (let round = 0; round < 30; round += 1) {
+    for (const round of sampled([...Array(30).keys()], 3)) {
       const version = String(round + 2);
       const left = Math.floor(round / 2);
       host.actions.length = 0;
@@ -237,7 +237,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
       if (!died) break;
       deaths += 1;
     }
-    expect(deaths).toBeGreaterThan(10);
+    expect(deaths).toBeGreaterThan(thoroughly(10, 3));
   }));
 
 /** Two forms of kubeconfigs: one from the config server, and one from the kubelet. */
@@ -333,7 +333,7 @@ test('a daemon that dies at any step still writes the new CA to the kubeconfigs,
     await pause(world, true);
     const host = fleet.host('n0');
     await putKubeconfigs(fleet, 'n0', { 'certificate-authority-data': base64('ca-1') });
-    for (let round = 0; round < 24; round += 1) {
+    for (const round of sampled([...Array(24).keys()], 3)) {
       const version = String(round + 2);
       host.services.length = 0;
       Object.assign(host, { left: Math.floor(round / 2), done: round % 2 === 1 });

@@ -127,7 +127,7 @@ describe('local-cloud', () => {
         [['--node-kubeconfig=/nowhere/kubeconfig'], /kubeconfig \/nowhere\/kubeconfig does not exist/],
         [['surplus'], /^local-cloud: surplus: is not a flag/],
       ],
-      3,
+      7,
     ),
   )('local-cloud refuses %j', async (args, message) => {
     const { code, stderr } = await start(args).end;
