@@ -40,6 +40,7 @@ function stored<T extends KubeObject>({ kind, shape = {} }: ResourceDefinition<T
       ],
     }),
   };
+  // The test changes the fields of objects of any kind, so the content has no type.
   const object = { ...structuredClone(content), apiVersion: API_VERSION, kind, metadata } as unknown as T;
   conform(object, shape);
   return object;

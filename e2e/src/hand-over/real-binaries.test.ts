@@ -20,10 +20,13 @@ const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
 /** The index of a state with two new machines of three, and the second old machine in deletion. */
 const MIDDLE = 11;
 
+const OWNERS: readonly ResourceDefinition<KubeObject>[] = [machineDeployments, machineSets];
+const OWNED: readonly ResourceDefinition<KubeObject>[] = [nodes, machines];
+
 const statusOf = (object: Recorded) => object.status as Machine['status'];
 const ofKind = ({ objects }: State, kind: string): Recorded[] =>
   [...objects.values()].filter((object) => object.kind === kind);
-const classOf = (machine: Recorded): string => (machine as unknown as Machine).spec.class.name;
+const classOf = (machine: Recorded): string => (machine.spec as Machine['spec']).class.name ?? '';
 const namesOf = (state: State): string[] => ofKind(state, 'Machine').map(({ metadata }) => metadata.name);
 
 /** Creates the recorded fleet without a manager: VMs are created, Nodes have joined, and machines are Running. */
@@ -57,7 +60,7 @@ async function put(stack: Stack, state: State): Promise<void> {
   const uids = new Map<string, string>();
   const at = (definition: ResourceDefinition<KubeObject>) =>
     definition.namespaced ? stack.client.resource(definition, NAMESPACE) : stack.client.resource(definition);
-  for (const definition of [machineDeployments, machineSets] as unknown as ResourceDefinition<KubeObject>[]) {
+  for (const definition of OWNERS) {
     for (const object of ofKind(state, definition.kind)) {
       const metadata = { name: object.metadata.name, namespace: NAMESPACE, ...metadataHere(object, uids) };
       const made = await at(definition).create(partial<KubeObject>({ ...object, metadata }));
@@ -66,7 +69,7 @@ async function put(stack: Stack, state: State): Promise<void> {
       await at(definition).patch(object.metadata.name, { type: 'merge', body }, { subresource: 'status' });
     }
   }
-  for (const definition of [nodes, machines] as unknown as ResourceDefinition<KubeObject>[]) {
+  for (const definition of OWNED) {
     for (const object of ofKind(state, definition.kind)) {
       const { name, deletionTimestamp } = object.metadata;
       const { providerID: _other, ...spec } = object.spec as { providerID?: string };

@@ -58,7 +58,10 @@ test.each([1, 2])(
   },
 );
 
-/** Wraps a driver, whose list then contains a VM only ten seconds after its creation. */
+/**
+ * Wraps a driver, whose list then contains a VM only ten seconds after its creation. The type of the driver in the
+ * example is narrower than the type of any driver.
+ */
 const lagging = ((context: DriverContext) => {
   const driver = createDriver(context);
   const seen = new Map<string, number>();

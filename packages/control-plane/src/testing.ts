@@ -53,6 +53,8 @@ export interface AnswerBody extends ApiObject {
   metadata: ObjectMeta & { continue?: string; remainingItemCount?: number };
   items: ApiObject[];
   message: string;
+  /** The details of a refusal. */
+  details?: { causes?: { field: string; message: string; reason: string }[] };
 }
 
 export interface WatchEvent {

@@ -116,8 +116,8 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     spec: { updateStrategy: 'Replace', configuration: { name: 'new' } },
   });
   const explained = (annotationsNow: object) => {
-    const nodes = [stored('a', { annotations: annotationsNow })] as unknown as Node[];
-    const controllerConfig = stored('machine-config-controller', {}) as unknown as ControllerConfig;
+    const nodes = [partial<Node>(stored('a', { annotations: annotationsNow }))];
+    const controllerConfig = partial<ControllerConfig>(stored('machine-config-controller', {}));
     const facts = { pool, pools: [pool], nodes, controllerConfig, machineConfig: () => undefined, replaces: true };
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);

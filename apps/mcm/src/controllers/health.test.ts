@@ -1,5 +1,6 @@
 import { API_VERSION, type Machine, type MachineDeployment } from '@mcm/api';
 import type { Lease } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { describe, expect, test } from 'vitest';
 import {
   assessControllers,
@@ -26,22 +27,25 @@ const lease = (name: string, renewedAgo: number, holderIdentity = 'host_1', leas
   metadata: meta(name),
   spec: { holderIdentity, leaseDurationSeconds, renewTime: ago(renewedAgo).toISOString().replace('Z', '000Z') },
 });
+const writtenBy = (changedAgo: number): object => ({
+  managedFields: [
+    { manager: 'kubectl', operation: 'Update', time: ago(changedAgo).toISOString() },
+    { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(0).toISOString() },
+  ],
+});
 const deployment = (
   generation: number,
   observedGeneration: number | undefined,
   changedAgo: number,
   more: object = {},
 ) =>
-  ({
+  partial<MachineDeployment>({
     apiVersion: API_VERSION,
     kind: 'MachineDeployment',
     metadata: {
       ...meta('web'),
       generation,
-      managedFields: [
-        { manager: 'kubectl', operation: 'Update', time: ago(changedAgo).toISOString() },
-        { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(0).toISOString() },
-      ],
+      ...writtenBy(changedAgo),
       ...more,
     },
     spec: {
@@ -51,7 +55,7 @@ const deployment = (
       template: { metadata: { labels: { a: 'b' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
     },
     status: observedGeneration === undefined ? {} : { observedGeneration },
-  }) as unknown as MachineDeployment;
+  });
 
 const source = (leases: readonly Lease[], deployments: readonly MachineDeployment[] = []): ControllerSource => ({
   leases: new Map(leases.map((each) => [each.metadata.name, each])),

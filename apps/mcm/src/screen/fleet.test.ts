@@ -93,11 +93,11 @@ test.each([
   ],
   ['Creating machine on cloud provider', 'Creating machine on cloud provider'],
 ])('the activity of a machine starts with its subject: %s', (description, doing) => {
-  const one = {
+  const one = partial<Machine>({
     ...machine('a', 'Pending'),
     status: { currentStatus: { phase: 'Pending' }, lastOperation: { description } },
-  };
-  const { machines } = viewFleet([], [], [one as unknown as Machine], []);
+  });
+  const { machines } = viewFleet([], [], [one], []);
   expect(machines.map((each) => each.doing)).toEqual([doing]);
 });
 
@@ -105,12 +105,17 @@ test('texts of clouds, events and conditions are escaped', () => {
   const evil = '\u001b]0;title\u0007\nworkers 3/3 available\u202e';
   const safe = '^[]0;title\\u{7}\\nworkers 3/3 available\\u{202e}';
   const status = { conditions: [{ type: 'Progressing', status: 'False', reason: 'x', message: evil }] };
-  const one = {
+  const one = partial<Machine>({
     ...machine('a', 'Pending'),
-    status: { currentStatus: { phase: evil }, lastOperation: { description: evil } },
-  };
-  const event = { metadata: meta('e'), involvedObject: { kind: 'Machine', name: evil }, reason: evil, message: evil };
-  const fleet = viewFleet([deployment(status)], [], [one as unknown as Machine], [event as unknown as EventObject]);
+    status: { currentStatus: { phase: evil as MachinePhase }, lastOperation: { description: evil } },
+  });
+  const event = partial<EventObject>({
+    metadata: meta('e'),
+    involvedObject: { kind: 'Machine', name: evil },
+    reason: evil,
+    message: evil,
+  });
+  const fleet = viewFleet([deployment(status)], [], [one], [event]);
   expect(fleet).toMatchObject({
     deployments: [{ problem: safe }],
     machines: [{ phase: safe, doing: safe }],
@@ -119,14 +124,15 @@ test('texts of clouds, events and conditions are escaped', () => {
 });
 
 test('events of workloads do not replace the events of machines', () => {
-  const event = (kind: string, index: number) => ({
-    metadata: meta(`${kind}-${index}`),
-    involvedObject: { kind, name: 'a' },
-    lastTimestamp: `2026-01-01T00:00:${String(index % 60).padStart(2, '0')}Z`,
-  });
+  const event = (kind: string, index: number) =>
+    partial<EventObject>({
+      metadata: meta(`${kind}-${index}`),
+      involvedObject: { kind, name: 'a' },
+      lastTimestamp: `2026-01-01T00:00:${String(index % 60).padStart(2, '0')}Z`,
+    });
   const workloads = Array.from({ length: 60 }, (_, index) => event(index % 2 === 0 ? 'ReplicaSet' : 'Job', index));
   const all = [event('Machine', 1), ...workloads, event('MachineConfigPool', 3), event('Node', 2)];
-  const { events } = viewFleet([], [], [], all as unknown as EventObject[]);
+  const { events } = viewFleet([], [], [], all);
   expect(events.map(({ object }) => object)).toEqual(['Machine/a', 'Node/a', 'MachineConfigPool/a']);
 });
 

@@ -1,12 +1,13 @@
-import type { Machine } from '@mcm/api';
+import type { Machine, MachinePhase } from '@mcm/api';
 import { VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { type Allowance, RepairVerifier } from './repair-verifier.ts';
 
 const clock = new VirtualClock();
 
-const machine = (name: string, set: string, phase: string, going = false): Machine =>
-  ({
+const machine = (name: string, set: string, phase: MachinePhase, going = false): Machine =>
+  partial<Machine>({
     metadata: {
       name,
       uid: name,
@@ -16,7 +17,7 @@ const machine = (name: string, set: string, phase: string, going = false): Machi
     },
     spec: { class: {} },
     status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
-  }) as unknown as Machine;
+  });
 
 /** Returns the limits of a deployment with three machines, of which one may be unavailable. */
 const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
@@ -32,7 +33,7 @@ const replaces = (verifier: RepairVerifier, name: string, set: string, allowed: 
 
 function stands(
   verifier: RepairVerifier,
-  machines: readonly (readonly [name: string, set: string, phase: string])[],
+  machines: readonly (readonly [name: string, set: string, phase: MachinePhase])[],
 ): void {
   for (const [name, set, phase] of machines) verifier.appeared(machine(name, set, phase));
 }
@@ -141,7 +142,7 @@ test('after a scale-in, the deletion of a superfluous failed machine is no repla
 });
 
 test('the deletion of machines that have not joined makes room for another set without a limit', () => {
-  const deletes = (phase: string) => {
+  const deletes = (phase: MachinePhase) => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [
       ['a', 'old', phase],
@@ -161,7 +162,7 @@ test('the deletion of machines that have not joined makes room for another set w
 });
 
 test('an unreachable machine of an old set may be deleted while new machines join, if enough machines remain', () => {
-  const deletes = (phase: string, replicas: number) => {
+  const deletes = (phase: MachinePhase, replicas: number) => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [
       ['a', 'old', 'Running'],

@@ -22,10 +22,10 @@ describe('applyMergePatch', () => {
   });
 
   it('a merge patch that is not an object is refused', () => {
-    expect(() => applyMergePatch({}, [] as unknown as JsonObject)).toThrow(
+    expect(() => applyMergePatch({}, JSON.parse('[]'))).toThrow(
       'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
     );
-    expect(() => applyMergePatch({}, null as unknown as JsonObject)).toThrow('Invalid JSON Patch');
+    expect(() => applyMergePatch({}, JSON.parse('null'))).toThrow('Invalid JSON Patch');
   });
 
   it('a merge patch keeps keys with the names of prototypes as data', () => {

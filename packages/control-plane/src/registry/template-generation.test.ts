@@ -59,9 +59,8 @@ test('metadata-only answers omit the template generation and have the requested 
   await send('POST', PATH, daemonSet('5'));
   const { body } = await send('GET', `${PATH}/d`, undefined, PARTIAL);
   expect([body.kind, body.metadata.annotations]).toEqual(['PartialObjectMetadata', undefined]);
-  const { rows } = (await send('GET', `${PATH}/d`, undefined, OLD_TABLE)).body as unknown as {
-    rows: { object: ApiObject }[];
-  };
+  const table = (await send('GET', `${PATH}/d`, undefined, OLD_TABLE)).body;
+  const rows = table.rows as { object: ApiObject }[];
   expect(rows[0]?.object).toMatchObject({ apiVersion: 'meta.k8s.io/v1beta1' });
   expect(rows[0]?.object.metadata).not.toHaveProperty('annotations');
 });

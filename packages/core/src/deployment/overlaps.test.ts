@@ -1,6 +1,6 @@
 import { crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { type Change, type Informer, keyOf } from '@mcm/kube';
+import { type Change, keyOf } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { overlapping } from '../admission/handlers.ts';
@@ -12,8 +12,11 @@ class Reported {
   readonly #objects = new Map<string, MachineDeployment>();
   #hear: (change: Change<MachineDeployment>) => void = () => undefined;
   #generation = 1;
-  onChange(hear: (change: Change<MachineDeployment>) => void): void {
+  onChange(hear: (change: Change<MachineDeployment>) => void): () => void {
     this.#hear = hear;
+    return () => {
+      this.#hear = () => undefined;
+    };
   }
   tell(object: MachineDeployment): void {
     const key = keyOf(object);
@@ -70,9 +73,7 @@ test('after any changes the index finds the same pairs as a full comparison, and
     fc.property(fc.array(act, { maxLength: 25 }), (acts) => {
       const reported = new Reported();
       const changed = new Set<string>();
-      const overlaps = new SelectorOverlaps(reported as unknown as Informer<MachineDeployment>, (key) =>
-        changed.add(key),
-      );
+      const overlaps = new SelectorOverlaps(reported, (key) => changed.add(key));
       const pairs = () => new Map(reported.all().map((one) => [keyOf(one), overlapping(one, reported.all()).join()]));
       let before = pairs();
       for (const one of acts) {
@@ -114,7 +115,7 @@ test('each of a thousand deployments that share a label is compared only with a 
     {
       onChange: (hear: (change: Change<MachineDeployment>) => void) =>
         reported.onChange((change) => hear({ ...change, object: counted(change.object) } as Change<MachineDeployment>)),
-    } as unknown as Informer<MachineDeployment>,
+    },
     (key) => changed.push(key),
   );
   const labelled = (i: number) => ({ role: 'node', app: `a${i}` });
@@ -125,13 +126,13 @@ test('each of a thousand deployments that share a label is compared only with a 
 
 /** CRDs without validation accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
 });
 
 test('a malformed deployment overlaps with no other one until it is corrected', async () => {
   await using world = await World.start(({ crds: _strict, ...options }) =>
-    startControlPlane({ ...options, crds: OPEN as unknown as typeof crds }),
+    startControlPlane({ ...options, crds: OPEN }),
   );
   await world.deploy(1, {}, { name: 'older' });
   const resource = world.keeper.resource(machineDeployments, NAMESPACE);

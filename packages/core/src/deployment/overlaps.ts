@@ -28,7 +28,7 @@ export class SelectorOverlaps {
   readonly #byPlace = new Map<string, Set<Key>>();
   readonly #partners = new Map<Key, Set<Key>>();
 
-  constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
+  constructor(deployments: Pick<Informer<MachineDeployment>, 'onChange'>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
       // The controller does not reconcile a malformed deployment, and the cache contains no valid selector of it.

@@ -6,8 +6,9 @@ class Reported<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #hearers: ((change: Change<T>) => void)[] = [];
   readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
-  onChange(hearer: (change: Change<T>) => void): void {
+  onChange(hearer: (change: Change<T>) => void): () => void {
     this.#hearers.push(hearer);
+    return () => void this.#hearers.splice(this.#hearers.indexOf(hearer), 1);
   }
   put(object: T): void {
     const key = keyOf(object);
@@ -34,7 +35,6 @@ export function fixedCensus({
   const machines = new Reported<Machine>();
   const classes = new Reported<MachineClass>();
   const nodes = new Reported<Node>();
-  const sources = { machines, classes, nodes: target ? nodes : undefined, region } as unknown as CensusSources;
-  const census = new UnreachableCensus(sources);
+  const census = new UnreachableCensus({ machines, classes, nodes: target ? nodes : undefined, region });
   return { machines, classes, nodes, census };
 }

@@ -2,12 +2,12 @@ import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions } from '@mcm/
 import type { Node, Pod, PodDisruptionBudget } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../cluster/caches.ts';
 import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
 import type { DrainRule } from '../settings/drain-rules.ts';
 import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
 import { NO_DRAIN_MEMORY } from './model/observation.ts';
 import { type ObserveDrainOptions, observeDrain } from './observe.ts';
+import { fixedCaches } from './testing.ts';
 
 interface PodChange {
   readonly metadata?: object;
@@ -38,14 +38,14 @@ function observed(found: readonly Pod[], change: Partial<ObserveDrainOptions> = 
     proven,
     store: { byIndex: () => listed, get: (key: string) => objects[key] },
   });
-  const caches = {
+  const caches = fixedCaches({
     pods: kind('pods', found),
     budgets: kind('poddisruptionbudgets', budgets),
     claims: kind('persistentvolumeclaims'),
     volumes: kind('persistentvolumes'),
     attachments: kind('volumeattachments'),
     nodes: kind('nodes'),
-  } as unknown as TargetCaches;
+  });
   const own = change.machine ?? machine({ metadata: { deletionTimestamp: at(0) } });
   return observeDrain({
     machine: own,

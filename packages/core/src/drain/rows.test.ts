@@ -1,13 +1,12 @@
 import type { Node, Pod } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import type { TargetCaches } from '../cluster/caches.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
 import { forcedKey, planDrain } from './drain.ts';
 import { type Attempt, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
 import { playDrain } from './play.ts';
-import { budget, later, look, withVolume } from './testing.ts';
+import { budget, fixedCaches, later, look, withVolume } from './testing.ts';
 
 const SECOND = 1_000;
 const PACE = { graceMs: 0, detachMs: 5 * SECOND, attachMs: SECOND };
@@ -41,15 +40,14 @@ function observed(claims: Readonly<Record<string, readonly string[]>>): readonly
     }),
   );
   const none = { store: { byIndex: () => [], get: () => undefined } };
-  const caches = {
+  const caches = fixedCaches({
     pods: { store: { byIndex: () => pods } },
     claims: { store: { get: (key: string) => ({ spec: { volumeName: key.replace('foo/', 'pv-') } }) } },
     volumes: { store: { get: (name: string) => ({ spec: { csi: { volumeHandle: name } } }) } },
     attachments: none,
     budgets: none,
     nodes: none,
-    storage: none,
-  } as unknown as TargetCaches;
+  });
   const m = machine({ metadata: { deletionTimestamp: at(0) } });
   const attached = Object.values(claims).flat();
   const own: Node = node({

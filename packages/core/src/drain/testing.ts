@@ -1,3 +1,4 @@
+import type { TargetCaches } from '../cluster/caches.ts';
 import { NOON } from '../machine/testing.ts';
 import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 
@@ -22,6 +23,10 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
   budgets: [],
   ...change,
 });
+
+/** Returns caches with fixed objects. The observation of a drain reads only the stores and the states of the caches. */
+export const fixedCaches = (caches: { readonly [K in keyof TargetCaches]?: object }): TargetCaches =>
+  caches as TargetCaches;
 
 /** Returns a running, ready pod with the volume `pv-<name>`. */
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>

@@ -1,12 +1,11 @@
 import { KubeError, type Pod, type PodDisruptionBudget } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../cluster/caches.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
 import { type DrainMemory, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
-import { pod } from './testing.ts';
+import { fixedCaches, pod } from './testing.ts';
 
 const forbidden = (resource: string): KubeError =>
   new KubeError(`${resource} is forbidden: User "u" cannot list resource "${resource}" in API group ""`, { code: 403 });
@@ -34,14 +33,14 @@ function observed(environment: Environment = {}) {
     synced,
     store: { byIndex: () => found, get: () => undefined },
   });
-  const caches = {
+  const caches = fixedCaches({
     pods: kind('pods', pods),
     budgets: kind('poddisruptionbudgets', [every]),
     claims: kind('persistentvolumeclaims'),
     volumes: kind('persistentvolumes'),
     attachments: kind('volumeattachments'),
     nodes: kind('nodes'),
-  } as unknown as TargetCaches;
+  });
   const own = machine({ metadata: { deletionTimestamp: at(0) } });
   return observeDrain({
     machine: own,

@@ -1,7 +1,7 @@
 import type { Pod } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../cluster/caches.ts';
+import { fixedCaches } from './testing.ts';
 import { VolumeFinder } from './volumes/volume-finder.ts';
 
 interface Claims {
@@ -10,11 +10,11 @@ interface Claims {
 }
 
 function finderOf({ claims, volumes }: Claims): VolumeFinder {
-  const caches = {
+  const caches = fixedCaches({
     claims: { store: { get: (key: string) => claims[key] && { spec: { volumeName: claims[key] } } } },
     volumes: { store: { get: (key: string) => volumes[key] && { spec: { [volumes[key]]: { volumeHandle: key } } } } },
     attachments: { store: { byIndex: () => [] } },
-  } as unknown as TargetCaches;
+  });
   return new VolumeFinder(caches, ({ csi }) =>
     csi ? `${(csi as { volumeHandle: string }).volumeHandle}-id` : undefined,
   );

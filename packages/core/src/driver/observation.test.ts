@@ -247,6 +247,7 @@ test('an observing process changes nothing and records the calls', async () => {
       return Promise.resolve(object);
     },
   };
+  // The budget returns any kind of object, and this test has only machines.
   const only = play(observingDriver(driver, budget as unknown as ObserveDecisions)).invoker;
   expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });

@@ -1,4 +1,5 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { hooksOf, parseHooks } from './definitions.ts';
 
@@ -68,10 +69,10 @@ test('a second entry with the same stage and name is refused, and the other entr
 
 test('a hook of the machine replaces the one of its class, and problems name their object', () => {
   const holder = (text: string) => ({ metadata: { name: 'blue', annotations: { [Annotations.Hooks]: text } } });
-  const machine = holder('before-drain backup me 1m Block; x') as unknown as Machine;
-  const machineClass = holder(
-    'before-drain backup you 2m Block; after-ready check you 2m Block; y',
-  ) as unknown as MachineClass;
+  const machine = partial<Machine>(holder('before-drain backup me 1m Block; x'));
+  const machineClass = partial<MachineClass>(
+    holder('before-drain backup you 2m Block; after-ready check you 2m Block; y'),
+  );
   const { hooks, problems } = hooksOf(machine, machineClass);
   expect(hooks.map(({ name, owner }) => [name, owner])).toEqual([
     ['backup', 'me'],

@@ -1,4 +1,5 @@
 import { Annotations, type Machine } from '@mcm/api';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { budget, look } from '../drain/testing.ts';
@@ -46,10 +47,14 @@ const unsent = (kind: CallKind): CallMemory => {
   return { last: { kind, at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } };
 };
 const withPod = { ...emptyDrain, pods: [pod()] };
-const without = (observation: MachineObservation, ...fields: (keyof MachineObservation)[]): MachineObservation =>
-  Object.fromEntries(
-    Object.entries(observation).filter(([field]) => !fields.includes(field as keyof MachineObservation)),
-  ) as unknown as MachineObservation;
+const without = (
+  observation: MachineObservation,
+  ...fields: readonly (keyof MachineObservation)[]
+): MachineObservation => {
+  const rest: { -readonly [K in keyof MachineObservation]?: MachineObservation[K] } = { ...observation };
+  for (const field of fields) delete rest[field];
+  return partial<MachineObservation>(rest);
+};
 
 test.each<[what: string, observation: MachineObservation, actions: string[]]>([
   ['Nodes cannot be read: the VM stays', see(dying(terminating(T1)), { nodesUnseen: 'stale' }), ['writeStatus']],

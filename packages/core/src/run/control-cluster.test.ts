@@ -211,6 +211,7 @@ test('a control cluster that is created from a copy of the objects keeps every V
     for (const { metadata, ...rest } of (await old.admin.resource(definition, NAMESPACE).list()).items) {
       const { name, namespace, labels, annotations, finalizers } = metadata;
       const draft = { ...rest, status: undefined, metadata: { name, namespace, labels, annotations, finalizers } };
+      // TypeScript cannot derive the draft of a generic kind from its other fields.
       await next.admin.resource(definition, NAMESPACE).create(draft as unknown as Draft<T>);
     }
   };

@@ -1,4 +1,5 @@
 import type { KubeObject } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { diffMachineConfigs } from './diff.ts';
 import { renderOffline } from './render.ts';
@@ -16,8 +17,10 @@ const TREE = new Map(
     ],
   ]),
 );
-const object = (kind: string, name: string, spec: object, labels: Record<string, string> = {}): KubeObject =>
-  ({ apiVersion: API, kind, metadata: { name, labels }, spec }) as unknown as KubeObject;
+const object = <T extends object>(kind: string, name: string, spec: T, labels: Record<string, string> = {}) => ({
+  ...partial<KubeObject>({ apiVersion: API, kind, metadata: { name, labels } }),
+  spec,
+});
 const machineConfig = (name: string, text: string, more: object = {}) =>
   object(
     ...['MachineConfig', name],
@@ -76,8 +79,9 @@ test('unknown fields are reported with kind, name, path and the most similar kno
     machineConfigPoolSelector: { matchLabels: { 'pools.operator.machineconfiguration.openshift.io/worker': '' } },
   };
   const bad = machineConfig('50-a', 'x', { mdoe: 420, contents: { source: 'data:,x', verfication: {} } });
+  const misspelled = { ...bad, spec: { ...bad.spec, kernelArgument: ['nosmt'] } };
   const { warnings, problems } = render(
-    { ...bad, spec: { ...(bad as unknown as { spec: object }).spec, kernelArgument: ['nosmt'] } } as KubeObject,
+    misspelled,
     object('KubeletConfig', 'k', { ...WORKERS, loglevel: 3, kubeletConfig: { maxPod: 7 } }),
     object('ContainerRuntimeConfig', 'c', { ...WORKERS, containerRuntimeConfig: { pidLimit: 30 } }),
     object('ControllerConfig', 'machine-config-controller', { platform: 'none', ownWords: 'read by templates' }),

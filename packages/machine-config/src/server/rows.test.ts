@@ -123,7 +123,7 @@ test('a first boot gets the certificates of the pool instead of older ones, and 
   });
   const packed = `data:;base64,${gzipSync('old').toString('base64')}`;
   const machineConfig = partial<MachineConfig>({ ...withCa(packed, 'gzip'), metadata: { name: 'rendered' } });
-  const certificates = withCa('data:,new') as unknown as MachineConfig;
+  const certificates = partial<MachineConfig>(withCa('data:,new'));
   const config = bootIgnition({ machineConfig, controllerConfig: undefined, certificates });
   const disk = new MemoryDisk();
   const wanted = wantedDisk(partial<MachineConfig>({ metadata: { name: 'boot' }, spec: { config } }));

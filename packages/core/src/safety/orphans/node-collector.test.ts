@@ -1,5 +1,6 @@
 import { Annotations, Labels, type Machine } from '@mcm/api';
 import { createMemoryLogger, type Node, VirtualClock } from '@mcm/kube';
+import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { MachineError } from '../../driver/contract/errors.ts';
 import { at, hc, machine, NOON, node } from '../../machine/testing.ts';
@@ -68,9 +69,10 @@ function stage(found: readonly Node[], machines: readonly Machine[] = [], cloud:
     options: ORPHAN_DEFAULTS,
   };
   const listings = { of: () => ({ startedAt: clock.now(), vms: [] }) };
+  // The collector uses only these parts of caches, clients and the driver.
   const collector = new NodeCollector(
     parts as unknown as OrphanReconcileOptions,
-    listings as unknown as ConstructorParameters<typeof NodeCollector>[1],
+    partial<ConstructorParameters<typeof NodeCollector>[1]>(listings),
   );
   const search = async (afterMs: number): Promise<Date | undefined> => {
     await clock.advance(afterMs);

@@ -30,7 +30,7 @@ const pool = (target: string, passed: string, since: string) =>
   });
 
 test('the soak time of another target does not count', () => {
-  const nodes = [{ metadata: { name: 'n', annotations: at('b') } }] as unknown as Node[];
+  const nodes = [partial<Node>({ metadata: { name: 'n', annotations: at('b') } })];
   const long = new Date(0).toISOString();
   const anew = evaluateCanaries(pool('b', 'a', long), nodes, SOAK_MS * 4);
   expect(anew).toMatchObject({ room: 0, condition: { status: 'False' } });
