@@ -11,6 +11,7 @@ import type { Network } from '../network/network.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
+import { HaltVerifier } from '../verifiers/halt-verifier.ts';
 import { HandoverVerifier } from '../verifiers/handover-verifier.ts';
 import { JoinVerifier } from '../verifiers/join-verifier.ts';
 import type { ConfigControllersOptions } from '../world/config-controllers.ts';
@@ -30,6 +31,10 @@ const annotation = ({ metadata }: Node, key: string): string => metadata.annotat
 const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
+
+/** Whether a node failed after its drain. The node is already unavailable, so a new target changes no limit. */
+const isStranded = (node: Node): boolean =>
+  ['Degraded', 'Unreconcilable'].includes(annotation(node, State)) && node.spec?.unschedulable === true;
 
 /**
  * Verifies that pools respect their limit of parallel updates. The verifier counts nodes that get a new configuration
@@ -101,7 +106,7 @@ export class TargetVerifier {
         const found = this.#nodes.get(one);
         return found && isBusy(found) ? [found.metadata.name] : [];
       });
-      if (busy.length > this.#allowed()) {
+      if (busy.length > this.#allowed() && !isStranded(old)) {
         this.#world.reporter.violate(`${name} gets ${desired} while ${busy.length} nodes are busy: ${busy.join(', ')}`);
       }
     }
@@ -125,8 +130,13 @@ export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
 const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
-type Act = (typeof LEASE_ACTS)[number];
+type Act = (typeof LEASE_ACTS)[number] | 'allowMore';
 const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
+/** In every history whose seed divided by 8 has this remainder, users also raise the limit after a bad configuration. */
+const RAISES_LIMIT = { every: 8, remainder: 5 };
+const BREAKER_ACTS = Array<'allowMore'>(8).fill('allowMore');
+/** The number of nodes and of parallel updates after a bad configuration. A Degraded node can count twice for the limit. */
+const RAISED_LIMIT = 4;
 /** The maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
@@ -164,9 +174,10 @@ class PoolHistory {
     this.#verifier = new TargetVerifier(config.world, allowed, () => config.lagMs());
   }
 
-  async play(): Promise<void> {
+  async play(haltDegraded: number): Promise<void> {
     const { world } = this.#config;
     this.#verifier.watch(this.#stop.signal);
+    new HaltVerifier(world, { haltDegraded, lagMs: () => this.#config.lagMs() }).watch(this.#stop.signal);
     // `TargetVerifier` counts the nodes with a new target, because it also supports pools that are created and deleted.
     const rules = {
       poolOf: () => 'workers',
@@ -222,6 +233,8 @@ class PoolHistory {
         return this.#patchPool({ paused: this.#dice.number(2) === 0 });
       case 'limit':
         return this.#limit(1 + this.#dice.number(2));
+      case 'allowMore':
+        return this.#allowMore();
       case 'scale':
         this.#replicas = 1 + this.#dice.number(3);
         return world.change({ replicas: this.#replicas });
@@ -248,6 +261,19 @@ class PoolHistory {
       default:
         return this.#disturb(act, network);
     }
+  }
+
+  /** A user raises the limit of parallel updates after the first node could not apply a bad configuration. */
+  async #allowMore(): Promise<unknown> {
+    const { world } = this.#config;
+    this.#replicas = RAISED_LIMIT;
+    await world.change({ replicas: RAISED_LIMIT });
+    await this.#patchPool({ updateStrategy: 'InPlace', paused: false });
+    await this.#limit(1);
+    await world.clock.advance(10 * MINUTE);
+    await this.#act('bad');
+    await world.clock.advance(5 * MINUTE + this.#dice.pause(10 * MINUTE));
+    return this.#limit(RAISED_LIMIT);
   }
 
   /** Freezes the leader between two writes of one change, for longer than the duration of its Lease. */
@@ -405,7 +431,9 @@ export async function playPool(
   const { seed, profile } = options;
   const dice = new Dice(seed);
   const updateStrategy = dice.one(STRATEGIES) ?? 'InPlace';
-  const haltDegraded = dice.number(3);
+  const raises = seed % RAISES_LIMIT.every === RAISES_LIMIT.remainder;
+  const drawn = dice.number(3);
+  const haltDegraded = raises ? 1 : drawn;
   const configDelay = 1_000 * (1 + dice.number(60));
   const skew = () => dice.number(2 * SKEW_MS) - SKEW_MS;
   const peers = mode === 'config-leases' ? { elections: true, skewMs: [skew(), skew()] } : {};
@@ -414,9 +442,10 @@ export async function playPool(
     { seed, profile, kubelets: { configDelay }, configControllers: { haltDegraded, ...peers, ...broken } },
   );
   const { reporter } = config.world;
-  const history = new PoolHistory(config, dice, ACTS_OF[mode], options);
+  const acts = raises ? [...ACTS_OF[mode], ...BREAKER_ACTS] : ACTS_OF[mode];
+  const history = new PoolHistory(config, dice, acts, options);
   try {
-    const played = history.play().catch((error: unknown) => reporter.violate(String(error)));
+    const played = history.play(haltDegraded).catch((error: unknown) => reporter.violate(String(error)));
     await reporter.until(played, options);
     return {
       violations: [...config.world.violations],

@@ -193,6 +193,10 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (!skip && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
   ),
   ...of('drain', `${CORE}/machine/model/pod-actions.ts`, M, ['if (plan.evict.length > 0) {', 'if (!o) {']),
+  ...of('drain', `${CORE}/settings/conditions.ts`, M, [
+    'millis(found.lastTransitionTime) + ms : undefined;',
+    'millis(found.lastTransitionTime) + ms / 2 : undefined;',
+  ]),
   ...of(
     'budget',
     `${CORE}/disruption/budget.ts`,
@@ -276,6 +280,13 @@ export const MUTANTS: readonly Mutant[] = [
     'const unavailable = 0;',
   ]),
   ...of('pools', `${CONFIG}/pool/plan.ts`, P, ['...stranded.filter((node) => !deferredStranded.has(node)),', '']),
+  ...from(
+    5,
+    of('pools', `${CONFIG}/pool/plan.ts`, P, [
+      'const room = breaker.halted || windows.closed ? 0 : canaries.room;',
+      'const room = windows.closed ? 0 : canaries.room;',
+    ]),
+  ),
   ...of(
     'pools',
     `${CONFIG}/machines/replace.ts`,
