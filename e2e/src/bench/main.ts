@@ -164,7 +164,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 say(
-  'The control plane runs in memory and uses HTTPS. The local cloud has no latency, and the kubelets are simulated. Each controller is a process. The numbers of writes and reads come from the request log of the server.',
+  'The control plane uses HTTPS. Its store is in memory, except in `start`, in `control-plane --large` and in the lines with `sqlite store`. The local cloud has no latency, and the kubelets are simulated. Each controller is a process. The numbers of writes and reads come from the request log of the server.',
 );
 for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await all[name]?.();
 process.exit(0);
