@@ -149,6 +149,7 @@ async function start(): Promise<ControlPlane> {
       if (controller === 'controllers') fail(error);
     },
     onStoreFailure: fail,
+    onCheckpointError: ({ message }) => process.stderr.write(`control-plane: ${message}\n`),
     requestLog: log?.write,
   });
   if (flags.kubeconfig !== undefined) {

@@ -97,6 +97,8 @@ export interface ControlPlaneOptions {
    * store acknowledges no write.
    */
   readonly onStoreFailure?: (error: Error) => void;
+  /** Reports each failed checkpoint of the store. A failed checkpoint loses no write, but the log of the store grows. */
+  readonly onCheckpointError?: (error: Error) => void;
   /** Sends calls to admission webhooks (default: HTTPS). */
   readonly webhookTransport?: WebhookTransport;
   /**
@@ -163,7 +165,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       ? restored
         ? MemoryStore.of(restored.snapshot, clock, limits, restored.bumpRevision)
         : new MemoryStore(clock, limits)
-      : FileStore.open(dir, clock, { limits, maxBytes: folder?.maxBytes, onFailure: options.onStoreFailure });
+      : FileStore.open(dir, clock, {
+          limits,
+          maxBytes: folder?.maxBytes,
+          onFailure: options.onStoreFailure,
+          onCheckpointError: options.onCheckpointError,
+        });
   try {
     return await serve(options, store, clock, dir);
   } catch (error) {

@@ -1,16 +1,23 @@
 import { Worker } from 'node:worker_threads';
 
-/** The program of the thread is a text, because the bundled control plane must be a single file. */
+/**
+ * The program of the thread is a text, because the bundled control plane must be a single file.
+ *
+ * The first transaction after a restart of the log waits for the disk. The program writes this transaction, because the
+ * thread of the store must not wait.
+ */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
-const database = new DatabaseSync(workerData);
-database.exec('PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL');
+const database = new DatabaseSync(workerData.path);
+database.exec('PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
 parentPort.on('message', (mode) => {
   try {
-    parentPort.postMessage({ pages: database.prepare('PRAGMA wal_checkpoint(' + mode + ')').get().log });
+    const { log } = database.prepare('PRAGMA wal_checkpoint(' + mode + ')').get();
+    if (mode === 'RESTART') database.exec(workerData.touch);
+    parentPort.postMessage({ pages: log });
   } catch (error) {
-    parentPort.postMessage({ pages: 0, error: String(error) });
+    parentPort.postMessage({ pages: 0, error: error.message });
   }
 });`;
 
@@ -19,13 +26,24 @@ export interface CheckpointLimits {
   /** The number of bytes of JSON text that the store writes before the next checkpoint. */
   readonly bytes: number;
   /**
-   * If more pages remain in the log after a checkpoint, another checkpoint empties the log while the store pauses its
-   * writes.
+   * If more pages remain in the log after a checkpoint, the store pauses its writes, and the log restarts at its
+   * beginning. The file of the log keeps its size, because the release and the allocation of blocks delay writes.
    */
   readonly pages: number;
+  /** Before the pause, checkpoints repeat until the store writes at most this number of bytes during a checkpoint. */
+  readonly rest: number;
 }
 
-const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536 };
+const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 ** 20 };
+/** The maximum number of checkpoints before a pause, because on a slow disk the rest of the log never becomes small. */
+const REPEATS = 8;
+
+/** The database of a store. The thread receives a copy of these values. */
+export interface CheckpointTarget {
+  readonly path: string;
+  /** A statement that writes a page without a change. */
+  readonly touch: string;
+}
 
 export interface CheckpointedStore {
   /** Called when a checkpoint needs the database. The store starts no transaction until {@link resume}. */
@@ -33,6 +51,8 @@ export interface CheckpointedStore {
   resume(): void;
   /** Called when the thread has failed. SQLite then writes checkpoints in the thread of the store. */
   onFailure(): void;
+  /** Reports each failed checkpoint. The log keeps its content, so a failed checkpoint loses no write. */
+  onError(reason: string): void;
 }
 
 /**
@@ -40,16 +60,17 @@ export interface CheckpointedStore {
  * thread of the store must handle requests during this time.
  */
 export class Checkpoints {
-  readonly #path: string;
+  readonly #target: CheckpointTarget;
   readonly #store: CheckpointedStore;
   readonly #limits: CheckpointLimits;
   #worker: Worker | undefined;
   #written = 0;
-  #running: 'PASSIVE' | 'TRUNCATE' | undefined;
+  #running: 'PASSIVE' | 'RESTART' | undefined;
+  #repeats = 0;
   #isOver = false;
 
-  constructor(path: string, store: CheckpointedStore, limits: Partial<CheckpointLimits> = {}) {
-    this.#path = path;
+  constructor(target: CheckpointTarget, store: CheckpointedStore, limits: Partial<CheckpointLimits> = {}) {
+    this.#target = target;
     this.#store = store;
     this.#limits = { ...DEFAULTS, ...limits };
   }
@@ -63,7 +84,6 @@ export class Checkpoints {
   wrote(bytes: number): void {
     this.#written += bytes;
     if (this.#written < this.#limits.bytes || this.#running !== undefined || this.#isOver) return;
-    this.#written = 0;
     this.#run('PASSIVE');
   }
 
@@ -73,19 +93,24 @@ export class Checkpoints {
     void this.#worker?.terminate();
   }
 
-  #run(mode: 'PASSIVE' | 'TRUNCATE'): void {
+  #run(mode: 'PASSIVE' | 'RESTART'): void {
     this.#running = mode;
+    this.#written = 0;
     this.#worker ??= this.#start();
     this.#worker.postMessage(mode);
   }
 
   #start(): Worker {
-    const worker = new Worker(PROGRAM, { eval: true, workerData: this.#path, execArgv: [] });
+    const worker = new Worker(PROGRAM, { eval: true, workerData: this.#target, execArgv: [] });
     worker.unref();
-    worker.on('message', ({ pages }: { readonly pages: number }) => this.#ended(pages));
-    worker.on('error', () => {
+    worker.on('message', ({ pages, error }: { readonly pages: number; readonly error?: string }) => {
+      if (error !== undefined) this.#store.onError(error);
+      this.#ended(pages);
+    });
+    worker.on('error', (error: Error) => {
       if (this.#isOver) return;
       this.#isOver = true;
+      this.#store.onError(error.message);
       this.#store.onFailure();
       this.#ended(0);
     });
@@ -93,15 +118,23 @@ export class Checkpoints {
   }
 
   /**
-   * During concurrent writes, a checkpoint never empties the log, so a busy store must pause its writes for a moment.
+   * The log of a busy store never restarts without a pause of the writes. Before the pause, repeated checkpoints make
+   * the rest of the log small, because the rest determines the length of the pause.
    */
   #ended(pages: number): void {
     const mode = this.#running;
     this.#running = undefined;
-    if (mode === 'TRUNCATE') this.#store.resume();
-    else if (pages > this.#limits.pages && !this.#isOver) {
-      this.#store.pause();
-      this.#run('TRUNCATE');
+    if (mode === 'RESTART') {
+      this.#repeats = 0;
+      this.#store.resume();
+    } else if (pages > this.#limits.pages && !this.#isOver) {
+      if (this.#written > this.#limits.rest && this.#repeats < REPEATS) {
+        this.#repeats++;
+        this.#run('PASSIVE');
+      } else {
+        this.#store.pause();
+        this.#run('RESTART');
+      }
     }
   }
 }

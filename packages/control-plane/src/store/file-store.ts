@@ -32,6 +32,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: ((error: StoreError) => void) | undefined;
+  readonly onCheckpointError?: ((error: StoreError) => void) | undefined;
   /** The maximum size of the store file in bytes (default: unlimited). */
   readonly maxBytes?: number | undefined;
   /** The time in milliseconds for which the start waits for the lock of the folder (default: 2 s). */
@@ -227,7 +228,7 @@ export class FileStore extends MemoryStore {
     this.#lock = parts.lock;
     this.#onFailure = parts.options.onFailure ?? (() => undefined);
     this.#checkpoints = new Checkpoints(
-      parts.path,
+      { path: parts.path, touch: `PRAGMA user_version = ${LAYOUT}` },
       {
         pause: () => {
           this.#paused = true;
@@ -239,6 +240,10 @@ export class FileStore extends MemoryStore {
         onFailure: () => {
           if (!this.#closed) this.#database.exec('PRAGMA wal_autocheckpoint = 1000');
         },
+        onError: (reason) =>
+          parts.options.onCheckpointError?.(
+            new StoreError(`a checkpoint of the store ${parts.path} failed: ${reason}`),
+          ),
       },
       parts.options.checkpoints,
     );
@@ -253,7 +258,7 @@ export class FileStore extends MemoryStore {
   /**
    * Opens the store of a data folder. If the disk is full, the store refuses writes until space is free.
    * @param options `onFailure` is called once if writes to the file fail permanently. After this failure, no write is
-   * acknowledged.
+   * acknowledged. `onCheckpointError` is called for each failed checkpoint.
    * @throws StoreError if another process has the lock, or if the file is damaged, newer, or from another program
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
