@@ -3,7 +3,7 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
 import type { WrittenPart } from '../apimachinery/objects/kind.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
-import { copyJson, jsonEquals, renderObject, tidyMeta } from '../apimachinery/objects/object-text.ts';
+import { copyJson, jsonEquals, renderObject, tidyMeta, withRevision } from '../apimachinery/objects/object-text.ts';
 import { randomUid } from '../apimachinery/objects/uid.ts';
 import type { Authorizer } from '../apimachinery/users/authorizer.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
@@ -225,7 +225,7 @@ export class Registry {
       name,
       labels,
       fields,
-      render: (revision) => renderObject(parseJson(record.json) as ApiObject, revision),
+      render: (revision) => withRevision(record.json, record.revision, revision),
     });
   }
 

@@ -48,6 +48,17 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
   return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
 }
 
+/**
+ * Replaces the revision in a text of {@link renderObject}. No string in the text contains the searched characters, because
+ * quotes in strings are escaped. The revision of the object comes before all nested objects.
+ */
+export function withRevision(text: string, from: number, to: number): string {
+  const searched = `"resourceVersion":"${from}"`;
+  const at = text.indexOf(searched);
+  if (at < 0) return renderObject(parseJson(text) as ApiObject, to);
+  return `${text.slice(0, at)}"resourceVersion":"${to}"${text.slice(at + searched.length)}`;
+}
+
 /** Compares two objects as JSON. A member with the value `undefined` counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;

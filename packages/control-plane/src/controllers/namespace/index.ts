@@ -4,6 +4,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { NAMESPACES } from '../client/resources.ts';
 import type { ServedResource } from '../discovery/directory.ts';
 import { isDying, namespaceOf } from '../objects/fields.ts';
+import { namespaceWords } from '../objects/index-words.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
@@ -48,7 +49,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     for (const [key, resource] of served) {
       if (caches.has(key)) continue;
       const cache = metadataInformer(resource);
-      caches.set(key, { resource, in: cache.index((object) => [namespaceOf(object)]) });
+      caches.set(key, { resource, in: cache.index(namespaceWords) });
       cache.onChange(({ object }) => {
         const name = namespaceOf(object);
         const namespace = namespaces.get(name);

@@ -4,6 +4,7 @@ import { look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../client/api.ts';
 import { ENDPOINT_SLICES, NODES, PODS, SERVICES } from '../client/resources.ts';
 import { isDying, labelPatch, namespaceOf, ownerReference } from '../objects/fields.ts';
+import { namespaceWords } from '../objects/index-words.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import {
@@ -66,7 +67,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
   const pods = informer(PODS);
   const nodes = informer(NODES);
   const tell = recorder('endpoint-slice-controller');
-  const podsIn = pods.index((pod) => [namespaceOf(pod)]);
+  const podsIn = pods.index(namespaceWords);
   const slicesOf = slices.index((slice) =>
     isOwn(slice) ? [`${namespaceOf(slice)}/${slice.metadata.labels?.[SERVICE_NAME]}`] : [],
   );

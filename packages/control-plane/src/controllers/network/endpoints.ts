@@ -3,7 +3,8 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { defined, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../client/api.ts';
 import { ENDPOINTS, PODS, SERVICES } from '../client/resources.ts';
-import { isDying, isReady, labelPatch, namespaceOf, nodeNameOf } from '../objects/fields.ts';
+import { isDying, isReady, labelPatch, nodeNameOf } from '../objects/fields.ts';
+import { namespaceWords } from '../objects/index-words.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import {
@@ -120,7 +121,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const services = informer(SERVICES);
   const endpoints = informer(ENDPOINTS);
   const pods = informer(PODS);
-  const podsIn = pods.index((pod) => [namespaceOf(pod)]);
+  const podsIn = pods.index(namespaceWords);
   const times = new TriggerTimes();
   /**
    * The keys of Endpoints objects whose last write had a conflict. The event with the newer version triggers another

@@ -4,6 +4,7 @@ import { items, look, number, type Plain } from '../../apimachinery/objects/plai
 import { allowing } from '../client/api.ts';
 import { NODES, PODS } from '../client/resources.ts';
 import { nodeNameOf, observedOf } from '../objects/fields.ts';
+import { nodeWords } from '../objects/index-words.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { tolerates } from '../scheduler/node-match.ts';
@@ -38,7 +39,7 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
-  const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
+  const podsOn = pods.index(nodeWords);
   const tell = recorder('taint-eviction-controller');
 
   const evict = async (key: string, pod: ApiObject): Promise<void> => {

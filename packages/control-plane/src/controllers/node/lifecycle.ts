@@ -4,6 +4,7 @@ import { defined, items, look, text } from '../../apimachinery/objects/plain.ts'
 import { allowing } from '../client/api.ts';
 import { LEASES, NODES, PODS } from '../client/resources.ts';
 import { conditionOf, isReady, namespaceOf, nodeNameOf } from '../objects/fields.ts';
+import { nodeWords } from '../objects/index-words.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
@@ -45,7 +46,7 @@ function setup(context: ControllerContext, rules: EvictionRules): void {
   const { api, clock, informer, queue, recorder, signal } = context;
   const nodes = informer(NODES);
   const pods = informer(PODS);
-  const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
+  const podsOn = pods.index(nodeWords);
   const tell = recorder('node-controller');
 
   /**

@@ -4,6 +4,7 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../client/api.ts';
 import { NODES, PODS } from '../client/resources.ts';
 import { conditionOf, isDying, isTerminal, nodeNameOf, observedOf } from '../objects/fields.ts';
+import { nodeWords } from '../objects/index-words.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
@@ -43,7 +44,7 @@ const isExpelled = (node: ApiObject | undefined): boolean =>
 function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
-  const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
+  const podsOn = pods.index(nodeWords);
   /** The times at which the controller noticed that a node does not exist. */
   const missing = new Map<string, number>();
 

@@ -23,6 +23,10 @@ const slimContainer = ({ name, ports, resources, restartPolicy }: Record<string,
     restartPolicy,
   });
 
+/** The controllers read only volumes with a claim. Most pods have a volume with a token, which has many nested objects. */
+const hasClaim = ({ persistentVolumeClaim, ephemeral }: Record<string, unknown>): boolean =>
+  persistentVolumeClaim !== undefined || ephemeral !== undefined;
+
 /**
  * Removes the fields of a pod that only a kubelet needs. Most objects in the caches are pods, and the containers are
  * the largest part of a pod.
@@ -34,6 +38,7 @@ const slimPod: Projection = (pod) => {
     const containers = spec?.[field];
     if (spec !== undefined && Array.isArray(containers)) spec[field] = containers.map(slimContainer);
   }
+  if (spec !== undefined && Array.isArray(spec['volumes'])) spec['volumes'] = spec['volumes'].filter(hasClaim);
   return pod;
 };
 

@@ -78,6 +78,21 @@ test('an index follows all changes before the handlers', async () => {
   expect(onNode('n2')).toEqual([pod('p', '10', 'n2')]);
 });
 
+test('an index finds the newest object after an update with the same words, and equal functions share an index', async () => {
+  let calls = 0;
+  const byNode = ({ node }: ApiObject): string[] => {
+    calls++;
+    return [String(node)];
+  };
+  const onNode = pods.index(byNode);
+  const before = calls;
+  expect(pods.index(byNode)).toBe(onNode);
+  expect(calls).toBe(before);
+  const newer = { ...pod('p', '10', 'n1'), other: true };
+  await send('MODIFIED', newer);
+  expect(onNode('n1')).toEqual([newer, pod('q', '2', 'n1')]);
+});
+
 test('after the code 410, a new list replaces the cache at once', async () => {
   follow();
   told.length = 0;

@@ -7,6 +7,7 @@ import { type Api, hasCode } from '../client/api.ts';
 import { pathOf, type Resource } from '../client/resources.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Projection } from '../objects/projections.ts';
+import { KeyIndex, type WordsOf } from './key-index.ts';
 
 /** A change of an object. For a new object, `old` is undefined. */
 export interface Change {
@@ -39,8 +40,8 @@ export class Informer {
   readonly #path: string;
   readonly #project: Projection;
   readonly #objects = new Map<string, ApiObject>();
-  /** The indexes are updated before the handlers run, because the handlers read the indexes. */
-  readonly #indexes = new Set<ChangeHandler>();
+  readonly #indexes: KeyIndex[] = [];
+  readonly #finders = new Map<WordsOf, (word: string) => ApiObject[]>();
   readonly #handlers = new Set<ChangeHandler>();
   readonly #stopped = new AbortController();
 
@@ -71,27 +72,25 @@ export class Informer {
    * handler.
    */
   onChange(handler: ChangeHandler): () => void {
-    this.#join(this.#handlers, handler);
+    this.#handlers.add(handler);
+    for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
     return () => this.#handlers.delete(handler);
   }
 
   /**
    * Creates an index. The returned function finds the objects with an index key. For example, an index by node name
-   * finds the pods of a node.
+   * finds the pods of a node. All calls with the same function share one index.
    */
-  index(of: (object: ApiObject) => readonly string[]): (word: string) => ApiObject[] {
-    const found = new Map<string, Map<string, ApiObject>>();
-    this.#join(this.#indexes, ({ type, object, old }) => {
-      const key = keyOf(object);
-      for (const word of old === undefined ? [] : of(old)) {
-        found.get(word)?.delete(key);
-        if (found.get(word)?.size === 0) found.delete(word);
-      }
-      for (const word of type === 'deleted' ? [] : of(object)) {
-        found.set(word, (found.get(word) ?? new Map<string, ApiObject>()).set(key, object));
-      }
-    });
-    return (word) => [...(found.get(word)?.values() ?? [])];
+  index(of: WordsOf): (word: string) => ApiObject[] {
+    const known = this.#finders.get(of);
+    if (known !== undefined) return known;
+    const index = new KeyIndex(of);
+    this.#indexes.push(index);
+    for (const [key, object] of this.#objects) index.set(key, object, undefined);
+    const find = (word: string): ApiObject[] =>
+      Array.from(index.keys(word), (key) => this.#objects.get(key)).filter((object) => object !== undefined);
+    this.#finders.set(of, find);
+    return find;
   }
 
   /** Ends the watch permanently, because the server no longer serves the resource. */
@@ -140,29 +139,29 @@ export class Informer {
   }
 
   #put(item: ApiObject): void {
-    const known = this.#objects.get(keyOf(item));
+    const key = keyOf(item);
+    const known = this.#objects.get(key);
     if (known !== undefined && known.metadata.resourceVersion === item.metadata.resourceVersion) return;
     const isReplaced = known !== undefined && known.metadata.uid !== item.metadata.uid;
     if (isReplaced) this.#remove(known);
     const old = isReplaced ? undefined : known;
     const object = this.#project(item);
-    this.#objects.set(keyOf(object), object);
-    this.#tell({ type: old === undefined ? 'added' : 'updated', object, old });
+    this.#objects.set(key, object);
+    this.#tell({ type: old === undefined ? 'added' : 'updated', object, old }, key);
   }
 
   #remove(object: ApiObject): void {
-    const old = this.#objects.get(keyOf(object));
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
     if (old === undefined) return;
-    this.#objects.delete(keyOf(object));
-    this.#tell({ type: 'deleted', object, old });
+    this.#objects.delete(key);
+    this.#tell({ type: 'deleted', object, old }, key);
   }
 
-  #join(handlers: Set<ChangeHandler>, handler: ChangeHandler): void {
-    handlers.add(handler);
-    for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
-  }
-
-  #tell(change: Change): void {
-    for (const handler of [...this.#indexes, ...this.#handlers]) handler(change);
+  /** The indexes change before the handlers run, because the handlers read the indexes. */
+  #tell(change: Change, key: string): void {
+    const { type, object, old } = change;
+    for (const index of this.#indexes) index.set(key, type === 'deleted' ? undefined : object, old);
+    for (const handler of [...this.#handlers]) handler(change);
   }
 }

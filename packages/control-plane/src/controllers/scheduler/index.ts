@@ -8,7 +8,7 @@ import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { Informer } from '../runtime/informer.ts';
 import type { WorkQueue } from '../runtime/queue.ts';
-import { claimNamesOf } from '../volumes/binder/claims.ts';
+import { claimNamesOf, claimWords } from '../volumes/binder/claims.ts';
 import { SchedulerWriter } from './apply.ts';
 import { chooseNode } from './choose.ts';
 import { nodesNamed } from './node-match.ts';
@@ -61,7 +61,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   const writer = new SchedulerWriter(api, clock, announcer(SCHEDULER, USER_AGENT));
   const memory: Memory = { usage: new Usage(), waiting: new Set(), reserved: new Map() };
   const { usage, waiting, reserved } = memory;
-  const usersOf = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+  const usersOf = pods.index(claimWords);
   const hasPlace = (pod: ApiObject): boolean =>
     !isTerminal(pod) && (nodeNameOf(pod) !== '' || usage.nodeOf(pod.metadata.uid ?? '') !== undefined);
   const isTaken = (pod: ApiObject): boolean =>

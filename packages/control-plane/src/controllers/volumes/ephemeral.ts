@@ -4,7 +4,7 @@ import { CLAIMS, PODS } from '../client/resources.ts';
 import { controllerOf, isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { claimNamesOf } from './binder/claims.ts';
+import { claimWords } from './binder/claims.ts';
 
 const ephemeralOf = (pod: ApiObject) =>
   items(look(pod, 'spec'), 'volumes').filter((volume) => volume.ephemeral !== undefined);
@@ -13,7 +13,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
   const pods = informer(PODS);
   const claims = informer(CLAIMS);
   const tell = recorder('ephemeral_volume');
-  const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+  const podsUsing = pods.index(claimWords);
 
   const ensure = async (pod: ApiObject, volume: Record<string, unknown>): Promise<void> => {
     const namespace = namespaceOf(pod);

@@ -5,7 +5,7 @@ import { CLAIMS, PODS, type Resource, VOLUME_ATTRIBUTES_CLASSES, VOLUMES } from 
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../objects/fields.ts';
 import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
-import { claimNamesOf } from './binder/claims.ts';
+import { claimNamesOf, claimWords } from './binder/claims.ts';
 
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
@@ -45,7 +45,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const claims = informer(CLAIMS);
   const volumes = informer(VOLUMES);
   const pods = informer(PODS);
-  const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+  const podsUsing = pods.index(claimWords);
 
   const protect = protector(api);
   const claimWork = queue(async (key) => {

@@ -4,7 +4,8 @@ import { look } from '../../apimachinery/objects/plain.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 import { type Api, allowing } from '../client/api.ts';
 import type { Resource } from '../client/resources.ts';
-import { controllerOf, isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
+import { isDying, namespaceOf, ownerReference } from '../objects/fields.ts';
+import { controllerWords, orphanWords } from '../objects/index-words.ts';
 import type { Informer } from '../runtime/informer.ts';
 
 type SelectorSpec = Parameters<typeof selectorOf>[0];
@@ -35,11 +36,8 @@ export class Adoption {
     this.#api = api;
     this.#household = household;
     const { objects } = household;
-    this.#of = objects.index((object) => {
-      const owner = controllerOf(object);
-      return owner === undefined ? [] : [owner.uid];
-    });
-    this.#orphansIn = objects.index((object) => (controllerOf(object) === undefined ? [namespaceOf(object)] : []));
+    this.#of = objects.index(controllerWords);
+    this.#orphansIn = objects.index(orphanWords);
   }
 
   /** Returns whether the selector of the owner matches. Each version of the owner compiles its selector once. */

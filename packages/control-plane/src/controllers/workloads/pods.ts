@@ -14,6 +14,7 @@ import {
   phaseOf,
   transitionOf,
 } from '../objects/fields.ts';
+import { controllerWords } from '../objects/index-words.ts';
 import type { Informer } from '../runtime/informer.ts';
 
 export function podOf(owner: ApiObject, template: Plain): Plain {
@@ -159,10 +160,7 @@ export class OwnedPods {
     this.#api = api;
     this.#pods = pods;
     this.#tell = tell;
-    this.#of = pods.index((pod) => {
-      const owner = controllerOf(pod);
-      return owner === undefined ? [] : [owner.uid];
-    });
+    this.#of = pods.index(controllerWords);
     pods.onChange(({ type, object }) => {
       const owner = controllerOf(object);
       const { uid = '' } = object.metadata;

@@ -5,6 +5,7 @@ import { defined, items, labels, look, type Plain } from '../../apimachinery/obj
 import { type Api, allowing } from '../client/api.ts';
 import { PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '../client/resources.ts';
 import { controllerOf, isActive, isDying, isTerminal, namespaceOf } from '../objects/fields.ts';
+import { namespaceWords } from '../objects/index-words.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { Adoption } from './adopt.ts';
@@ -169,7 +170,7 @@ const setupOf =
     const pods = informer(PODS);
     const owned = new OwnedPods(api, pods, recorder(kind.component));
     const keeper = new ReplicaKeeper(context, kind, owned);
-    const setsIn = sets.index((set) => [namespaceOf(set)]);
+    const setsIn = sets.index(namespaceWords);
 
     const work = queue(async (key) => {
       const cached = sets.get(key);

@@ -3,10 +3,11 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, text } from '../../../apimachinery/objects/plain.ts';
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../../client/resources.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
+import { nodeWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { claimNamesOf } from '../binder/claims.ts';
+import { claimNamesOf, claimWords } from '../binder/claims.ts';
 import { attachmentName, isOwnAttachment, volumeId } from './attachments.ts';
 import type { NodeView, Wanted } from './decide.ts';
 
@@ -33,8 +34,8 @@ export class AttachCaches {
     this.volumes = informer(VOLUMES);
     this.attachments = informer(VOLUME_ATTACHMENTS);
     this.#drivers = informer(CSI_DRIVERS);
-    this.#podsOn = this.pods.index((pod) => [nodeNameOf(pod)]);
-    this.#podsUsing = this.pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+    this.#podsOn = this.pods.index(nodeWords);
+    this.#podsUsing = this.pods.index(claimWords);
     this.#attachmentsOf = this.attachments.index((one) => [text(look(one, 'spec', 'source'), 'persistentVolumeName')]);
     this.attachmentsOn = this.attachments.index((one) =>
       isOwnAttachment(one) ? [text(look(one, 'spec'), 'nodeName')] : [],

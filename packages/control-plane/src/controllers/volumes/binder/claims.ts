@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../../apimachinery/objects/plain.ts';
+import { namespaceOf } from '../../objects/fields.ts';
 
 /** The annotation of a claim with the node of its first pod. The volume binder reads the annotation. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
@@ -14,3 +15,7 @@ export function claimNamesOf(pod: ApiObject): string[] {
   }
   return names;
 }
+
+/** An index by claim finds the pods of a claim, by the key of the claim. */
+export const claimWords = (pod: ApiObject): readonly string[] =>
+  claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`);

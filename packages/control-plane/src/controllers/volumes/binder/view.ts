@@ -1,10 +1,10 @@
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { CLAIMS, PODS, STORAGE_CLASSES, VOLUMES } from '../../client/resources.ts';
-import { isTerminal, namespaceOf, nodeNameOf } from '../../objects/fields.ts';
+import { isTerminal, nodeNameOf } from '../../objects/fields.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { claimNamesOf } from './claims.ts';
+import { claimWords } from './claims.ts';
 import { type ClaimView, isUnbound, volumeNameOf } from './decide.ts';
 import { defaultClass } from './default-class.ts';
 import { claimKeyOf, classOfClaim, classOfVolume, hasClaimRef } from './match.ts';
@@ -30,7 +30,7 @@ export class BinderCaches {
     this.volumes = informer(VOLUMES);
     this.classes = informer(STORAGE_CLASSES);
     this.pods = informer(PODS);
-    this.#podsUsing = this.pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
+    this.#podsUsing = this.pods.index(claimWords);
     this.#freeOf = this.volumes.index((volume) => (hasClaimRef(volume) ? [] : [classOfVolume(volume)]));
     this.promisedTo = this.volumes.index((volume) => {
       const key = claimKeyOf(volume);

@@ -1,5 +1,6 @@
 import { CRON_JOBS, JOBS } from '../../client/resources.ts';
 import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { controllerWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { ActiveJobs } from './active-jobs.ts';
@@ -12,10 +13,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const tell = recorder('cronjob-controller');
   const activeJobs = new ActiveJobs(api, tell);
   const writer = new CronJobWriter(api, tell);
-  const jobsOf = jobs.index((job) => {
-    const owner = controllerOf(job);
-    return owner === undefined ? [] : [owner.uid];
-  });
+  const jobsOf = jobs.index(controllerWords);
 
   const work = queue(async (key) => {
     const cronJob = cronJobs.get(key);

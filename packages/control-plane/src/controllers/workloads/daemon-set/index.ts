@@ -3,6 +3,7 @@ import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
 import { look } from '../../../apimachinery/objects/plain.ts';
 import { CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS } from '../../client/resources.ts';
 import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { namespaceWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -77,7 +78,7 @@ function follow(of: {
   readonly work: WorkQueue;
 }): void {
   const { sets, nodes, pods, revisions, adoption, work } = of;
-  const setsIn = sets.index((set) => [namespaceOf(set)]);
+  const setsIn = sets.index(namespaceWords);
   pods.onChange(({ type, object, old }) => {
     for (const pod of old === undefined ? [object] : [object, old]) {
       const owner = controllerOf(pod);

@@ -2,6 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, labels, look } from '../../../apimachinery/objects/plain.ts';
 import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../client/resources.ts';
 import { controllerOf, isDying, isTerminal, namespaceOf } from '../../objects/fields.ts';
+import { controllerWords, namespaceWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -21,10 +22,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const tell = recorder('deployment-controller');
   const writer = new DeploymentWriter(api, clock, tell);
   const adoption = new Adoption(api, { owners: DEPLOYMENTS, resource: REPLICA_SETS, objects: replicaSets });
-  const podsOf = pods.index((pod) => {
-    const owner = controllerOf(pod);
-    return owner === undefined ? [] : [owner.uid];
-  });
+  const podsOf = pods.index(controllerWords);
 
   const observe = async (deployment: ApiObject): Promise<DeploymentView> => {
     const sets = (await adoption.claim(deployment)).filter((set) => !isDying(set));
@@ -64,7 +62,7 @@ function follow(of: {
     const owner = controllerOf(object);
     if (owner?.kind === 'Deployment') work.add(`${namespaceOf(object)}/${owner.name}`);
   };
-  const deploymentsIn = deployments.index((deployment) => [namespaceOf(deployment)]);
+  const deploymentsIn = deployments.index(namespaceWords);
   replicaSets.onChange(({ type, object, old }) => {
     for (const set of old === undefined ? [object] : [object, old]) enqueueOwner(set);
     if (type === 'deleted' || controllerOf(object) !== undefined) return;

@@ -2,6 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { look, text } from '../../../apimachinery/objects/plain.ts';
 import { JOBS, PODS } from '../../client/resources.ts';
 import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { controllerWords, namespaceWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -95,10 +96,7 @@ function follow(of: {
   readonly orphans: WorkQueue;
 }): void {
   const { jobs, pods, owned, tracked, adoption, work, orphans } = of;
-  const podsOf = pods.index((pod) => {
-    const owner = controllerOf(pod);
-    return owner === undefined ? [] : [owner.uid];
-  });
+  const podsOf = pods.index(controllerWords);
   jobs.onChange(({ type, object }) => {
     if (type !== 'deleted') return work.add(keyOf(object));
     const { uid = '' } = object.metadata;
@@ -106,7 +104,7 @@ function follow(of: {
     tracked.forgetJob(uid);
     for (const pod of podsOf(uid)) orphans.add(keyOf(pod));
   });
-  const jobsIn = jobs.index((job) => [namespaceOf(job)]);
+  const jobsIn = jobs.index(namespaceWords);
   pods.onChange(({ type, object, old }) => {
     for (const pod of old === undefined ? [object] : [object, old]) {
       const owner = controllerOf(pod);

@@ -1,5 +1,6 @@
 import { CLAIMS, CONTROLLER_REVISIONS, PODS, STATEFUL_SETS } from '../../client/resources.ts';
 import { controllerOf, isDying, namespaceOf } from '../../objects/fields.ts';
+import { namespaceWords } from '../../objects/index-words.ts';
 import { keyOf } from '../../objects/keys.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import type { Informer } from '../../runtime/informer.ts';
@@ -58,7 +59,7 @@ function follow(of: {
   readonly work: WorkQueue;
 }): void {
   const { sets, pods, claims, adoption, work } = of;
-  const setsIn = sets.index((set) => [namespaceOf(set)]);
+  const setsIn = sets.index(namespaceWords);
   pods.onChange(({ type, object, old }) => {
     for (const pod of old === undefined ? [object] : [object, old]) {
       const owner = controllerOf(pod);
