@@ -114,7 +114,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'alone', ...native, include: [STUBBING] } },
-      { extends: true, test: { name: 'mocking', include: MOCKING } },
+      { extends: true, test: { name: 'mocking', include: MOCKING, exclude: [...LEFT_OUT] } },
     ],
   },
 });

@@ -1,3 +1,4 @@
+import { isThorough } from '@mcm/kube/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
@@ -37,7 +38,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     watch.stop();
   });
 
-  test('describe shows nodes, pods and custom resources', async () => {
+  test.runIf(isThorough)('describe shows nodes, pods and custom resources', async () => {
     await cluster.run('run shown --image=shown:1');
     await cluster.run('wait pod/shown --for=condition=Ready --timeout=20s');
     const node = await cluster.run('describe node n1');
@@ -56,7 +57,7 @@ describe.skipIf(!hasKubectl)('kubectl reads', () => {
     expect(await cluster.run('get mcc')).toContain('small');
   });
 
-  test('explain supports built-in and custom kinds', async () => {
+  test.runIf(isThorough)('explain supports built-in and custom kinds', async () => {
     expect(await cluster.run('explain pods.spec.containers.image')).toMatch(/FIELD: image <string>/);
     expect(await cluster.run('explain deployments --recursive')).toContain('maxUnavailable');
     expect(await cluster.run('explain machines.spec')).toMatch(

@@ -1,5 +1,6 @@
 import { crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import type { KubeClient } from '@mcm/kube';
+import { sampled } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { CRDS } from '../drivers/fleet.ts';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
@@ -33,7 +34,7 @@ async function expectQuiet(world: World): Promise<void> {
   expect(world.writes.slice(quiet)).toEqual([]);
 }
 
-test.each(Object.keys(LACKING))(
+test.each(sampled(Object.keys(LACKING), 2))(
   'the CRDs of the original’s %s are replaced by those of mcm during a rollout, and back again',
   async (release) => {
     const world = await World.start({ maxSurge: 1, furnish: (admin) => apply(admin, formOf(release)) });

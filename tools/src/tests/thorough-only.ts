@@ -26,6 +26,7 @@ export const THOROUGH_ONLY: readonly string[] = [
   'e2e/src/hand-over/processes.test.ts',
   'e2e/src/hand-over/real-binaries.test.ts',
   'e2e/src/kubectl/generators.test.ts',
+  'e2e/src/kubectl/plugin.test.ts',
   'e2e/src/kubectl/restore.test.ts',
   'e2e/src/kubectl/strategies.test.ts',
   'e2e/src/kubectl/workloads.test.ts',
@@ -41,6 +42,10 @@ export const THOROUGH_ONLY: readonly string[] = [
   'tools/src/advisories/audit.test.ts',
   'tools/src/control-plane-fuzz/control-plane-fuzz.test.ts',
   'tools/src/image/image.test.ts',
+  // These tests count the work of the code. Other tests of a plain run verify the results of the same code.
+  'e2e/src/imports/at-start.test.ts',
+  'packages/control-plane/src/registry/work-of-access.test.ts',
+  'packages/control-plane/src/server/api-documents.test.ts',
   // A plain run plays the same rules with fewer orders of events, in other tests.
   'e2e/src/simulation/careful-rollout.test.ts',
   'e2e/src/simulation/join-conflicts.test.ts',

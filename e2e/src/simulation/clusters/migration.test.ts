@@ -5,7 +5,7 @@ import { PROGRAMS } from './replica.ts';
 import type { SinglePod } from './single-pod.ts';
 
 /** The number of clusters. Fifty clusters need half a minute, so only a run of all cases has fifty clusters. */
-const CLUSTERS = thoroughly(20, 3, 50);
+const CLUSTERS = thoroughly(12, 3, 50);
 /**
  * The time for which the pods and the fleet both run for a cluster, in milliseconds. Either the pods or the fleet hold
  * the Leases of the cluster.
