@@ -12,7 +12,15 @@ import {
   machineDeployments,
 } from '@mcm/api';
 import { createAuthority, startControlPlane } from '@mcm/control-plane';
-import { createClient, createMemoryLogger, type Draft, realClock, seededRandom } from '@mcm/kube';
+import {
+  createClient,
+  createMemoryLogger,
+  createMetrics,
+  type Draft,
+  realClock,
+  seededRandom,
+  type Transport,
+} from '@mcm/kube';
 import { DESCRIPTOR, SERVICE, serveAutoscaler } from '@mcm/machine-controller-manager';
 import { expect, onTestFinished, test } from 'vitest';
 import { issueCertificate } from './harness/certificates.ts';
@@ -30,7 +38,12 @@ const clock = realClock;
 async function started() {
   const plane = await startControlPlane({ crds, controllers: false });
   onTestFinished(() => plane.close());
-  const transport = plane.transport;
+  let isDown = false;
+  const transport: Transport = (request) =>
+    isDown ? Promise.reject(new Error('connect ECONNREFUSED')) : plane.transport(request);
+  const goDown = (): void => {
+    isDown = true;
+  };
   const client = createClient({ transport, userAgent: 'test', clock });
   await client.resource(machineClasses, NAMESPACE).create({
     metadata: { name: 'small', namespace: NAMESPACE },
@@ -61,13 +74,17 @@ async function started() {
   const port = await freePort();
   const log = createMemoryLogger();
   const runtime = { clock, random: seededRandom(1), log };
+  const metrics = createMetrics({ prefix: 'mcm_' });
   const served = { use: () => undefined, unusable: () => undefined };
   const stop = await serveAutoscaler(
     { host: '127.0.0.1', port, certificates: folder },
-    { control: client, target: client, namespace: NAMESPACE, runtime, clock, log, served },
+    { control: client, target: client, namespace: NAMESPACE, runtime, clock, log, served, meters: metrics.meters },
   );
   onTestFinished(() => stop?.());
-  return { plane, deployments, port, authority };
+  /** Returns the lines of the metrics page for one metric. */
+  const metric = async (name: string): Promise<readonly string[]> =>
+    (await metrics.registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#'));
+  return { plane, deployments, port, authority, metric, goDown };
 }
 
 function connect(port: number, ca: string, pair?: { readonly cert: string; readonly key: string }) {
@@ -92,7 +109,7 @@ function connect(port: number, ca: string, pair?: { readonly cert: string; reado
 }
 
 test('a cluster autoscaler finds the groups, changes sizes, and reads the template node', async () => {
-  const { plane, deployments, port, authority } = await started();
+  const { plane, deployments, port, authority, metric } = await started();
   const call = connect(port, authority.certificate, issueCertificate(authority, 'clientAuth'));
   await expect.poll(() => call('Refresh')).toEqual({});
   expect(await call('NodeGroups')).toEqual({
@@ -128,6 +145,14 @@ test('a cluster autoscaler finds the groups, changes sizes, and reads the templa
     metadata: { name: 'template-pool', labels: { 'topology.kubernetes.io/zone': 'z' } },
     status: { allocatable: { cpu: '4', memory: '16Gi', pods: '110' }, conditions: [{ type: 'Ready', status: 'True' }] },
   });
+  const counted = await metric('mcm_autoscaler_requests_total');
+  expect(counted).toContain('mcm_autoscaler_requests_total{method="NodeGroupIncreaseSize",code="OK"} 1');
+  expect(counted).toContain('mcm_autoscaler_requests_total{method="NodeGroupIncreaseSize",code="OUT_OF_RANGE"} 1');
+  expect(counted).toContain('mcm_autoscaler_requests_total{method="NodeGroupDeleteNodes",code="NOT_FOUND"} 1');
+  expect(await metric('mcm_autoscaler_node_groups')).toEqual(['mcm_autoscaler_node_groups 1']);
+  expect(await metric('mcm_autoscaler_request_duration_seconds')).toContain(
+    'mcm_autoscaler_request_duration_seconds_count{method="NodeGroupIncreaseSize"} 2',
+  );
 });
 
 /** Returns the bytes of a Node as the API server reads them. */
@@ -145,11 +170,24 @@ function enveloped(node: Buffer): Buffer {
 }
 
 test('a client without a certificate of the authority gets no answer', async () => {
-  const { deployments, port, authority } = await started();
+  const { deployments, port, authority, metric } = await started();
   const stranger = issueCertificate(createAuthority(clock.now()), 'clientAuth');
   for (const pair of [undefined, stranger]) {
     const call = connect(port, authority.certificate, pair);
     expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toMatchObject({ code: 'UNAVAILABLE' });
   }
+  expect(await metric('mcm_autoscaler_requests_total')).toEqual([]);
   expect((await deployments.get('pool')).spec.replicas).toBe(2);
+});
+
+test('while the API server is unreachable, a request that writes fails with a code that the autoscaler repeats', async () => {
+  const { goDown, port, authority, metric } = await started();
+  const call = connect(port, authority.certificate, issueCertificate(authority, 'clientAuth'));
+  await expect.poll(() => call('Refresh')).toEqual({});
+  goDown();
+  expect(await call('NodeGroupTargetSize', { id: ID })).toEqual({ targetSize: 2 });
+  expect(await call('NodeGroupIncreaseSize', { id: ID, delta: 1 })).toMatchObject({ code: 'UNAVAILABLE' });
+  expect(await metric('mcm_autoscaler_requests_total')).toContain(
+    'mcm_autoscaler_requests_total{method="NodeGroupIncreaseSize",code="UNAVAILABLE"} 1',
+  );
 });

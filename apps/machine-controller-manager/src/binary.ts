@@ -205,10 +205,29 @@ const startWebhooks = ({ flags: given, namespace, control, clock, random, log, s
     { control, clock, random, log, served: serving('webhook certificate') },
   );
 
-const startAutoscaler = ({ flags: given, namespace, control, target, clock, log, runtime, serving }: Context) =>
+const startAutoscaler = ({
+  flags: given,
+  namespace,
+  control,
+  target,
+  clock,
+  log,
+  runtime,
+  metrics,
+  serving,
+}: Context) =>
   serveAutoscaler(
     { host: given['bind-address'], port: given['autoscaler-port'], certificates: given['autoscaler-cert-dir'] },
-    { control, target, namespace, runtime, clock, log, served: serving('autoscaler certificate') },
+    {
+      control,
+      target,
+      namespace,
+      runtime,
+      clock,
+      log,
+      served: serving('autoscaler certificate'),
+      meters: metrics.meters,
+    },
   );
 
 /** Creates the `machine-controller-manager` binary, with traces of rollouts if enabled. */

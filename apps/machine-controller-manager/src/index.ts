@@ -1,3 +1,4 @@
+export { registerAutoscalerMetrics } from './autoscaler/metrics.ts';
 export { DESCRIPTOR, ENCODER, SERVICE } from './autoscaler/protocol.ts';
 export { type AutoscalerContext, type AutoscalerSettings, serveAutoscaler } from './autoscaler/serve.ts';
 export { MANAGER_FEATURES, machineControllerManager, managerFlags, managerSettingsOf } from './binary.ts';

@@ -1,5 +1,6 @@
 import {
   registerDriverMetrics,
+  registerHookCallMetrics,
   registerInterruptionMetrics,
   registerMachineMetrics,
   registerManagerMetrics,
@@ -20,6 +21,7 @@ import {
 } from '@mcm/kube';
 import { registerPoolMetrics } from '@mcm/machine-config';
 import { registerConfigServerMetrics } from '@mcm/machine-config-controller';
+import { registerAutoscalerMetrics } from '@mcm/machine-controller-manager';
 import { GENERATED, table } from './text/markdown.ts';
 
 const store = { list: () => [], get: () => undefined, byIndex: () => [], countByIndex: () => 0, size: 0 };
@@ -62,10 +64,12 @@ function fleetMetrics(): Metrics {
 function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
   registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty, clock: realClock });
+  registerAutoscalerMetrics(manager.meters, () => 0);
   const controller = library();
   const clock = new VirtualClock();
   registerDriverMetrics(controller.meters, 'local', clock);
   registerInterruptionMetrics(controller.meters, 'local');
+  registerHookCallMetrics(controller.meters);
   registerMachineMetrics(controller.meters, {
     machines: empty,
     classOf: () => undefined,

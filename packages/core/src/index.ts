@@ -255,6 +255,7 @@ export {
   type MachineSources,
   type ManagerSources,
   registerDriverMetrics,
+  registerHookCallMetrics,
   registerInterruptionMetrics,
   registerMachineMetrics,
   registerManagerMetrics,

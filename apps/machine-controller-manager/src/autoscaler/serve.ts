@@ -10,11 +10,13 @@ import {
   type InformerRuntime,
   type KubeClient,
   type Logger,
+  type Meters,
   nodes,
   type ServedCertificate,
   type ServingPair,
   serveCertificateFiles,
 } from '@mcm/kube';
+import { registerAutoscalerMetrics } from './metrics.ts';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
 /** The address and the certificates of the gRPC server for the cluster-autoscaler. */
@@ -36,6 +38,7 @@ export interface AutoscalerContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly served: ServedCertificate;
+  readonly meters: Meters;
 }
 
 const FLAG = '--autoscaler-cert-dir';
@@ -91,7 +94,7 @@ class RenewedServer {
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,
-  { control, target, namespace, runtime, clock, log, served }: AutoscalerContext,
+  { control, target, namespace, runtime, clock, log, served, meters }: AutoscalerContext,
 ): Promise<(() => Promise<void>) | undefined> {
   const { host, port, certificates } = settings;
   if (port === 0) return undefined;
@@ -106,9 +109,13 @@ export async function serveAutoscaler(
   const informers = Object.values(caches).filter((informer) => informer !== undefined);
   const groups = new NodeGroups(caches, control, clock);
   let isReady = false;
+  const observe = registerAutoscalerMetrics(meters, () => (isReady ? groups.list().length : undefined));
   const start = async (pair: ServingPair): Promise<AutoscalerServer> => {
     const clientCa = await readClientCa(certificates);
-    return startAutoscalerServer({ host, port, groups, ready: () => isReady, log }, { ...pair, clientCa });
+    return startAutoscalerServer(
+      { host, port, groups, ready: () => isReady, log, clock, observe },
+      { ...pair, clientCa },
+    );
   };
   const { server, close } = await serveCertificateFiles(
     { directory: certificates, flag: FLAG },

@@ -1,6 +1,7 @@
 import type { Server, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
 import { AutoscalerError, type GroupInstance, type NamedNode, type NodeGroup, type NodeGroups } from '@mcm/core';
-import { errorText, type Logger } from '@mcm/kube';
+import { type Clock, errorText, type Logger } from '@mcm/kube';
+import type { ObserveRequest } from './metrics.ts';
 import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
 
 /** Certificates in PEM. */
@@ -26,6 +27,8 @@ export interface AutoscalerServerOptions {
   /** Returns true if the caches are complete. Until the caches are complete, the server refuses all requests. */
   readonly ready: () => boolean;
   readonly log: Logger;
+  readonly clock: Clock;
+  readonly observe: ObserveRequest;
 }
 
 export interface AutoscalerServer {
@@ -57,7 +60,7 @@ const quantities = (resources: Readonly<Record<string, string>>) =>
 
 /** Serves the external gRPC protocol of the cluster autoscaler. Clients must present a certificate of `clientCa`. */
 export async function startAutoscalerServer(
-  { host, port, groups, ready, log }: AutoscalerServerOptions,
+  { host, port, groups, ready, log, clock, observe }: AutoscalerServerOptions,
   { cert, key, clientCa }: AutoscalerCertificates,
 ): Promise<AutoscalerServer> {
   const [grpc, loader] = await Promise.all([import('@grpc/grpc-js'), import('@grpc/proto-loader')]);
@@ -89,17 +92,23 @@ export async function startAutoscalerServer(
     Object.entries(answers).map(([method, answer]) => [
       method,
       (call: ServerUnaryCall<Request, object>, done: sendUnaryData<object>): void => {
+        const since = clock.monotonic();
+        const count = (code: string): void => observe({ method, code, seconds: (clock.monotonic() - since) / 1_000 });
         const settle = async (): Promise<object> => {
           if (!ready()) throw new Error('the manager has not filled its caches yet; retry later');
           return answer(call.request);
         };
         settle().then(
-          (value) => done(null, value),
+          (value) => {
+            count('OK');
+            done(null, value);
+          },
           (error: unknown) => {
             const details = errorText(error);
-            const code = error instanceof AutoscalerError ? grpc.status[error.code] : grpc.status.UNAVAILABLE;
+            const code = error instanceof AutoscalerError ? error.code : 'UNAVAILABLE';
             log.info('Refused a request of the cluster autoscaler', { method, error: details });
-            done({ code, details });
+            count(code);
+            done({ code: grpc.status[code], details });
           },
         );
       },

@@ -42,6 +42,7 @@ export function registerHookMetrics(meters: Meters, { machines, classOf, clock }
   );
 }
 
+/** Registers the metric of webhook calls, and returns the function that counts the calls. */
 export function registerHookCallMetrics(meters: Meters): ObserveHookCall {
   const calls = meters.counter({
     name: 'mcm_machine_hook_calls_total',
