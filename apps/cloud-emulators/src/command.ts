@@ -17,7 +17,9 @@ import { hollowKubelets } from './machines/hollow-kubelets.ts';
 import { withAdmin } from './server/admin.ts';
 import { type Listener, listen } from './server/listen.ts';
 
-/** Maximum number of connections that all kubelets share for requests. Each watch uses an additional connection. */
+/**
+ * All kubelets together use at most this number of connections for requests. Each watch uses an additional connection.
+ */
 const KUBELET_CONNECTIONS = 16;
 const random: Random = { next: Math.random };
 
@@ -27,7 +29,7 @@ async function main(): Promise<void> {
   const log = createLogger({ level: flags.logLevel });
   if (dataDir !== undefined) useFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The emulator opens the port before it opens the data. If the port is in use, the data stays unchanged.
+  // The emulator opens its port before it opens its data. If the port is already in use, the data stays unchanged.
   const listener = await open(flags, log);
   const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
   const power = hollowKubelets({

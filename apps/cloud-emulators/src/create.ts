@@ -10,7 +10,7 @@ import type { EmulatorStore } from './server/kept.ts';
 
 export interface CreateEmulatorOptions {
   readonly clock: Clock;
-  /** The origin at which clients reach the emulator. */
+  /** The origin in the URLs of the emulator. */
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
@@ -18,7 +18,7 @@ export interface CreateEmulatorOptions {
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /** The value of `MCM_EMULATOR_ACCOUNT` as JSON. If `account` is undefined, requests need no credentials. */
+  /** The content of `MCM_EMULATOR_ACCOUNT`, which is JSON. If `account` is undefined, requests need no credentials. */
   readonly account: string | undefined;
 }
 
@@ -47,7 +47,7 @@ const ACCOUNTS = {
     tenant: named,
     clientId: named,
     secret: named,
-    /** An application can have a certificate or a workload token instead of a secret. */
+    /** Instead of a secret, an application can have a certificate or a workload token. */
     certificate: named.exactOptional(),
     assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
@@ -57,7 +57,7 @@ const ACCOUNTS = {
 
 /**
  * Creates the emulator of a cloud.
- * @throws Error that names the invalid field of the account
+ * @throws Error with the name of the invalid field in the account
  */
 export function createEmulator(provider: Provider, options: CreateEmulatorOptions): Emulator {
   const { account, operationMs, visibleAfterMs, ...common } = options;
@@ -105,7 +105,7 @@ function accountOf<P extends Provider>(
     throw new Error('MCM_EMULATOR_ACCOUNT must be JSON');
   }
   const parsed = ACCOUNTS[provider].safeParse(value);
-  // The content of an account is secret, so the error contains only the names of the fields.
+  // The account is secret, so the error contains only the names of its fields.
   if (!parsed.success)
     throw new Error(
       `MCM_EMULATOR_ACCOUNT: ${parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}`,

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { LEVELS, type Level, type MachineRow } from '../src/wire.ts';
 
-/** The fields by which the user can group tiles into rows. */
+/** The fields by which a user can group the tiles of machines into rows. */
 export const GROUPS = {
   deployment: 'Deployment',
   zone: 'Zone',
@@ -16,16 +16,16 @@ export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
 export const query = signal('');
-/** An empty `levels` selects all levels. */
+/** The selected levels. If `levels` is empty, all levels are selected. */
 export const levels = signal<ReadonlySet<Level>>(new Set());
-/** An empty `namespace` selects all namespaces. */
+/** The selected namespace. If `namespace` is empty, all namespaces are selected. */
 export const namespace = signal('');
 export const group = signal<Group>('deployment');
 export const sort = signal<Sort>('name');
 
 const words = computed(() => query.value.toLowerCase().split(/\s+/).filter(Boolean));
 
-/** Returns true if a machine is shown. Each word of the search must be part of a field of the machine. */
+/** Returns true if the filters show a machine. Each word of the search must be part of a field of the machine. */
 export function matches(row: MachineRow): boolean {
   if (namespace.value !== '' && row.ns !== namespace.value) return false;
   if (levels.value.size > 0 && !levels.value.has(row.level)) return false;
@@ -35,7 +35,7 @@ export function matches(row: MachineRow): boolean {
   return words.value.every((word) => text.includes(word));
 }
 
-/** Returns true if a change of a machine can change the groups, their order, or the shown tiles. */
+/** Returns true if a change of a machine may change the groups, their order, or the visible tiles. */
 export function isRegrouped(before: MachineRow, row: MachineRow): boolean {
   if (before.deployment !== row.deployment || before.zone !== row.zone || before.cls !== row.cls) return true;
   if (before.set !== row.set || (words.peek().length > 0 && matches(before) !== matches(row))) return true;
@@ -45,14 +45,14 @@ export function isRegrouped(before: MachineRow, row: MachineRow): boolean {
 
 const rank = new Map(LEVELS.map((level, index) => [level, index]));
 
-/** Compares machines in the selected order. */
+/** Compares two machines in the order that the user has selected. */
 export function compare(a: MachineRow, b: MachineRow): number {
   const byLevel = sort.value === 'level' ? (rank.get(a.level) ?? 0) - (rank.get(b.level) ?? 0) : 0;
   const byAge = sort.value === 'created' ? a.created - b.created : 0;
   return byLevel || byAge || (a.name < b.name ? -1 : 1);
 }
 
-/** Reads the filters from an address. */
+/** Reads the filters from the address of the page. */
 export function readFilters(search: URLSearchParams): void {
   const known = <T extends string>(value: string | null, all: readonly string[], fallback: T): T =>
     value !== null && all.includes(value) ? (value as T) : fallback;
@@ -64,7 +64,7 @@ export function readFilters(search: URLSearchParams): void {
   levels.value = new Set(LEVELS.filter((level) => asked.includes(level)));
 }
 
-/** Returns the filters as part of an address, or an empty string for the defaults. */
+/** Returns the filters as a part of the address. For the default filters, the result is empty. */
 export function filterSearch(): string {
   const search = new URLSearchParams();
   if (query.value !== '') search.set('q', query.value);

@@ -39,7 +39,7 @@ export const ROLLOUT_LEVELS: Readonly<Record<RolloutState, Level>> = {
   complete: 'ready',
 };
 
-/** Returns a duration in one or two units, as `kubectl get` prints it. */
+/** Formats a duration with one or two units, as `kubectl get` does. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600), Math.floor(seconds / 86_400)];

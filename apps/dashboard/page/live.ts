@@ -1,10 +1,7 @@
 import type { Frame } from '../src/wire.ts';
 import { apply, connection } from './store.ts';
 
-/**
- * Connects to the stream of changes that the server sends. After a lost connection, the browser reconnects
- * automatically.
- */
+/** Connects to the stream of changes from the server. After a lost connection, the browser reconnects automatically. */
 export function connect(): void {
   const stream = new EventSource('/live');
   stream.addEventListener('error', () => {
@@ -20,14 +17,14 @@ export function connect(): void {
 }
 
 /**
- * Loads the page again if the server refuses the user, for example after a session. The server then sends the login
- * page with the reason.
+ * Loads the page again if the server refuses the user, for example because the session has expired. The server then
+ * sends the login page, which contains the reason.
  */
 async function leaveIfRefused(): Promise<void> {
   try {
     const { status, redirected } = await fetch(location.pathname, { method: 'HEAD' });
     if (redirected || status === 401 || status === 403) location.reload();
   } catch {
-    return; // The server does not answer, so the next attempt to connect follows.
+    return; // The server did not respond, so the page tries to connect again.
   }
 }

@@ -12,7 +12,7 @@ function go(href: string): void {
   document.getElementById('content')?.focus({ preventScroll: true });
 }
 
-/** Follows links within the dashboard without a reload, and keeps the filters in the address. */
+/** Handles clicks on links of the dashboard without a reload. The filters stay in the address. */
 export function startRouter(): void {
   readFilters(new URLSearchParams(location.search));
   addEventListener('popstate', () => {

@@ -17,27 +17,27 @@ import { isRegrouped, matches, namespace } from './filters.ts';
 
 /** The state of the connection to the server. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
-/** Sentences about missing or outdated data. */
+/** Sentences that tell the user which data is missing or outdated. */
 export const gaps = signal<readonly string[]>([]);
 /**
- * The namespace that the server watches. An empty `watched` means all namespaces. `watched` is undefined before the
- * first message.
+ * The namespace that the server watches. If `watched` is empty, the server watches all namespaces. Before the first
+ * message, `watched` is undefined.
  */
 export const watched = signal<string | undefined>(undefined);
-/** The labels of the clusters of a fleet. Without a fleet, `fleet` is empty. */
+/** The label selector for the clusters of a fleet. Without a fleet, `fleet` is empty. */
 export const fleet = signal('');
 export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);
-/** The time of the server, in steps of five seconds. */
+/** The time of the server in milliseconds, updated every five seconds. */
 export const now = signal(Date.now());
 
-/** Each machine has a separate signal, so that a change draws only one tile again. */
+/** The machines by key. Each machine has its own signal, so a change draws only one tile. */
 export const machines = new Map<string, Signal<MachineRow>>();
-/** Changes when a machine appears, disappears, or moves to another group. */
+/** Increases when a machine appears, disappears, or moves to another group. */
 export const structure = signal(0);
-/** Changes with each message that contains machines. */
+/** Increases with each message that contains machines. */
 export const machineChanges = signal(0);
-/** Machines that need attention. */
+/** The machines that need the attention of a user. */
 export const urgent = new Set<string>();
 
 const tables = {
@@ -59,7 +59,7 @@ function count({ ns, level }: MachineRow, more: number): void {
   tally.set(ns, ofNamespace);
 }
 
-/** Returns the number of machines of a namespace at each level. */
+/** Returns for each level the number of machines in a namespace. */
 export function countsIn(ns: string): ReadonlyMap<Level, number> {
   machineChanges.value;
   return tally.get(ns) ?? new Map();
@@ -150,17 +150,19 @@ export function apply(frame: Frame): void {
   });
 }
 
-/** The maximum number of samples of the trend. */
+/** The trend contains at most this number of samples. */
 const MOST_TREND = 2_500;
 
-/** Appends samples. A new sample replaces the last sample if both have the same time. */
+/**
+ * Appends new samples to the trend. If the last sample has the same time as a new sample, the new sample replaces it.
+ */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;
   return [...kept, ...added].slice(-MOST_TREND);
 }
 
-/** The machines that match the selected namespace, levels and search. */
+/** The machines that match the filters: namespace, levels and search. */
 export const shown: ReadonlySignal<readonly Signal<MachineRow>[]> = computed(() => {
   structure.value;
   return [...machines.values()].filter((row) => matches(row.peek()));
@@ -169,7 +171,7 @@ export const shown: ReadonlySignal<readonly Signal<MachineRow>[]> = computed(() 
 export const inNamespace = <Row extends { readonly ns: string }>(rows: ReadonlyMap<string, Row>): readonly Row[] =>
   [...rows.values()].filter(({ ns }) => namespace.value === '' || ns === namespace.value);
 
-/** Advances the time between messages, so that ages stay correct. */
+/** Advances `now` between two messages, so that the displayed ages stay correct. */
 export function startClock(): void {
   let last = performance.now();
   setInterval(() => {

@@ -6,9 +6,9 @@ type Theme = (typeof THEMES)[number];
 const STORED = 'mcm-theme';
 const stored = localStorage.getItem(STORED);
 
-/** The selected colors. */
+/** The color theme that the user has selected. */
 export const theme = signal<Theme>(THEMES.find((each) => each === stored) ?? 'system');
-/** Changes when the colors change, for drawings that cannot use style sheets. */
+/** Increases when the colors change. Drawings cannot use style sheets, so they read this signal. */
 export const colors = signal(0);
 
 export function nextTheme(): void {
@@ -27,6 +27,6 @@ export function startTheme(): void {
   });
 }
 
-/** Returns the current value of a color of the style sheet. */
+/** Returns the current value of a color in the style sheet. */
 export const colorOf = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -12,10 +12,10 @@ interface ControllersText {
   readonly isBad: boolean;
 }
 
-/** Returns true for a controller, and false for the control plane or the cloud of `mcm up`. */
+/** Returns true if the name belongs to a controller. `mcm up` also lists the control plane and the cloud. */
 export const isController = (name: string): boolean => name.includes('controller');
 
-/** Describes the worst state of all controllers, with the number of controllers in the worst state. */
+/** Returns a text with the worst state of all controllers, and the number of controllers in this state. */
 export function controllersText(rows: readonly Pick<ControllerRow, 'name' | 'state'>[]): ControllersText {
   const states = rows.map(({ state }) => state);
   if (states.length === 0) return { text: 'Controllers not known', isBad: false };

@@ -1,6 +1,4 @@
-/**
- * The HTML document of all addresses of the dashboard. The script of the document draws the content from the address.
- */
+/** The HTML document for every address of the dashboard. The script in the document draws the page for the address. */
 export const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>

@@ -1,6 +1,8 @@
-/** The data between the server and the page. All times are milliseconds since 1970. */
+/**
+ * This file describes the messages between the dashboard server and the page. All times are milliseconds since 1970.
+ */
 
-/** The levels of a machine for users, most urgent first. */
+/** The levels that classify machines for users, most urgent first. */
 export const LEVELS = ['failed', 'blocked', 'leaving', 'starting', 'ready'] as const;
 
 /**
@@ -12,15 +14,16 @@ export const LEVELS = ['failed', 'blocked', 'leaving', 'starting', 'ready'] as c
  */
 export type Level = (typeof LEVELS)[number];
 
-/** The data of a machine for its tile. */
+/** A machine in the message to the page. */
 export interface MachineRow {
-  /** The namespace and the name: `NAMESPACE/NAME`. */
+  /** The key of the machine: `NAMESPACE/NAME`. */
   readonly key: string;
   readonly uid: string;
   readonly ns: string;
   readonly name: string;
   /**
-   * The name of its MachineDeployment. If the machine has no deployment, set, zone, class or node, the field is empty.
+   * The name of the MachineDeployment of the machine. If the machine has no deployment, the field is empty. The same
+   * applies to set, zone, class and node.
    */
   readonly deployment: string;
   readonly set: string;
@@ -31,7 +34,7 @@ export interface MachineRow {
   readonly level: Level;
   /** The current step in the life of the machine: see {@link STAGES}. */
   readonly stage: Stage;
-  /** The reason why the machine waits. `why` is empty for a machine that runs. */
+  /** The reason why the machine waits. For a machine that runs, `why` is empty. */
   readonly why: string;
   /** The time since which the machine has its level. */
   readonly since: number;
@@ -64,37 +67,40 @@ export interface DeploymentRow {
   readonly name: string;
   readonly cls: string;
   readonly desired: number;
-  /** All machines of the deployment. */
+  /** The number of all machines of the deployment. */
   readonly total: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template. */
+  /** The number of machines with an older template than the current one. */
   readonly old: number;
   readonly state: RolloutState;
-  /** The problem as a sentence. `why` is empty if the deployment has no problem. */
+  /** The problem of the deployment as a sentence. If the deployment has no problem, `why` is empty. */
   readonly why: string;
-  /** The zones that get no new machines, as a sentence. `closedZones` is empty if all zones get machines. */
+  /**
+   * A sentence about the zones in which the deployment creates no machines. If the deployment uses all zones,
+   * `closedZones` is empty.
+   */
   readonly closedZones: string;
   /** The time since which the deployment has its state. */
   readonly since: number;
 }
 
-/** A drain in progress. */
+/** A running drain of a node. */
 export interface DrainRow {
-  /** The key of the machine. */
+  /** The key of the drained machine. */
   readonly key: string;
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** The number of pods that must leave the node, or -1 if the pods are not known. */
+  /** The number of pods that must leave the node. If the pods are unknown, the value is -1. */
   readonly left: number;
-  /** The highest number of pods during the drain. */
+  /** The highest number of pods since the start of the drain. */
   readonly pods: number;
-  /** The reasons that block the drain. `blockers` is empty if the drain is not blocked. */
+  /** The reasons why the drain makes no progress. If the drain makes progress, `blockers` is empty. */
   readonly blockers: readonly string[];
   /**
-   * `blocked` means that something blocks the drain. `failed` means that the drain is blocked for a long time.
-   * `leaving` means that the drain continues.
+   * `blocked`: something blocks the drain. `failed`: the drain has been blocked for a long time. `leaving`: the drain
+   * makes progress.
    */
   readonly level: Extract<Level, 'blocked' | 'failed' | 'leaving'>;
   readonly since: number;
@@ -137,31 +143,31 @@ export interface ControllerRow {
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease. `holder` is empty if no process holds the Lease, or if the holder is unknown. */
+  /** The process that holds the Lease. If no process holds the Lease, or the holder is unknown, `holder` is empty. */
   readonly holder: string;
   /**
-   * The time of the last activity, or of the first change that the controller did not process. The value 0 means that
-   * the time is unknown.
+   * The time of the controller's last activity, or of the first change that it has not processed. If the time is
+   * unknown, the value is 0.
    */
   readonly since: number;
   readonly level: Level;
-  /** The evidence that the controller is not working. `why` is empty for a working controller. */
+  /** The reason why mcm considers the controller as not working. For a working controller, `why` is empty. */
   readonly why: string;
-  /** The effects of a stopped controller, one sentence each. */
+  /** What does not happen while the controller is stopped, one sentence for each effect. */
   readonly effects: readonly string[];
 }
 
-/** A cluster of a fleet of clusters: a namespace of the seed. */
+/** A cluster of a fleet, which has its own namespace in the seed. */
 export interface ClusterRow {
-  /** The name of the namespace. */
+  /** The name of the cluster's namespace. */
   readonly key: string;
-  /** `region` is empty if the namespace has no label with its region. */
+  /** The region of the cluster. If the namespace has no label with the region, `region` is empty. */
   readonly region: string;
   /** Whether the namespace is being deleted. */
   readonly deleting: boolean;
   /**
-   * The live replicas that the API server of the cluster does not answer, as a sentence. The text is empty if all
-   * replicas get answers.
+   * A sentence about the live replicas that cannot reach the API server of the cluster. If all replicas reach the API
+   * server, the text is empty.
    */
   readonly unreachable: string;
 }
@@ -179,13 +185,13 @@ export interface EventRow {
   readonly count: number;
 }
 
-/** Changed and removed rows of a table. */
+/** The changed and the removed rows of a table. */
 export interface Delta<Row> {
   readonly put?: readonly Row[] | undefined;
   readonly drop?: readonly string[] | undefined;
 }
 
-/** The rows of the stream, by the name of their table. */
+/** The rows in the event stream, by the name of their table. */
 export interface Tables {
   readonly machines: MachineRow;
   readonly deployments: DeploymentRow;
@@ -204,27 +210,33 @@ export interface Frame {
   readonly at: number;
   readonly first?: First;
   readonly tables: { readonly [Name in TableName]?: Delta<Tables[Name]> };
-  /** Sentences about data that is missing or outdated. If `gaps` is absent, the sentences are unchanged. */
+  /**
+   * Sentences that tell the user which data is missing or outdated. If `gaps` is undefined, the sentences are
+   * unchanged.
+   */
   readonly gaps?: readonly string[] | undefined;
   /** New samples of {@link First.trend}. */
   readonly trend?: readonly TrendSample[] | undefined;
 }
 
-/** The part of the first message that does not change. */
+/** The part of the first message that never changes later. */
 export interface First {
-  /** The watched namespace. An empty `namespace` means all namespaces. */
+  /** The namespace that the server watches. An empty `namespace` means all namespaces. */
   readonly namespace: string;
-  /** The labels of the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
+  /** The label selector for the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
   readonly fleet: string;
-  /** Whether the user logged in. If the user logged in, the page offers to end the session. */
+  /** Whether the user has logged in. Only then, the page offers to end the session. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
 
-/** `[time, failed, blocked, leaving, starting, ready]`: the number of machines at each of {@link LEVELS}. */
+/**
+ * A sample of the trend: `[time, failed, blocked, leaving, starting, ready]`, with the number of machines at each of
+ * {@link LEVELS}.
+ */
 export type TrendSample = readonly number[];
 
-/** A period in a machine's life. A segment ends at the start of the next segment. */
+/** A period in the life of a machine. A period ends when the next one starts. */
 export interface Segment {
   readonly from: number;
   readonly stage: Stage;
@@ -232,7 +244,7 @@ export interface Segment {
   readonly why: string;
 }
 
-/** A point in the life of a machine. */
+/** A moment in the life of a machine, such as a failure. */
 export interface Mark {
   readonly at: number;
   readonly text: string;
@@ -242,49 +254,44 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** The time of the deletion, or 0 if the machine still exists. */
+  /** The time at which the machine was deleted. If the machine still exists, the value is 0. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];
 }
 
-/** `[time, remaining pods]`, and the reasons that blocked the drain at the time. */
+/** A sample of a drain: `[time, remaining pods]`, and the reasons that blocked the drain at this time. */
 export interface DrainSample {
   readonly at: number;
   readonly left: number;
   readonly blockers: readonly string[];
 }
 
-/** The response for `/api/machines/NAMESPACE/NAME`. */
+/** The response to a request for `/api/machines/NAMESPACE/NAME`. */
 export interface MachineDetail {
-  /** The last row of the machine. `row` is undefined if the dashboard has never received the machine. */
+  /** The last known row of the machine. If the dashboard has never seen the machine, `row` is undefined. */
   readonly row: MachineRow | undefined;
   readonly exists: boolean;
   readonly life: MachineLife | undefined;
   readonly drain: readonly DrainSample[];
-  /** The output of `mcm explain machine/NAME`, or the reason why it is missing. */
+  /** The output of `mcm explain machine/NAME`, or the reason why the output is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /**
-   * The key of the machine that replaces the machine of the row. `successor` is empty if the replacement is unknown.
-   */
+  /** The key of the machine that replaced this machine. If the replacement is unknown, `successor` is empty. */
   readonly successor: string;
-  /**
-   * The key of the machine that was replaced by the machine of the row. `predecessor` is empty if the replaced machine
-   * is unknown.
-   */
+  /** The key of the machine that this machine replaced. If the replaced machine is unknown, `predecessor` is empty. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }
 
-/** `[time, desired, updated, available, all]`. */
+/** A sample of a rollout: `[time, desired, updated, available, all]`. */
 export type RolloutSample = readonly number[];
 
-/** The response for `/api/deployments/NAMESPACE/NAME`. */
+/** The response to a request for `/api/deployments/NAMESPACE/NAME`. */
 export interface DeploymentDetail {
   readonly row: DeploymentRow | undefined;
   readonly samples: readonly RolloutSample[];
-  /** The lives of the deployment's machines, oldest first. */
+  /** The lives of the machines of the deployment, the oldest machine first. */
   readonly lives: readonly MachineLife[];
   readonly explain: readonly string[];
   readonly hints: readonly string[];

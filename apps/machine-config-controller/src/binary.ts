@@ -12,7 +12,7 @@ import { loadTemplates, machineConfigCrds } from '@mcm/machine-config';
 import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
-/** The folder with the built-in templates. */
+/** The folder with the built-in templates of MachineConfigs. */
 export const TEMPLATES = fileURLToPath(new URL('../templates', import.meta.url));
 
 const SERVICE = 'machine-config-controller';
@@ -97,7 +97,7 @@ const flags = {
   }),
 } as const;
 
-/** Returns errors about values of flags that the parser of a single flag cannot find. */
+/** Returns errors about combinations of flags, which the parser of a single flag cannot find. */
 function check(given: FlagValues<typeof flags>): readonly string[] {
   const profile = given['tls-profile'];
   return PROFILES.includes(profile)

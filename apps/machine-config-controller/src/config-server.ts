@@ -16,24 +16,27 @@ import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/ma
 
 const FLAGS = { port: '--config-server-port', certificates: '--config-server-cert-dir' } as const;
 
-/** Address and certificate of the config server. */
+/** The settings of the config server: its address and its certificate. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** The port of the server. The value 0 selects a free port. */
+  /** The port of the server. For the value 0, the operating system selects a free port. */
   readonly port: number;
-  /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the certificates are self-signed. */
+  /**
+   * The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the server creates self-signed
+   * certificates.
+   */
   readonly certificates: string;
-  /** Settings of self-signed certificates. */
+  /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
   /**
-   * Whether the server reads the machines of bootstrap tokens from a cache. `machinePools` is false if the CRDs of
-   * machines may be absent.
+   * Whether the server reads the machines of bootstrap tokens from a cache. The CRDs of machines must exist. If they
+   * may be absent, `machinePools` is false.
    */
   readonly machinePools: boolean;
   readonly limit: RateLimit;
 }
 
-/** Dependencies of the config server. */
+/** The clients and other objects that the config server needs. */
 export interface ConfigServerContext {
   readonly control: KubeClient;
   readonly target: KubeClient;
@@ -50,7 +53,7 @@ export interface ConfigServer {
   close(): Promise<void>;
 }
 
-/** Returns the metrics of the config server. */
+/** Registers the metrics of the config server. */
 export function registerConfigServerMetrics(meters: Meters): (status: number) => void {
   const name = 'mcc_config_server_requests_total';
   const count = meters.counter({
@@ -61,7 +64,10 @@ export function registerConfigServerMetrics(meters: Meters): (status: number) =>
   return (status) => count({ code: String(status) });
 }
 
-/** Returns the DNS names of a Service in its cluster. Machines outside of the cluster need `--config-server-names`. */
+/**
+ * Returns the DNS names of a Service inside of its cluster. Machines outside of the cluster connect with the names in
+ * `--config-server-names`.
+ */
 export const serverNames = (service: string, namespace: string): readonly string[] => [
   `${service}.${namespace}.svc`,
   `${service}.${namespace}.svc.cluster.local`,
@@ -99,7 +105,8 @@ async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, conte
 }
 
 /**
- * Serves configurations for first boots until `close` is called. Every replica of the controller runs a config server.
+ * Serves configurations for the first boot of machines until `close` is called. Every replica of the controller runs a
+ * config server.
  */
 export async function startConfigServer(
   settings: ConfigServerSettings,

@@ -44,17 +44,17 @@ import {
   watchedSettings,
 } from '@mcm/machine-config';
 
-/** Clients and other dependencies of the controllers. */
+/** The clients and other objects that the controllers need. */
 export interface ConfigControllerOptions {
-  /** The cluster of the MachineConfigs. */
+  /** The client of the cluster with the MachineConfigs. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. */
+  /** The client of the cluster with the nodes. */
   readonly target: KubeClient;
   readonly recorder: EventRecorder;
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** The registry for the metrics of pools. If `meters` is absent, there are no metrics. */
+  /** The registry for the metrics of pools. If `meters` is undefined, no metrics are recorded. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
@@ -62,7 +62,9 @@ export interface ConfigControllerOptions {
 
 /** The settings of the controllers, which come from flags. */
 export interface ConfigSettings {
-  /** The maximum number of parallel drains. Only drains need a limit, because all other queues are short. */
+  /**
+   * At most this number of drains run at the same time. Only drains need a limit, because all other queues are short.
+   */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
   /** The TLS profile: `Old`, `Intermediate` or `Modern`. */
@@ -73,8 +75,7 @@ export interface ConfigSettings {
   readonly keepRenders: number;
   readonly haltDegraded: number;
   /**
-   * Whether pools may refer to MachineDeployments and MachineSets. References to deployments and sets require the CRDs
-   * of machines.
+   * Whether pools may refer to MachineDeployments and MachineSets. The CRDs of machines must exist for such references.
    */
   readonly machinePools: boolean;
 }
@@ -106,22 +107,24 @@ export const CONTROLLERS = [
 /** The controllers of this binary. */
 export interface ConfigControllers {
   readonly units: readonly Unit[];
-  /** Returns true if no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller will have work within the next `withinMs` milliseconds (default 0). */
   idle(withinMs?: number): boolean;
 }
 
 const MACHINE_KINDS: readonly ResourceDefinition<KubeObject>[] = [machines, machineSets, machineDeployments];
 
 /**
- * Returns a function that decides whether a node may be uncordoned. If the machine of a node is in deletion, the node
- * stays cordoned.
+ * Returns a function that decides whether the controller may uncordon a node. While the machine of the node is being
+ * deleted, the node stays cordoned.
  */
 const mayUncordon =
   (fleet: MachineFleet) =>
   ({ metadata }: Node): boolean =>
     fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
-/** Creates the caches and controllers. The process starts them when it runs their units. */
+/**
+ * Creates the caches and controllers of the binary. The caches and controllers start when the process runs their units.
+ */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

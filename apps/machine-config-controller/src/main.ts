@@ -2,11 +2,11 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Without the flag, the heap stays as large as during the start, because short-lived objects enlarge it.
+  // Short-lived objects enlarge the heap during the start. Without this flag, the heap never shrinks again.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // With the flags, WebAssembly is not optimized. The only WebAssembly is the HTTP parser, and its optimization would
-  // use 14 MB of memory. V8 applies implied flags only at its start, so each flag is listed.
+  // With these flags, V8 does not optimize WebAssembly. The only WebAssembly is the HTTP parser, and its optimization
+  // would use 14 MB of memory. V8 applies implied flags only at its start, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

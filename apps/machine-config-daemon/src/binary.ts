@@ -111,8 +111,8 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
 };
 
 /**
- * Returns the source of notices that `--interruptions` selects. On Azure, the source finds the notices of a VM by the
- * name of its Node.
+ * Returns the source of notices that `--interruptions` selects. On Azure, a notice contains the name of the VM, which
+ * equals the name of the Node.
  */
 function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'metadata-endpoint'>, nodeName: string) {
   const { interruptions } = given;
@@ -122,8 +122,8 @@ function noticesOf(given: Pick<FlagValues<typeof flags>, 'interruptions' | 'meta
 }
 
 /**
- * Reads the disruption policy from a file.
- * @throws ConfigError that names the file, the field and its allowed values
+ * Reads the disruption policy of the node from a file.
+ * @throws ConfigError with the file, the field and its allowed values
  */
 export async function readPolicy(file: string): Promise<DisruptionPolicy> {
   if (file === '') return DEFAULT_POLICY;

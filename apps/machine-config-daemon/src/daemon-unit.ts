@@ -12,28 +12,28 @@ import {
 } from '@mcm/machine-config';
 import { DiskWatch } from './watch-disk.ts';
 
-/** Dependencies of the daemon. */
+/** The clients and other objects that the daemon needs. */
 export interface DaemonUnitOptions {
   readonly nodeName: string;
   readonly root: string;
   readonly host: DaemonHost;
   readonly policy: DisruptionPolicy;
-  /** The informer of the daemon's own Node. */
+  /** The informer for the Node on which the daemon runs. */
   readonly informer: Informer<Node>;
   readonly runtime: InformerRuntime;
-  /** The cluster of the Node. */
+  /** The client of the cluster with the Node. */
   readonly nodeClient: KubeClient;
-  /** The cluster of the MachineConfigs. */
+  /** The client of the cluster with the MachineConfigs. */
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
   /**
-   * The source of notices about interruptions of the VM, and the transport to its metadata service. If `notices` is
-   * absent, the daemon reads no notices.
+   * The source of notices about interruptions, and the transport to the metadata service of the VM. If `notices` is
+   * undefined, the daemon reads no notices.
    */
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }
 
-/** Creates the daemon as a unit of a binary. Changes of its Node and of the disk start a pass. */
+/** Creates the daemon as a unit of the binary. A change of the Node or of the disk starts a pass of the daemon. */
 export function createDaemonUnit(options: DaemonUnitOptions): Unit {
   const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder, notices } = options;
   const { clock, random, log } = runtime;

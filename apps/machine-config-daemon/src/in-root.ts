@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** The limit of Linux for links in one path. */
+/** Linux follows at most this number of links in one path. */
 const MAX_LINKS = 40;
 
 const isMissing = (error: unknown): boolean =>
@@ -9,12 +9,11 @@ const isMissing = (error: unknown): boolean =>
 
 /**
  * Converts a path on the node to a path in the file system of this process.
- * - Links in the parent directories are resolved within the node's root directory. No link leads out of the node's root
- *   directory.
- * - A link at the end of the path is not resolved.
- * @param root path of the node's root directory
- * @param path absolute path in the file system of the node
- * @throws Error after too many links
+ * - Links in the parent directories are resolved within the node's root directory. No link can leave this directory.
+ * - If the path itself is a link, the link is not resolved.
+ * @param root Path of the node's root directory.
+ * @param path Absolute path in the file system of the node.
+ * @throws Error if the path contains too many links.
  */
 export async function pathInRoot(root: string, path: string): Promise<string> {
   const todo = posix

@@ -1,15 +1,15 @@
 import { type NodeDisk, readText } from '@mcm/machine-config';
 
-/** kernel-install creates boot entries from the file. */
+/** The file from which kernel-install creates new boot entries. */
 const CMDLINE = '/etc/kernel/cmdline';
 const ENTRIES = '/boot/loader/entries';
 
-/** Returns the paths of boot entries. A NodeDisk has no operation to list files. */
+/** Returns the paths of boot entries. The interface NodeDisk cannot list files. */
 export type ListEntries = (directory: string) => Promise<readonly string[]>;
 
 const optionsOf = (text: string): string => /^options[ \t]+(.*)$/m.exec(text)?.[1]?.trim() ?? '';
 
-/** Reads the command line of the next boot from the file for new entries, or from the newest entry. */
+/** Reads the kernel arguments of the next boot, from the file for new boot entries or from the newest boot entry. */
 export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promise<string> {
   const text = await readText(disk, CMDLINE);
   if (text !== undefined) return text.trim();
@@ -18,8 +18,8 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 }
 
 /**
- * Writes the command line to all boot entries, and then to the file for new entries. `readCommandLine` reads the file
- * for new entries. The file for new entries is written last, so the write is repeated after a crash.
+ * Writes the kernel arguments to all boot entries, and then to the file for new boot entries. `readCommandLine` reads
+ * this file. If the daemon crashes before the last write, it repeats all writes, because the file is still unchanged.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

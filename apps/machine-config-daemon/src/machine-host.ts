@@ -15,28 +15,28 @@ import { readCommandLine, writeCommandLine } from './kernel-command-line.ts';
 
 /**
  * Runs a program and waits for its end.
- * @throws Error with its stderr
+ * @throws Error with the stderr of the program
  */
 export type RunProgram = (argv: readonly string[]) => Promise<void>;
 
-/** Access of the daemon to its machine. */
+/** The paths and commands with which the daemon accesses its machine. */
 export interface MachineHostOptions {
-  /** The path of the node's root directory. */
+  /** The path of the node's root directory in the file system of this process. */
   readonly root: string;
   readonly disk: NodeDisk;
   readonly run: RunProgram;
   /** The path of the file with the ID of the current boot, in the file system of this process. */
   readonly bootIdFile: string;
   readonly readFile: (path: string) => Promise<string>;
-  /** The command that reboots the machine. If `reboot` is empty, a user reboots the machine. */
+  /** The command that reboots the machine. If `reboot` is empty, a user must reboot the machine. */
   readonly reboot: readonly string[];
 }
 
 const run = promisify(execFile);
-/** A program that runs longer than the limit has failed. */
+/** If a program runs longer than this limit, it has failed. */
 const PROGRAM_LIMIT_MS = 120_000;
 
-/** Runs programs in the node's root directory, with the systemd of the node. */
+/** Returns a function that runs programs in the root directory of the node, with the systemd of the node. */
 export const programsIn =
   (root: string): RunProgram =>
   async ([program = '', ...args]) => {
@@ -45,7 +45,7 @@ export const programsIn =
     await run(first, rest, { timeout: PROGRAM_LIMIT_MS });
   };
 
-/** Returns the access to a Linux machine whose files are below a root directory. */
+/** Returns the operations on a Linux machine whose root directory is `root`. */
 export function machineHost({
   root,
   disk,
@@ -69,7 +69,7 @@ export function machineHost({
     act: (action) => act(program, action),
     reboot: async () => {
       if (reboot.length > 0) await program(reboot);
-      // The reboot ends the daemon, which must do nothing else until the end.
+      // The reboot ends the process, so the daemon waits here and does nothing else.
       await new Promise(() => undefined);
     },
     unsupported,
@@ -83,8 +83,8 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
 }
 
 /**
- * The services of the built-in policy. Machines with a different container runtime or operating system lack some of the
- * services.
+ * The services of the built-in policy. Machines with another container runtime or operating system do not have all of
+ * these services.
  */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
@@ -94,8 +94,8 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 }
 
 /**
- * Returns true if a service is installed. `systemctl cat` has a special exit code for a missing unit file. Every other
- * exit code of `systemctl cat` means that the machine has a problem.
+ * Returns true if a service is installed on the machine. If the unit file is missing, `systemctl cat` has a special
+ * exit code. Any other exit code means a problem of the machine.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {
@@ -108,8 +108,8 @@ async function isInstalled(program: RunProgram, service: string): Promise<boolea
 }
 
 /**
- * Returns the part of a change that the daemon does not support. The operating system, the kernel and packages belong
- * to the image, so a change needs new machines.
+ * Returns the part of a configuration change that the daemon cannot apply. The image contains the operating system, the
+ * kernel and packages, so their change needs new machines.
  */
 function unsupported(diff: ConfigDiff): string | undefined {
   const cannot = [

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { pathInRoot } from './in-root.ts';
 
 /**
- * Finds the ID of a user or group in the node's own files. Numbers are IDs.
- * @throws Error for an unknown name
+ * Returns the ID of a user or group, from the files of the node. A number is already an ID.
+ * @throws Error if the name is unknown
  */
 export async function ownerId(
   root: string,

@@ -23,17 +23,16 @@ const PERMISSIONS = 0o7777;
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 /**
- * The disk of a node below a directory. Writes are atomic: a new file or link is created next to the old file or link,
- * and then renamed. Content and directory are flushed, so that either the old or the new version exists after a power
- * failure.
+ * The files of a node, below a root directory. A write is atomic: the new file or link is created next to the old one,
+ * and then renamed. Content and directory are flushed, so after a power failure, either the old or the new file exists.
  */
 export class RootDisk implements NodeDisk {
   readonly #root: string;
   readonly #onWrite: (path: string) => void;
 
   /**
-   * @param onWrite Called before each change with the path on the node, so that a watch can ignore the daemon's own
-   *   changes
+   * @param onWrite Called with the path on the node before each change. The watch of the disk then ignores the daemon's
+   * own changes.
    */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
@@ -98,7 +97,7 @@ export class RootDisk implements NodeDisk {
     return found.user === user && found.group === group;
   }
 
-  /** Returns the owner of an entry. The default owner is the user of this process, which is root on a machine. */
+  /** Returns the owner of a new file. The default owner is the user of this process: root on a real machine. */
   async #ownerOf(entry: Exclude<Entry, { kind: 'link' }>): Promise<{ user: number; group: number }> {
     const [user, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
     return {
@@ -138,8 +137,7 @@ export class RootDisk implements NodeDisk {
 
   async #writeFile(path: string, entry: Extract<Entry, { kind: 'file' }>): Promise<void> {
     const { user, group } = await this.#ownerOf(entry);
-    // The file is created without access for other users, so that they cannot read it before its owner and mode are
-    // set.
+    // Other users cannot access the new file, because they must not read it before its owner and mode are set.
     const file = await open(path, 'wx', 0o600);
     try {
       await file.writeFile(entry.content);
@@ -152,7 +150,7 @@ export class RootDisk implements NodeDisk {
   }
 }
 
-/** Flushes a directory to the disk, so that created and renamed entries are permanent. */
+/** Flushes a directory, so that created and renamed files are permanent. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import type { Clock } from '@mcm/kube';
 import { pathInRoot } from './in-root.ts';
 
-/** Time without a change after which the check of the disk starts, because changes occur in bursts. */
+/** The check of the disk starts after this time without a change, because changes come in bursts. */
 const QUIET_MS = 500;
 
-/** Reports changes in the directories that a config writes to. */
+/** Watches the directories to which a config writes files. */
 export class DiskWatch {
   readonly #root: string;
   readonly #clock: Clock;
@@ -36,11 +36,11 @@ export class DiskWatch {
   #add(directory: string): void {
     try {
       const watcher = watch(directory, { persistent: false }, () => this.#changed());
-      // A deleted directory is a change. The next check finds the missing files.
+      // The deletion of a watched directory is a change. The check after the change finds the missing files.
       watcher.on('error', () => this.#changed());
       this.#watchers.set(directory, watcher);
     } catch (error) {
-      // If the directory does not exist, the last check has already reported its missing files.
+      // If the directory does not exist, the previous check has already reported its missing files.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     }
   }

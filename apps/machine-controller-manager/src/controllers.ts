@@ -51,41 +51,41 @@ import {
   type Unit,
 } from '@mcm/kube';
 
-/** The API servers, clocks and metrics that the controllers use. */
+/** The clients, the clock, the metrics and other objects that the controllers use. */
 export interface Environment {
-  /** The cluster of the Machine objects. */
+  /** The client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /** The cluster of the nodes. `target` is undefined if there is no cluster of nodes. */
+  /** The client of the cluster with the nodes. Without a target cluster, `target` is undefined. */
   readonly target: KubeClient | undefined;
   /** The namespace of the Machine objects. */
   readonly namespace: string;
   /** The clock, the random numbers, the log, and the settings of caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** The registry for the metrics of deployments and sets. If `meters` is absent, there are no metrics. */
+  /** The registry for the metrics of deployments and sets. If `meters` is undefined, no metrics are recorded. */
   readonly meters?: Meters;
   /**
-   * Records events for traces of rollouts, and is registered before the controllers start. If `traces` is absent, there
-   * are no traces.
+   * Records events for the traces of rollouts. The recorder must exist before the controllers start. If `traces` is
+   * undefined, no traces are recorded.
    */
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts' | 'idOf' | 'events'> | undefined;
-  /** Receives the decisions. If `journal` is absent, decisions are not recorded. */
+  /** Records the decisions of the controllers. If `journal` is undefined, decisions are not recorded. */
   readonly journal?: Journal | undefined;
   /** In fleet mode, the reachability of the other clusters in the region of this cluster. */
   readonly region?: (() => RegionReach | undefined) | undefined;
-  /** Allows disruptions by rollouts in a fleet. */
+  /** Decides whether a rollout may disrupt machines, in a fleet with a common disruption budget. */
   readonly rollouts?: RolloutPermit | undefined;
 }
 
-/** The settings of the operator. Times are in milliseconds. */
+/** The settings of the manager, which come from flags. All times are in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
-  /** The maximum number of objects of one kind that are processed at the same time. */
+  /** Each controller processes at most this number of objects at the same time. */
   readonly concurrency: number;
-  /** The maximum number of parallel objects for single controllers, by the name of the controller. */
+  /** Overrides `concurrency` for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** A set is frozen when the number of its machines exceeds the sum of replicas and surge by the given number. */
+  /** A MachineSet is frozen if its machines exceed the sum of replicas and surge by this number. */
   readonly safetyUp: number;
-  /** A frozen set is unfrozen when the number of its machines is lower than the freeze limit by the given number. */
+  /** A frozen MachineSet is unfrozen if its machines are below the freeze limit by this number. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
   /** Whether the manager protects the nodes of a rollout from the cluster autoscaler. */
@@ -94,13 +94,13 @@ export interface ManagerSettings extends SafeguardSettings {
   readonly readyCondition: boolean;
   /** Whether MachineDeployments and MachineSets have the field `status.blockedBy`. */
   readonly blockedBy: boolean;
-  /** Whether the manager writes the ConfigMap `machine-disruptions`. */
+  /** Whether the manager writes current disruptions to the ConfigMap `machine-disruptions`. */
   readonly disruptionReport: boolean;
-  /** Whether warm machines follow CapacityBuffers of the target cluster. */
+  /** Whether warm machines are created for the CapacityBuffers in the target cluster. */
   readonly capacityBuffers: boolean;
 }
 
-/** The default values of the original's flags. */
+/** The defaults of the settings, as in the flags of the original. */
 export const DEFAULT_SETTINGS: ManagerSettings = {
   concurrency: 10,
   safetyUp: 2,
@@ -119,13 +119,13 @@ export const CONTROLLERS = ['machinedeployment', 'machineset', 'overshoot-safety
 /** The controllers of this binary. */
 export interface Controllers {
   readonly units: readonly Unit[];
-  /** Returns true if no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller will have work within the next `withinMs` milliseconds (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the delayed events. */
+  /** Writes the events that wait to be combined with similar events. */
   flush(): Promise<void>;
 }
 
-/** The time within which similar events are combined into one write. A rollout produces many similar events. */
+/** Similar events within this time are combined into one write. A rollout causes many similar events. */
 const EVENT_DELAY_MS = 3_000;
 
 function recorderOf({ control, runtime, traces }: Environment, component: string): EventRecorder {
@@ -137,7 +137,7 @@ const overshootOf = (
   concurrency: number,
 ) => ({ safetyUp, safetyDown, periodMs, concurrency });
 
-/** The caches of the objects that several controllers write, and the client that orders their writes. */
+/** Creates the caches of the objects that several controllers write, and the client for their writes. */
 function owners({
   control,
   namespace,
@@ -149,7 +149,9 @@ function owners({
   return { client: orderedClient(control, [deployments, sets]), deployments, sets };
 }
 
-/** Creates the caches and controllers. The process starts the caches and controllers when it runs their units. */
+/**
+ * Creates the caches and controllers of the binary. The caches and controllers start when the process runs their units.
+ */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };
@@ -194,7 +196,7 @@ export function createControllers(environment: Environment, settings: ManagerSet
   const concurrency = (name: string): number => settings.concurrencyByController?.[name] ?? settings.concurrency;
   const buffers = settings.capacityBuffers && target ? createBufferCaches(target, runtime) : undefined;
   const spares = [classes, ...(nodeInformer ? [nodeInformer] : [])];
-  // Other controllers do not wait for the objects of buffers.
+  // Only the controller of capacity buffers waits for the caches of buffers.
   const own = (name: string) => (name === 'capacity-buffer' && buffers ? [buffers.buffers, buffers.templates] : []);
   const controllers: readonly Controller[] = [
     createDeploymentController(context, { ...settings, concurrency: concurrency('machinedeployment') }),

@@ -3,17 +3,17 @@ import { createControllers, DEFAULT_SETTINGS, type Environment, type ManagerSett
 
 /** A manager that runs in this process. */
 export interface RunningManager {
-  /** Returns true if no controller has work within `withinMs` (default 0). */
+  /** Returns true if no controller will have work within the next `withinMs` milliseconds (default 0). */
   idle(withinMs?: number): boolean;
-  /** Writes the delayed events. */
+  /** Writes the events that wait to be combined with similar events. */
   flush(): Promise<void>;
-  /** Resolves when all work has ended after the signal aborted. */
+  /** Resolves when all controllers have stopped after the signal was aborted. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Runs the controllers of the binary in this process until the signal aborts. The function uses no flags, no Lease and
- * no sockets, so that a simulation can run it with its own clock.
+ * Runs the controllers of the manager in this process until the signal is aborted. The function uses no flags, no Lease
+ * and no sockets. A simulation can therefore run it with a virtual clock.
  */
 export function runManager(
   environment: Environment,

@@ -14,7 +14,7 @@ import {
   startAdmissionServer,
 } from '@mcm/kube';
 
-/** Returns the webhooks of this binary, by their path in the webhook configurations. */
+/** Returns the webhooks of the manager, by the path in their configurations. */
 const webhookHandlers = (control: KubeClient): Readonly<Record<string, AdmissionHandler>> => ({
   '/default': admitDefaults,
   '/validate': admitValid(async (namespace): Promise<readonly MachineDeployment[]> => {
@@ -25,11 +25,14 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
 
 export interface WebhookSettings {
   readonly host: string;
-  /** The port of the webhooks. The value 0 means that no webhooks are served. */
+  /** The port of the webhooks. For the value 0, no webhooks are served. */
   readonly port: number;
-  /** The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the program creates the certificates. */
+  /**
+   * The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the manager creates self-signed
+   * certificates.
+   */
   readonly certificates: string;
-  /** Settings of certificates that the program creates. */
+  /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;
 }
 

@@ -8,14 +8,13 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// Because of the flag, the process does not wait for its compiler threads when it exits. `processHost` of @mcm/kube
-// sets the same flag.
+// With this flag, the process does not wait for its compiler threads when it exits. `processHost` in @mcm/kube sets the
+// same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /**
- * A reader such as `head` may close the pipe early. If the reader closes the pipe, the command ends without a message,
- * like a program that receives SIGPIPE. The exit code is not 0, because 0 means "no changes" for `plan` and `config
- * diff`.
+ * A program such as `head` may close the pipe early. If the pipe is closed, the command ends without a message, like a
+ * program that receives SIGPIPE. The exit code is not 0, because for `plan` and `config diff`, 0 means "no changes".
  */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -27,7 +26,10 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Aborts with `Ended` at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process immediately. */
+/**
+ * Returns a signal that is aborted with `Ended` at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the
+ * process immediately.
+ */
 function untilSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -40,7 +42,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Formats an error. The output contains the stack only if the error is a bug of mcm. */
+/** Formats an error for the user. The text contains the stack only if the error is a bug in mcm. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');
@@ -48,7 +50,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Removes Unicode symbols or colors from a text, if the terminal does not support them. See https://no-color.org. */
+/** Removes Unicode symbols or colors that the terminal does not support. See https://no-color.org. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;
@@ -56,12 +58,12 @@ const draw = (text: string): string => {
 
 const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
-// The interval keeps the process running, because the timers of `realClock` do not.
+// The interval keeps the process running, because timers of `realClock` do not.
 setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // The arguments of `kubectl_complete-mcm` are not parsed by commander, because the completion also needs the flags.
+  // commander does not parse the arguments of `kubectl_complete-mcm`, because the completion needs the flags too.
   if (first === '__complete') for (const line of await completions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
@@ -70,8 +72,8 @@ try {
   }
   process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }
-// Exits explicitly, because open sockets and watches would keep the process running. Before the exit, slow pipes must
-// get the remaining output.
+// Open sockets and watches would keep the process running, so it exits explicitly. Before the exit, a slow pipe must
+// receive the remaining output.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit(process.stdout.errored ? CLOSED_PIPE : (process.exitCode ?? 0));

@@ -32,13 +32,13 @@ const dataDirOption = [
   DEFAULT_DATA_DIR,
 ] as const;
 
-/** The inputs and outputs of the process. */
+/** The output functions and the signal of the process. */
 export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
 /**
- * Creates the `mcm` program. The module of the program contains only names and flags. Each command loads its
- * implementation, a `run.ts`, when it runs.
+ * Creates the `mcm` program. This module contains only names and flags. A command loads its implementation, a `run.ts`,
+ * when it runs.
  */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))
@@ -46,7 +46,7 @@ export function createProgram({ stdout, ...given }: ProgramEnvironment): Command
     .version(version(), '-V, --version');
   const environment: CommandEnvironment = {
     draw: (text) => text,
-    // A line may contain texts from the cluster, so unsafe characters are replaced.
+    // A warning may contain a text from the cluster, so unsafe characters are replaced.
     warn: (line) => program.configureOutput().writeErr?.(`${printable(line)}\n`),
     ...given,
   };

@@ -23,8 +23,8 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
 });
 
 /**
- * The emulators of the public cloud and of the sovereign clouds, each with its own tokens and resources. The emulator
- * of the public cloud handles requests to all hosts that are not sovereign.
+ * The emulators of the public Azure cloud and of the sovereign clouds. Each emulator has separate tokens and resources.
+ * Requests to hosts that belong to no sovereign cloud go to the emulator of the public cloud.
  */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
@@ -73,8 +73,8 @@ export class AzureClouds implements Emulator {
   }
 
   /**
-   * Returns the cloud of the requested host. For a token of the metadata service, the result is the cloud of the
-   * requested resource. The result is undefined for the public cloud.
+   * Returns the cloud of the requested host. If a request asks the metadata service for a token, the result is the
+   * cloud of the token's resource. For the public cloud, the result is undefined.
    */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';

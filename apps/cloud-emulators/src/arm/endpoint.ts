@@ -12,27 +12,28 @@ import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import type { AzureCloud } from './sovereign.ts';
 
-/** The inputs of an Azure Resource Manager endpoint. */
+/** The options of an emulated Azure Resource Manager. */
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation. By default, `operationMs` is 45 s. */
+  /** The duration of an operation such as the creation of a VM. By default, `operationMs` is 45 s. */
   readonly operationMs?: number;
   /** The delay until Resource Graph shows a change. By default, Resource Graph shows a change immediately. */
   readonly graphLagMs?: number;
   /** The base URL of the operation links in responses. By default, links use the public cloud. */
   readonly origin?: string;
-  /** The applications that get tokens. If `principals` is absent, requests need no token. */
+  /** The applications that can log in and get tokens. If `principals` is undefined, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
   /**
-   * The managed identities of the requesting host. If `identities` is absent, the login service accepts every identity.
+   * The managed identities of the host that sends the requests. If `identities` is undefined, the login service accepts
+   * every identity.
    */
   readonly identities?: HostIdentities | undefined;
-  /** The purchase plans of marketplace images, by URN. An image without an entry has no plan. */
+  /** The purchase plans of marketplace images, by URN. An image that is not in `plans` has no plan. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** The names of the existing resource groups. If `groups` is absent, all groups exist. */
+  /** The names of the existing resource groups. If `groups` is undefined, all groups exist. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -42,8 +43,8 @@ export interface ArmEndpointOptions {
    */
   readonly cloud?: AzureCloud;
   /**
-   * Faults and counts that several clouds share. If `shared` is undefined, the endpoint creates its own faults and
-   * counts.
+   * Fault rules and request counts that several clouds share. If `shared` is undefined, the endpoint creates its own
+   * rules and counts.
    */
   readonly shared?: { readonly faults: Faults; readonly counts: Map<string, number> };
 }
@@ -51,8 +52,8 @@ export interface ArmEndpointOptions {
 const PUBLIC = 'https://management.azure.com';
 
 /**
- * Emulates the part of Azure Resource Manager that the driver uses: VMs with their NICs and disks, operations, Resource
- * Graph and logins.
+ * Emulates the parts of Azure Resource Manager that the driver uses: VMs with their NICs and disks, operations,
+ * Resource Graph and logins.
  */
 export class ArmEndpoint implements Emulator {
   readonly faults: Faults;
@@ -277,7 +278,7 @@ export class ArmEndpoint implements Emulator {
 }
 
 /**
- * Returns the state of a VM in listings. For a running VM, and for a VM that was never deallocated, the result is its
+ * Returns the state of a VM in listings. For a running VM, and for a VM that was never deallocated, the result is the
  * provisioning state.
  */
 const stateOf = (state: string, power: string | undefined): string =>

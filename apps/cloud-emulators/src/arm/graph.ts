@@ -8,7 +8,7 @@ export const graphBody = z.looseObject({
   options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
 });
 
-/** The pattern of a quoted string in the query language. */
+/** The pattern of a quoted string in the query language of Resource Graph. */
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 
@@ -18,7 +18,7 @@ function has(text: string, term: string): boolean {
   return new RegExp(`(?<![a-z0-9])${escaped}(?![a-z0-9])`, 'i').test(text);
 }
 
-/** A row of a result, with the position of its resource in the order of creation. */
+/** A row in the result of a query, with the position of its resource in the order of creation. */
 export interface GraphRow {
   readonly key: string;
   readonly row: {
@@ -30,8 +30,8 @@ export interface GraphRow {
 }
 
 /**
- * Evaluates the queries of the driver: by type, by resource group and by names of tags. The row of the oldest resource
- * is first.
+ * Evaluates the queries that the driver sends: by type, by resource group, and by the names of tags. The row of the
+ * oldest resource is first.
  */
 export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>

@@ -5,21 +5,21 @@ import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
 import { type AzureCloud, hasAudience } from './sovereign.ts';
 
-/** An application that may request tokens, with a secret, a certificate or the token of its workload. */
+/** An application that can log in with a secret, a certificate, or the token of its workload. */
 export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
-  /** The client assertion that the login service accepts. */
+  /** The client assertion with which the application can log in. */
   readonly assertion?: string;
-  /** A certificate as PEM. The key of the certificate signs the client assertions. */
+  /** The certificate of the application as PEM. The key of the certificate signs the client assertions. */
   readonly certificate?: string;
 }
 
-/** The managed identities of the requesting host. */
+/** The managed identities of a host. */
 export interface HostIdentities {
   readonly system: boolean;
-  /** Client IDs of user-assigned identities. */
+  /** The client IDs of the user-assigned identities. */
   readonly users: readonly string[];
 }
 
@@ -27,11 +27,14 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /** The managed identities of the requesting host. If `identities` is absent, the host has every identity. */
+  /**
+   * The managed identities of the host that sends the requests. If `identities` is undefined, the host has every
+   * identity.
+   */
   readonly identities?: HostIdentities | undefined;
   /**
-   * The cloud that the login service belongs to. If `cloud` is absent, the service belongs to the public cloud and
-   * accepts every audience.
+   * The cloud to which the login service belongs. If `cloud` is undefined, the login service belongs to the public
+   * cloud and accepts every audience.
    */
   readonly cloud?: AzureCloud | undefined;
 }
@@ -43,7 +46,10 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/** Returns the error of Microsoft Entra for an audience of another cloud, or undefined if the audience is accepted. */
+/**
+ * Returns the error of Microsoft Entra for an audience in another cloud. If the audience is accepted, the result is
+ * undefined.
+ */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -53,7 +59,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** Returns the response of the login service, or undefined for an unknown path. */
+/** Handles requests to the login service. For an unknown path, the result is undefined. */
 export function answerLogin(
   path: string,
   body: string,
@@ -94,8 +100,8 @@ export function answerLogin(
 }
 
 /**
- * Returns true if the header of an assertion contains the SHA-256 or SHA-1 hash of a certificate. Clients use base64 or
- * base64url.
+ * Returns true if an assertion names a certificate: its header contains the SHA-256 or SHA-1 hash of the certificate.
+ * Clients use base64 or base64url.
  */
 function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {
   const named = (name: string): string => Buffer.from(String(header[name] ?? ''), 'base64').toString('hex');
@@ -117,7 +123,7 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
   return undefined;
 }
 
-/** The clock difference that Microsoft Entra tolerates. */
+/** Microsoft Entra tolerates this difference between two clocks. */
 const CLOCK_SKEW_S = 300;
 
 export function answerMetadata(

@@ -13,7 +13,7 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The fields of a resource's body that the emulator reads. Unknown fields are stored and returned unchanged. */
+/** The fields of a resource's body that the emulator reads. All other fields are stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -54,10 +54,11 @@ export interface ArmResource {
   body: ResourceBody;
   /** The provisioning state: `Creating`, `Updating`, `Deleting`, `Succeeded` or `Failed`. */
   state: string;
-  /** Creation time of the resource, as Unix time in milliseconds. */
+  /** The creation time of the resource, as Unix time in milliseconds. */
   readonly createdAt: number;
   /**
-   * The time at which Resource Graph starts to show the resource. If `graphFrom` is absent, the default delay applies.
+   * The time at which Resource Graph starts to show the resource. If `graphFrom` is undefined, the default delay
+   * applies.
    */
   readonly graphFrom?: number | undefined;
   /** The ID of the VM to which a disk or a NIC is attached. */
@@ -71,22 +72,22 @@ export interface ArmResource {
   readonly vmId: string;
 }
 
-/** A running operation with its end time, so that a later process can complete the operation. */
+/** A running operation with its end time. If the emulator restarts, the new process completes the operation. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
   readonly what: 'put' | 'delete' | 'deallocate' | 'start';
   readonly doneAt: number;
   /**
-   * The delay until Resource Graph shows the result of the operation. If `graphLagMs` is absent, the default delay
-   * applies.
+   * The delay after which Resource Graph shows the result of the operation. If `graphLagMs` is undefined, the default
+   * delay applies.
    */
   readonly graphLagMs?: number | undefined;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   done: boolean;
 }
 
-/** Returns the key of a resource. IDs are case-insensitive. */
+/** Returns the key of a resource: its ID in lower case. In Azure, IDs are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
 /** Returns the ID of a disk in the resource group of a VM or of another disk. */
@@ -94,8 +95,8 @@ export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
 /**
- * Applies a change. List entries are merged by their names or IDs. All other fields are merged as in a JSON merge
- * patch.
+ * Applies the change of a resource to its body. List entries are merged by their names or IDs. All other fields are
+ * merged as in a JSON merge patch.
  */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {

@@ -1,6 +1,6 @@
 import type { ResourceKind } from './model.ts';
 
-/** The name of a request in fault rules, in the format `METHOD kind`. */
+/** The name of a request for fault rules, in the form `METHOD kind`. */
 export interface Label {
   readonly method: string;
   readonly kind:

@@ -45,7 +45,7 @@ export class Resources {
   readonly #all: Kept<ArmResource>;
   readonly #operations: Kept<ArmOperation>;
   readonly #power: Power;
-  /** Deleted resources that Resource Graph still lists, each with the end time of its listing. */
+  /** Deleted resources that Resource Graph still shows, each with the time until which it is shown. */
   readonly #ghosts: { readonly resource: ArmResource; readonly until: number }[] = [];
   #number = 0;
 
@@ -72,7 +72,7 @@ export class Resources {
     return this.#operations.get(number);
   }
 
-  /** Returns the index of Resource Graph, which shows changes with a delay. */
+  /** Returns the resources that Resource Graph shows. Changes appear with a delay. */
   seenByGraph(): readonly ArmResource[] {
     const { graphLagMs = 0 } = this.#options;
     const now = this.#now();
@@ -120,7 +120,7 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
-  /** Deallocates or starts a VM. As in Azure, a repeated request starts another operation. */
+  /** Deallocates or starts a VM. As in Azure, a second request starts a second operation. */
   power(id: string, what: 'deallocate' | 'start', fault: OperationFault): TransportResponse {
     const vm = this.get(id);
     if (!vm) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
@@ -170,7 +170,7 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs Delay until Resource Graph shows the resource, instead of the default delay */
+  /** @param graphLagMs The delay until Resource Graph shows the resource. Without it, the default delay applies. */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
@@ -191,7 +191,7 @@ export class Resources {
     };
   }
 
-  /** Returns an error if a NIC or an attached disk of a VM does not exist or is already in use. */
+  /** Returns an error if a NIC or a disk of a new VM does not exist or is already attached. */
   #missing(place: Place, { properties }: ResourceBody): TransportResponse | undefined {
     const disks = (properties.storageProfile?.dataDisks ?? []).filter(({ createOption }) => createOption === 'Attach');
     const wanted = [
@@ -290,9 +290,9 @@ export class Resources {
   }
 
   /**
-   * Deletes a VM. Resources with the delete option `Delete` are also deleted, and all other resources are detached.
-   * @param half Whether the creation failed before the disks were created
-   * @param lag The delay of Resource Graph
+   * Deletes a VM. Resources with the delete option `Delete` are deleted too, and all others are detached.
+   * @param half Whether the VM was created only partly, without its disks
+   * @param lag The delay until Resource Graph shows the deletion
    */
   #remove(resource: ArmResource, { lag, half = false }: { readonly lag: number; readonly half?: boolean }): void {
     this.#forget(resource, lag);
@@ -354,8 +354,8 @@ export class Resources {
   }
 }
 
-/** The time that clients must wait between two reads of an operation, according to responses. */
+/** Responses tell clients to wait this time between two reads of an operation. */
 const SOON_MS = 10_000;
 
-/** The time for which clients can read a completed operation. */
+/** Clients can read a completed operation for this time. */
 const REMEMBERED_MS = 3_600_000;

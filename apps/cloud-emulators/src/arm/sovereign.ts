@@ -2,7 +2,7 @@ export interface AzureCloud {
   readonly name: string;
   readonly management: string;
   readonly login: string;
-  /** Audiences of the tokens that the Resource Manager of the cloud accepts. */
+  /** The audiences that the Resource Manager of the cloud accepts in tokens. */
   readonly audiences: readonly string[];
 }
 
@@ -25,8 +25,8 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
 /**
- * Returns true if a scope or resource belongs to a cloud. Clients may add a slash at the end, and Microsoft's libraries
- * append scopes.
+ * Returns true if a scope or resource belongs to a cloud. Clients may add a slash at the end, and the libraries of
+ * Microsoft append a scope.
  */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');

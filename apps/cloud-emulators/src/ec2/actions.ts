@@ -40,8 +40,8 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
   });
 
 /**
- * Returns an instance in the format of responses.
- * @param volumes The attached volumes
+ * Returns an instance as an element of an EC2 response.
+ * @param volumes The volumes that are attached to the instance
  */
 export const instanceElement = (
   each: CloudInstance,
@@ -106,13 +106,13 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
 }
 
 /**
- * Returns the state of an instance for a read request. For some time after a change, a read returns the state before
- * the change.
+ * Returns an instance as read requests see it. For some time after a change, read requests see the instance before the
+ * change.
  */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** Keeps the current state of an instance. After a change, read requests return the kept state for `visibleAfterMs`. */
+/** Stores a copy of an instance before a change. For `visibleAfterMs` after the change, read requests see this copy. */
 export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -129,7 +129,7 @@ function afterOf(token: string): number {
 }
 
 /**
- * Returns a page of instances. The next page continues after the last returned instance, even if instances were added
+ * Returns a page of instances. The next page starts after the last instance of the page, even if instances were added
  * or deleted between the requests.
  */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
@@ -180,7 +180,7 @@ export const OWNER = '111122223333';
 export const volumesOf = ({ volumes }: Ec2State, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>
   volumes.values().filter(({ instanceId }) => of !== undefined && instanceId === of);
 
-/** Applies all state changes that are due at the current time. */
+/** Applies all changes of an instance that are due at the current time. */
 export function settle(cloud: Ec2State, each: CloudInstance): void {
   const { bootMs = cloud.options.bootMs ?? 0, bootFails } = each;
   if (each.state === 'pending' && Date.parse(each.launchTime ?? '') + bootMs <= cloud.now) {
@@ -193,7 +193,7 @@ export function settle(cloud: Ec2State, each: CloudInstance): void {
 }
 
 /**
- * Terminates an instance whose launch was accepted but whose boot failed. The state reason of the instance contains the
+ * Terminates an instance that EC2 accepted but could not boot. The field `stateReason` of the instance contains the
  * error.
  */
 function endAtBoot(
@@ -208,8 +208,8 @@ function endAtBoot(
 }
 
 /**
- * Detaches the resources that stay after the termination of an instance, and deletes its other resources.
- * @param all Whether all attached resources stay
+ * Deletes the resources of a terminated instance, and detaches the resources that stay.
+ * @param all Whether all resources of the instance stay
  */
 function release(cloud: Ec2State, each: CloudInstance, all = false): void {
   each.userData = '';

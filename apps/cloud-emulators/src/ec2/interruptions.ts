@@ -34,8 +34,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
     'detail-type': TYPES[kind],
     source: TYPES[kind] === 'AWS Health Event' ? 'aws.health' : 'aws.ec2',
     account: '000000000000',
-    // The warning for a spot instance contains no deadline, because the deadline is always two minutes after the time
-    // of the event.
+    // The warning for a spot instance contains no deadline. The deadline is always two minutes after the time of the
+    // event.
     time: new Date(kind === 'Terminate' ? start.getTime() - 120_000 : now).toISOString().replace(/\.\d+Z/, 'Z'),
     region,
     resources: [`arn:aws:ec2:${region}:instance/${instanceId}`],
@@ -44,8 +44,8 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
 }
 
 /**
- * Announces an interruption in the queue, and ends the instance at its deadline. The result is false if the instance
- * does not exist.
+ * Sends a message about an interruption to the queue, and terminates or stops the instance at the deadline. If the
+ * instance does not exist, the result is false.
  */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
@@ -59,7 +59,10 @@ export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: In
   return true;
 }
 
-/** Sends the event about a stop. EventBridge sends the event even if a client requested the stop. */
+/**
+ * Sends the EventBridge event about a stopped instance. EventBridge also sends the event if a client stopped the
+ * instance.
+ */
 export function announceStop(cloud: Ec2State, queue: Queue, { instanceId, zone }: CloudInstance): void {
   const id = instanceId ?? '';
   const order = { kind: 'Ended', noticeMs: 0 } as const;

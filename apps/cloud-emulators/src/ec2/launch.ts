@@ -7,7 +7,10 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/** Launches instances. If the client token is known, the result is the instances of the earlier launch. */
+/**
+ * Launches instances for the action RunInstances. If the client token was used before, the result is the instances of
+ * the earlier launch.
+ */
 export function runInstances(
   cloud: Ec2State,
   params: Params,
@@ -35,14 +38,15 @@ export function runInstances(
 const launchName = ({ options: { launch: answer } }: Ec2State, each: CloudInstance): CloudInstance =>
   answer && 'privateDnsName' in answer ? { ...each, privateDnsName: answer.privateDnsName } : each;
 
-/** Returns the parameters that must be equal in two launches with the same client token. */
+/** Returns the parameters that two launches with the same client token must have in common. */
 const fingerprintOf = (params: Params): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
 /**
- * Returns the zone of a launch: the last letter of the subnet of the first interface, or the first zone of the region.
+ * Returns the zone of a launch, from the last letter of the first subnet. Without a subnet, the result is the first
+ * zone of the region.
  */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
@@ -101,7 +105,9 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/** Adds the volumes of an instance. The driver does not read volumes, but tests use them to find leftovers. */
+/**
+ * Creates the volumes of an instance. The driver does not read volumes, but tests use the volumes to find leftovers.
+ */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

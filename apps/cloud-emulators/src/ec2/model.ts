@@ -1,4 +1,4 @@
-/** A network interface of an instance. Responses omit fields that are undefined or null. */
+/** A network interface of an instance. Responses omit the fields that are undefined or null. */
 export interface CloudInterface {
   networkInterfaceId?: string | null;
   deviceIndex?: number | null;
@@ -14,7 +14,7 @@ export interface CloudInterface {
   deleteOnTermination?: boolean | undefined;
 }
 
-/** A network interface that still exists after its instance. */
+/** A network interface that was not deleted together with its instance. */
 export interface LooseInterface {
   readonly networkInterfaceId: string;
   readonly name: string;
@@ -28,38 +28,41 @@ export interface CloudInstance {
   tags?: Record<string, string>;
   sourceDestCheck?: boolean | null;
   networkInterfaces?: CloudInterface[];
-  /** The ID of the reservation. Responses group instances by reservation. */
+  /** The ID of the reservation to which the instance belongs. Responses group the instances by reservation. */
   reservation?: string;
   launchTime?: string;
   clientToken?: string | undefined;
-  /** The time from which responses contain the instance. */
+  /** Responses contain the instance from this time on. */
   visibleFrom?: number;
-  /** The time at which the state changes from shutting-down to terminated. */
+  /** At this time, the state of the instance changes from shutting-down to terminated. */
   terminatedFrom?: number;
-  /** The time at which the state changes from stopping to stopped. */
+  /** At this time, the state of the instance changes from stopping to stopped. */
   stoppedFrom?: number;
   /** Whether the instance was launched with hibernation. */
   hibernation?: boolean;
-  /** The region of the instance. `region` is absent for instances that existed at the start. */
+  /** The region of the instance. For instances that existed at the start, `region` is undefined. */
   region?: string;
   zone?: string;
   machineType?: string;
   image?: string;
   privateIp?: string;
-  /** The decoded user data, which no response contains. When the instance is terminated, the user data is removed. */
+  /**
+   * The decoded user data of the instance. Responses do not contain the user data, and the termination of the instance
+   * removes it.
+   */
   userData?: string;
-  /** The parameters of the launch, to compare later launches with the same client token. */
+  /** The parameters of the launch, which a later launch with the same client token must have too. */
   fingerprint?: string;
-  /** The duration of the boot. The default is the option `bootMs` of the endpoint. */
+  /** The duration of the boot of this instance. The default is the option `bootMs` of the endpoint. */
   bootMs?: number | undefined;
   /**
-   * The error of the boot. An instance with a boot error is terminated after its boot. If `leave` is true, the volumes
-   * of the failed instance stay.
+   * The error with which the boot of the instance fails. After the failed boot, the instance is terminated. If `leave`
+   * is true, the volumes of the failed instance stay.
    */
   bootFails?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
-  /** The reason of the termination by EC2 or by a request. */
+  /** The reason why EC2 or a request terminated the instance. */
   stateReason?: { readonly code: string; readonly message: string };
-  /** An earlier state, which reads return until the given time. */
+  /** A copy of the instance before its last change. Read requests see the copy until the given time. */
   stale?: { readonly until: number; readonly was: CloudInstance };
 }
 
@@ -68,7 +71,7 @@ export interface CloudVolume {
   readonly deviceName: string;
   readonly deleteOnTermination: boolean;
   readonly name: string;
-  /** The instance to which the volume is attached. If the instance no longer exists, `instanceId` is absent. */
+  /** The instance to which the volume is attached. If the instance no longer exists, `instanceId` is undefined. */
   instanceId?: string;
 }
 
@@ -79,16 +82,16 @@ export interface CloudImage {
 }
 
 /**
- * A rule of a script. The first rule that matches a request applies. The recordings of the original use the same fields
- * as a rule.
+ * A rule of a script for tests. For each request, the first matching rule applies. The recordings of the original
+ * contain rules with the same fields.
  */
 export interface ScriptRule {
   readonly action: string;
-  /** Limits the rule to DescribeInstances by IDs or by filters. */
+  /** Limits the rule to DescribeInstances requests with IDs, or to requests with filters. */
   readonly by?: 'id' | 'tags';
-  /** The number of matching requests before the rule takes effect. */
+  /** The rule ignores this number of matching requests before it takes effect. */
   readonly after?: number;
-  /** The number of requests that the rule affects before the rule ends. By default, a rule never ends. */
+  /** The rule ends after it has affected this number of requests. By default, a rule never ends. */
   readonly times?: number;
   readonly error?: {
     readonly http: number;
@@ -97,17 +100,17 @@ export interface ScriptRule {
     readonly retryAfter?: number | undefined;
   };
   readonly raw?: { readonly http: number; readonly contentType: string; readonly body: string };
-  /** If `close` is true, the server closes the connection without a response. */
+  /** Whether the server closes the connection without a response. */
   readonly close?: boolean;
-  /** If `lose` is true, the request takes effect, but its response is lost. */
+  /** Whether the request takes effect, but the response is lost. */
   readonly lose?: boolean;
   readonly notVisible?: boolean;
   readonly empty?: boolean;
-  /** If `cancelCaller` is true, the client cancels the request before the response arrives. */
+  /** Whether the client cancels the request before the response arrives. */
   readonly cancelCaller?: boolean;
 }
 
-/** The response to a launch. By default, a launch returns one instance with a generated name. */
+/** The response to a launch request. By default, a launch returns one instance with a generated name. */
 export interface LaunchAnswer {
   readonly instanceIds?: readonly (string | null)[];
   readonly privateDnsName?: string | null;

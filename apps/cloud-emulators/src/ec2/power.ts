@@ -32,7 +32,10 @@ function answerOf(changed: readonly { readonly each: CloudInstance; readonly bef
   ];
 }
 
-/** Stops running instances. EventBridge reports the stop. A stopped instance ignores the request. */
+/**
+ * Stops running instances. EventBridge sends an event about the stop. For an instance that is already stopped, the
+ * request has no effect.
+ */
 export function stopInstances(
   cloud: Ec2State & { readonly queue: Queue },
   params: Params,
@@ -56,7 +59,7 @@ export function stopInstances(
   );
 }
 
-/** Starts stopped instances. As in EC2, the launch time becomes the time of the start. */
+/** Starts stopped instances. As in EC2, the launch time of the instance becomes the time of the start. */
 export function startInstances(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   return answerOf(
     found(cloud, params).map((each) => {

@@ -11,12 +11,12 @@ interface Message {
 }
 
 const PREFIX = 'AmazonSQS.';
-/** The interval of checks during a long poll. */
+/** During a long poll, the queue is checked at this interval. */
 const LOOK_MS = 250;
 
 /**
- * Returns the action of a request to SQS, such as `ReceiveMessage`. The result is undefined for a request to another
- * service.
+ * Returns the action of a request to SQS, such as `ReceiveMessage`. For a request to another service, the result is
+ * undefined.
  */
 export function sqsAction({ headers }: TransportRequest): string | undefined {
   const target = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-amz-target')?.[1];
@@ -26,7 +26,10 @@ export function sqsAction({ headers }: TransportRequest): string | undefined {
 export const sqsRefusal = (http: number, code: string, message: string): TransportResponse =>
   jsonAnswer(http, { __type: `com.amazonaws.sqs#${code}`, message });
 
-/** The SQS queue of the account. A message that no client deletes is delivered again after each visibility timeout. */
+/**
+ * Emulates the SQS queue of the account. A message that no client deletes is delivered again after the visibility
+ * timeout.
+ */
 export class Queue {
   readonly #clock: Clock;
   readonly #messages: Message[] = [];
@@ -93,14 +96,14 @@ export class Queue {
     const Messages = found.map(({ id, body, receipt }) => ({
       MessageId: id,
       Body: body,
-      // The checksum of the message. The SDK refuses a message without a checksum.
+      // The checksum of the body of the message. The SDK refuses a message without a checksum.
       MD5OfBody: createHash('md5').update(body).digest('hex'),
       ReceiptHandle: receipt,
     }));
     return { Messages };
   }
 
-  /** Deletes a message. The receipt of an earlier delivery has no effect. */
+  /** Deletes a message. With the receipt of an earlier delivery, the message stays. */
   #delete(receipt: string): void {
     const at = this.#messages.findIndex((each) => each.receipt === receipt);
     if (at >= 0) this.#messages.splice(at, 1);

@@ -3,12 +3,12 @@ import { Ec2Error, type Params } from './params.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
 
-/** The temporary keys of each role. */
+/** For each role, the temporary keys that STS returns. */
 const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // The expiry is far in the future, because clients compare it with the wall clock, but the emulator may use a virtual
+  // The expiry is far in the future. Clients compare the expiry with the wall clock, but the emulator may use a virtual
   // clock.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
@@ -19,7 +19,7 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** Returns the secret key of temporary credentials, or undefined if another service issued them. */
+/** Returns the secret key of temporary credentials. For credentials from another service, the result is undefined. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
@@ -30,12 +30,14 @@ export const isOfSts = (action: string): boolean => action.startsWith('AssumeRol
 /** Workload tokens and roles that STS accepts. */
 export interface WebIdentity {
   readonly tokens: readonly string[];
-  /** ARNs of roles that trust the tokens. */
+  /** The ARNs of the roles that can be assumed with the tokens. */
   readonly roles: readonly string[];
 }
 
 interface StsState {
-  /** The tokens and roles that STS accepts. If `webIdentity` is absent, STS accepts every token and role. */
+  /**
+   * The workload tokens and roles that STS accepts. If `webIdentity` is undefined, STS accepts every token and role.
+   */
   readonly webIdentity: WebIdentity | undefined;
   /** The current time, as Unix time in milliseconds. */
   readonly now: number;
@@ -56,8 +58,8 @@ function checkWebIdentity({ RoleArn = '', WebIdentityToken = '' }: Params, { web
 }
 
 /**
- * Returns the result of `AssumeRole` or `AssumeRoleWithWebIdentity`.
- * @throws Ec2Error for a missing parameter, or for a refused token or role
+ * Handles the actions `AssumeRole` and `AssumeRoleWithWebIdentity`.
+ * @throws Ec2Error if a parameter is missing, or if the token or the role is not accepted
  */
 export function assumeRole(action: string, params: Params, state: StsState): readonly Element[] {
   const byToken = action === 'AssumeRoleWithWebIdentity';
@@ -89,7 +91,8 @@ const textOf = (value: unknown): string | undefined => {
 };
 
 /**
- * Returns the claims of a token, or an empty object for an invalid token. The emulator does not verify the signature.
+ * Returns the claims of a token. For an invalid token, the result is an empty object. The emulator does not verify the
+ * signature of the token.
  */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {

@@ -1,4 +1,4 @@
-/** The content of an element: a string, or child elements. A list has one element for each entry. */
+/** The content of an XML element: a string, or child elements. A list has one element for each entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 
@@ -12,7 +12,7 @@ const render = (elements: readonly Element[]): string =>
     )
     .join('');
 
-/** Creates an element for each member that is not undefined or null. */
+/** Creates an XML element for each member of an object. Members that are undefined or null are omitted. */
 export const elements = (members: Readonly<Record<string, Content | null | undefined>>): readonly Element[] =>
   Object.entries(members).flatMap(([name, content]) =>
     content === undefined || content === null ? [] : [[name, content]],

@@ -1,14 +1,14 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** The effects of a fault that the endpoint of the cloud applies, and not the wrapper of its transport. */
+/** The effects of a fault rule on an operation. The endpoint of the cloud applies them. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
   readonly id: string;
   readonly rule: FaultRule;
   met: number;
-  /** The number of calls that are allowed at the time `at`. */
+  /** The number of requests that the rate limit allows at the time `at`. */
   tokens: number;
   at: number;
 }
@@ -19,7 +19,7 @@ export interface Refuser {
   throttle(label: string, retryAfter: number | undefined): TransportResponse;
 }
 
-/** Simulates faults of a cloud with rules. */
+/** Simulates the faults of a cloud by rules. */
 export class Faults {
   readonly #clock: Clock;
   readonly #rules: Ordered[] = [];
@@ -30,9 +30,9 @@ export class Faults {
   }
 
   /**
-   * Adds a rule.
+   * Adds a fault rule.
    * @returns the ID of the rule
-   * @throws ZodError, or SyntaxError for an invalid regular expression
+   * @throws ZodError for an invalid rule, or SyntaxError for an invalid regular expression
    */
   order(input: FaultRuleInput): string {
     const rule = faultRule.parse(input);
@@ -43,7 +43,7 @@ export class Faults {
   }
 
   /**
-   * Removes a rule.
+   * Removes a fault rule.
    * @returns true if the rule existed
    */
   lift(id: string): boolean {
@@ -61,8 +61,8 @@ export class Faults {
   }
 
   /**
-   * Wraps a transport. Faults apply before the transport receives the request.
-   * @param labelOf Returns the name of a request in fault rules
+   * Adds faults to a transport. The faults apply before the transport receives the request.
+   * @param labelOf Returns the name of a request for fault rules
    */
   before(
     carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,
@@ -87,7 +87,7 @@ export class Faults {
     };
   }
 
-  /** Returns the rules that apply to a request. The last rule determines the response. */
+  /** Returns the rules that apply to a request. The last of these rules determines the response. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;
@@ -115,7 +115,7 @@ export class Faults {
   }
 }
 
-/** Simulates a connection that ends without a response. */
+/** The connection ends without a response, as a fault. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 

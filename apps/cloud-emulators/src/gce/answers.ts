@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { GceInstance, GceOperation } from './model.ts';
 
-/** The prefix of all links. */
+/** The start of all links in responses. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
-/** Returns a hash of the current state. A change must contain the fingerprint of the state that the client has read. */
+/**
+ * Returns a fingerprint: a hash of the current value. A request that changes the value must contain the fingerprint of
+ * the value that the client has read.
+ */
 const fingerprint = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(value ?? null))
     .digest('base64')
     .slice(0, 12);
 
-/** Returns the name of a disk, from its URL or from its field. If both are missing, the cloud generates a name. */
+/**
+ * Returns the name of a disk, from its URL or from the field `diskName`. If both are missing, the cloud generates a
+ * name.
+ */
 export const diskNameOf = (
   instance: string,
   {
@@ -21,7 +27,7 @@ export const diskNameOf = (
   index: number,
 ): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
 
-/** Returns an instance in the API: the body of its creation, and the fields that the cloud adds. */
+/** Returns an instance as a response of the API: the body from its creation, and the fields that the cloud adds. */
 export function reported({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
   const at = `${API}/projects/${project}/zones/${zone}`;
   return {

@@ -12,17 +12,20 @@ import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
 import { type GceOperation, insertedBody } from './model.ts';
 
-/** The inputs of a Compute Engine endpoint. */
+/** The options of an emulated Compute Engine endpoint. */
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation. By default, `operationMs` is 12 s. */
+  /** The duration of an operation such as the creation of an instance. By default, `operationMs` is 12 s. */
   readonly operationMs?: number;
-  /** The delay until listings show a new instance. By default, `visibleAfterMs` is 0. */
+  /** Listings show a new instance after this delay. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
-  /** The accounts whose assertions are exchanged for tokens. If `accounts` is absent, requests need no token. */
+  /**
+   * The service accounts whose signed assertions are exchanged for tokens. If `accounts` is undefined, requests need no
+   * token.
+   */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
-  /** The identities without keys. If `federation` is absent, every identity gets a token. */
+  /** The identities that log in without keys. If `federation` is undefined, every identity gets a token. */
   readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -31,10 +34,10 @@ export interface GceEndpointOptions {
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
   /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume))?)?$/;
-/** The maximum duration of a request that waits for an operation. */
+/** A request that waits for an operation ends after this time at the latest. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
-/** The states of an instance before and during a change of its power state. */
+/** For each power operation, the states of an instance before and during the operation. */
 const POWER: ReadonlyMap<
   string,
   { readonly from: string; readonly during: string; readonly operationType: GceOperation['operationType'] }
@@ -149,7 +152,7 @@ export class GceEndpoint implements Emulator {
     return operation ? json(200, reportedOperation(operation)) : absent(name);
   }
 
-  /** Returns the operation when it is done, or after two minutes. */
+  /** Waits for an operation and returns it when the operation is done, or after two minutes. */
   async #wait(name: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const operation = this.#instances.operation(name);
     const left = (operation?.doneAt ?? 0) - this.#instances.now();
@@ -159,8 +162,8 @@ export class GceEndpoint implements Emulator {
   }
 
   /**
-   * Starts an insertion and reserves the name immediately. If the request ID is known, the method returns the operation
-   * of the earlier request.
+   * Starts the insertion of an instance, and reserves its name immediately. If the request ID was used before, the
+   * method returns the operation of the earlier request.
    */
   #insert(
     { project, zone }: { project: string; zone: string },
@@ -244,8 +247,8 @@ export class GceEndpoint implements Emulator {
   }
 
   /**
-   * Returns the output of the serial port of a VM. The first serial port is the console. A negative `start` counts from
-   * the end of the output.
+   * Returns the output of the serial port of a VM. The first serial port of a VM is its console. A negative `start`
+   * counts from the end.
    */
   #serialPort(
     { project, zone }: { project: string; zone: string },
@@ -273,7 +276,7 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    // Each page continues after the last row of the previous page, even if instances were removed between the requests.
+    // Each page starts after the last row of the page before, even if instances were removed between the requests.
     const after = BigInt(query.get('pageToken') ?? 0);
     const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
     const filter = query.get('filter') ?? '';

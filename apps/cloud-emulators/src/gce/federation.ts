@@ -4,15 +4,18 @@ import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { type BearerTokens, headerOf } from '../login/tokens.ts';
 import { answer, jsonAnswer } from '../server/answer.ts';
 
-/** The identities that log in without the key of a service account. */
+/** The identities that log in without a service account key. */
 export interface Federation {
   /** The audience of the workload identity pool. */
   readonly audience: string;
-  /** Workload tokens that the pool accepts. */
+  /** The workload tokens that the pool accepts. */
   readonly tokens: readonly string[];
-  /** Service accounts that federated identities and other accounts may impersonate. */
+  /** The service accounts that other identities may impersonate. */
   readonly impersonable: readonly string[];
-  /** Service accounts of the requesting host, by email address. `default` means the first account. */
+  /**
+   * The service accounts of the host that sends the requests, by email address. The name `default` selects the first
+   * account.
+   */
   readonly hostAccounts: readonly string[];
   readonly aws?: HostRole;
 }
@@ -23,10 +26,10 @@ const METADATA = /^\/computeMetadata\/v1\/instance\/service-accounts\/([^/]+)\/t
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const SUBJECT = '/subject-token';
-/** The maximum age of a signed AWS request that Google accepts. */
+/** Google accepts a signed AWS request up to this age. */
 const OLDEST_MS = 15 * 60_000;
 
-/** Returns the response of a token service, or undefined for an unknown path. */
+/** Handles requests to the token services. For an unknown path, the result is undefined. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,
@@ -40,7 +43,8 @@ export function answerFederation(
     return impersonate(decodeURIComponent(acted), headerOf(headers, 'authorization'), federation, clock, tokens);
   const [, host] = METADATA.exec(path) ?? [];
   if (host !== undefined) return ofHost(decodeURIComponent(host), headers, federation, tokens);
-  // The path belongs to an identity provider for workloads, whose URL is in `credential_source.url`.
+  // The path is the identity provider for workloads. The field `credential_source.url` of the credentials contains its
+  // URL.
   if (path.replace(/\?.*/, '') === SUBJECT)
     return jsonAnswer(200, { value: federation?.tokens[0] ?? 'token-of-anybody' });
   return answerAwsMetadata(request, federation?.aws, clock);
@@ -65,7 +69,7 @@ function exchange(
   return jsonAnswer(200, tokens.issue('federated'));
 }
 
-/** Returns true if the host's role recently signed an AWS request for the pool. */
+/** Returns true if the AWS role of the host has recently signed the request for the workload identity pool. */
 function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock): boolean {
   try {
     const signed: {

@@ -1,16 +1,16 @@
-/** The error for a filter of a listing that the emulator does not support. */
+/** The emulator does not support the filter of a list request. */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
 }
 
 /**
- * Matches `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`, and the older form with regular expressions: `name
- * eq m-.*`.
+ * Matches a comparison, such as `name = "m-1"`, `labels.role:worker`, `status!=RUNNING`, or the older form
+ * `name eq m-.*`.
  */
 const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()]+)\s*\)?$/;
 
 /**
- * Parses a filter of a listing. A filter contains only comparisons, joined by AND or by parentheses.
+ * Parses the filter of a list request. A filter consists of comparisons, which AND or parentheses join.
  * @throws FilterError for any other filter
  */
 export function readFilter(text: string): (item: object) => boolean {

@@ -8,7 +8,7 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** The delay until listings show a new instance. By default, `visibleAfterMs` is 0. */
+  /** Listings show a new instance after this delay. By default, `visibleAfterMs` is 0. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -21,7 +21,7 @@ export class Instances {
   readonly #operations: Kept<GceOperation>;
   readonly #options: InstancesOptions;
   readonly #power: Power;
-  /** Deleted instances that listings still contain, each with the end time of its listing. */
+  /** Deleted instances that listings still show, each with the time until which it is shown. */
   readonly #ghosts: { readonly instance: GceInstance; readonly until: number }[] = [];
   #number = 0;
 
@@ -40,7 +40,7 @@ export class Instances {
   add(project: string, zone: string, body: InsertedBody): GceInstance {
     const number = ++this.#number;
     const made: GceInstance = {
-      // An ID has 64 bits, which are too many for a number in JavaScript.
+      // An instance ID has 64 bits, which is too large for a number in JavaScript.
       id: String(7_000_000_000_000_000_000n + BigInt(number)),
       name: body.name,
       project,
@@ -59,7 +59,7 @@ export class Instances {
     return made;
   }
 
-  /** Returns the instances in the response to a list request. List responses show changes with a delay. */
+  /** Returns the instances that a list response contains. List responses show changes after a delay. */
   listed(): readonly GceInstance[] {
     const now = this.now();
     const { visibleAfterMs: lag = 0 } = this.#options;
@@ -108,7 +108,7 @@ export class Instances {
     return made;
   }
 
-  /** Applies all changes that are due at the current time. */
+  /** Applies all changes of instances that are due at the current time. */
   settle(): void {
     const now = this.now();
     for (const each of this.#operations.values()) {
@@ -145,13 +145,16 @@ export class Instances {
     }
   }
 
-  /** Starts a change of the power state. A VM that stops loses its power immediately. */
+  /**
+   * Starts a change of the power state of an instance. An instance that stops has no power from the start of the
+   * change.
+   */
   changePower(changed: GceInstance): void {
     if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
     this.keep(changed);
   }
 
-  /** Ends a change of the power state. After a failed start, the instance is stopped. */
+  /** Ends a change of the power state of an instance. If a start fails, the instance is stopped. */
   #endPower(instance: GceInstance, type: 'stop' | 'start' | 'suspend', failed: boolean): void {
     if (!['STAGING', 'STOPPING', 'SUSPENDING'].includes(instance.status)) return;
     if (type !== 'start') {
@@ -217,5 +220,5 @@ export class Instances {
 
 const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
 
-/** The time for which clients can read a completed operation. */
+/** Clients can read a completed operation for this time. */
 const REMEMBERED_MS = 3_600_000;

@@ -4,18 +4,21 @@ import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
 import { jsonAnswer } from '../server/answer.ts';
 
-/** A service account whose assertions are accepted. */
+/** A service account that can log in with a signed assertion. */
 export interface ServiceAccountKey {
   readonly email: string;
-  /** The private or the public key as PEM. */
+  /** The key of the account as PEM: the private or the public key. */
   readonly key: string;
 }
 
-/** The maximum lifetime of an assertion: one hour, plus a tolerance for clock differences. */
+/** An assertion is valid for at most one hour, plus a tolerance for clock differences. */
 const LONGEST_S = 3_600 + 300;
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
-/** Returns the response of Google's token endpoint to an assertion that an account has signed (RFC 7523). */
+/**
+ * Handles requests to Google's token endpoint: exchanges a signed assertion of a service account for a token (RFC
+ * 7523).
+ */
 export function exchangeAssertion(
   body: string,
   accounts: readonly ServiceAccountKey[] | undefined,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The fields of an instance's body that the emulator reads. Unknown fields are stored and returned unchanged. */
+/** The fields of an instance's body that the emulator reads. All other fields are stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -34,8 +34,8 @@ export interface GceInstance {
   readonly creationTimestamp: string;
   readonly privateIp: string;
   /**
-   * The time at which listings start to show the instance. If `listedFrom` is absent, the default delay of the endpoint
-   * applies.
+   * The time at which listings start to show the instance. If `listedFrom` is undefined, the default delay of the
+   * endpoint applies.
    */
   readonly listedFrom?: number;
   /**
@@ -50,11 +50,11 @@ export interface GceDisk {
   readonly project: string;
   readonly zone: string;
   readonly autoDelete: boolean;
-  /** The instance to which the disk is attached. If the instance no longer exists, `instance` is absent. */
+  /** The instance to which the disk is attached. If the instance no longer exists, `instance` is undefined. */
   readonly instance?: string;
 }
 
-/** A running operation with its end time, so that a later process can complete the operation. */
+/** A running operation with its end time. If the emulator restarts, the new process completes the operation. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;
@@ -67,9 +67,12 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /** The delay until listings show the end of the operation. If `visibleAfterMs` is absent, there is no delay. */
+  /**
+   * Listings show the end of the operation after this delay. If `visibleAfterMs` is undefined, listings show the end
+   * immediately.
+   */
   readonly visibleAfterMs?: number | undefined;
-  /** Whether the instance of a failed insertion is kept. */
+  /** Whether the instance stays if its insertion fails. */
   readonly leave?: boolean | undefined;
   done: boolean;
 }

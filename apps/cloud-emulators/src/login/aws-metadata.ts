@@ -2,7 +2,7 @@ import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
 import { answer, jsonAnswer } from '../server/answer.ts';
 import { headerOf } from './tokens.ts';
 
-/** The role of a host in AWS. */
+/** The AWS role of a host. */
 export interface HostRole {
   readonly role: string;
   readonly region: string;
@@ -11,14 +11,14 @@ export interface HostRole {
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
 /**
- * The lifetime of a session, in the request and in the response. The AWS SDK for Go ignores a session without the
- * header with the lifetime.
+ * The header with the lifetime of a metadata session, in the request and in the response. If the response has no such
+ * header, the AWS SDK for Go ignores the session.
  */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
 
-/** The path of the agent of EKS Pod Identity. */
+/** The path at which the agent of EKS Pod Identity serves credentials. */
 const CONTAINER = '/v1/credentials';
 
 function keysOf({ keys }: HostRole, clock: Clock): object {
@@ -27,8 +27,8 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
 }
 
 /**
- * Returns the response of the metadata service of a host (IMDSv2) or of its container agent, or undefined for an
- * unknown path.
+ * Handles requests to the AWS metadata service (IMDSv2) and to the container agent. For an unknown path, the result is
+ * undefined.
  */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,

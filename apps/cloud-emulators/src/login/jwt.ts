@@ -18,7 +18,7 @@ const membersOf = (part: string): Members | undefined => {
   }
 };
 
-/** Parses a token. The result is undefined if the text is not a valid token. */
+/** Parses a JSON Web Token. If the text is no valid token, the result is undefined. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

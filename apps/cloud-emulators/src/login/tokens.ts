@@ -2,24 +2,21 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@mcm/kube';
 
 /**
- * Issues bearer tokens and verifies them. `BearerTokens` stores no tokens, because each token contains its expiry and a
- * signature.
+ * Issues bearer tokens and verifies them. A token contains its expiry and a signature, so the class stores no tokens.
  */
 export class BearerTokens {
   readonly #clock: Clock;
   readonly #key: string;
   readonly #lifeMs: number;
 
-  /**
-   * @param key The key that signs the tokens. If the key does not change, the tokens of an earlier process stay valid.
-   */
+  /** @param key The key that signs the tokens. With the same key, the tokens of an earlier process stay valid. */
   constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
     this.#clock = clock;
     this.#key = key;
     this.#lifeMs = lifeMs;
   }
 
-  /** Returns the response of an OAuth token endpoint. */
+  /** Returns the response of an OAuth token endpoint with a new token. */
   issue(subject: string): {
     readonly access_token: string;
     readonly expires_in: number;
@@ -48,6 +45,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns the value of a header. The name of the header may have any letter case. */
+/** Returns the value of a header. Upper and lower case in the name of the header are equal. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

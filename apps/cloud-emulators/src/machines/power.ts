@@ -1,4 +1,4 @@
-/** The properties of a VM that its simulated operating system uses. */
+/** The properties of a VM that the simulated operating system reads. */
 export interface PoweredVm {
   readonly id: string;
   /** The host name of the operating system. */
@@ -10,28 +10,28 @@ export interface PoweredVm {
   readonly privateIp: string;
   /** The decoded user data of the VM. */
   readonly userData: string;
-  /** Creation time of the VM, RFC 3339. */
+  /** The creation time of the VM as RFC 3339. */
   readonly createdAt: string;
 }
 
-/** The functions that the emulator calls when VMs are powered on or off. */
+/** The emulator calls these functions when a VM is powered on or off. */
 export interface Power {
-  /** @param resumed Whether the VM already ran before a restart of the emulator */
+  /** @param resumed Whether the VM was already running before the emulator restarted */
   on(vm: PoweredVm, resumed: boolean): void;
   off(id: string): void;
   /**
-   * Called when a VM is stopped. A stopped VM keeps its disk. If `halt` is absent, VMs have no simulated operating
+   * Called when a VM is stopped. A stopped VM keeps its disk. If `halt` is undefined, VMs have no simulated operating
    * system.
    */
   halt?(id: string): void;
   /**
-   * Called when the metadata service of a VM reports an interruption. If `notice` is absent, VMs have no agent that
+   * Called when the metadata service of a VM reports an interruption. If `notice` is undefined, VMs have no agent that
    * reads notices.
    */
   notice?(id: string, text: string): void;
-  /** Returns the newest part of the console output of a VM. If `console` is absent, VMs have no console. */
+  /** Returns the newest part of the console output of a VM. If `console` is undefined, VMs have no console output. */
   console?(id: string): string;
 }
 
-/** Powers VMs that have no simulated operating system. */
+/** Ignores the power of VMs, because these VMs have no simulated operating system. */
 export const noPower: Power = { on: () => undefined, off: () => undefined };

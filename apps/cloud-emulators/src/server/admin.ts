@@ -4,13 +4,13 @@ import { faultRule } from '../faults/rule.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
 import type { Emulator } from './emulator.ts';
 
-/** The path of the emulator's own API. */
+/** The path of the API with which tests control the emulator. */
 export const ADMIN = '/_emulator';
 
 const refuse = (status: number, message: string): Answer => jsonAnswer(status, { error: { message } });
 
 /**
- * Adds the emulator's own API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`,
+ * Adds the emulator's control API to the API of the cloud: `GET /_emulator/resources`, `GET /_emulator/counts`,
  * `GET|POST|DELETE /_emulator/faults`, `DELETE /_emulator/faults/<id>`, `POST /_emulator/interruptions`.
  */
 export function withAdmin(emulator: Emulator): Transport {
@@ -59,7 +59,7 @@ function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // If the body is not JSON, the schema reports an invalid body.
+    return undefined; // The schema reports an invalid body, also if the body is not JSON.
   }
 }
 

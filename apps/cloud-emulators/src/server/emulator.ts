@@ -1,26 +1,26 @@
 import type { Transport } from '@mcm/kube';
 import type { Faults } from '../faults/faults.ts';
 
-/** A resource that causes cost. */
+/** A cloud resource that causes cost. */
 export interface ListedResource {
-  /** The kind of resource: `instance`, `volume`, `networkInterface` or `disk`. */
+  /** The type of the resource: `instance`, `volume`, `networkInterface` or `disk`. */
   readonly kind: string;
   readonly id: string;
   readonly name: string;
-  /** The state in the terms of the cloud, such as `running` or `Succeeded`. */
+  /** The state of the resource in the terms of the cloud, such as `running` or `Succeeded`. */
   readonly state: string;
 }
 
-/** A requested interruption of a VM. */
+/** A request to interrupt a VM. */
 export interface InterruptionOrder {
   readonly kind: 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
-  /** The time from the notice to the deadline, in milliseconds. */
+  /** The time between the notice and the deadline, in milliseconds. */
   readonly noticeMs: number;
 }
 
 /**
- * Returns the text that an agent on a VM writes to its Node. The result is undefined for a kind of interruption that
- * the metadata service does not report, or that needs no reaction.
+ * Returns the text that an agent on a VM writes to its Node about an interruption. If the metadata service does not
+ * report the interruption, or the interruption needs no reaction, the result is undefined.
  */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
@@ -37,20 +37,20 @@ export function nodeNotice(
   });
 }
 
-/** The emulator of a cloud on the loopback address: its API and its resources. */
+/** The emulator of a cloud on the loopback address. */
 export interface Emulator {
-  /** Handles the requests to the cloud's API. */
+  /** Handles the requests to the API of the cloud. */
   readonly transport: Transport;
   readonly faults: Faults;
-  /** Returns all existing resources, sorted by their creation. Terminated instances are not included. */
+  /** Returns all existing resources, sorted by their creation. Terminated instances are omitted. */
   resources(): readonly ListedResource[];
-  /** The number of requests since the start, by operation. */
+  /** The number of requests since the start of the emulator, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /**
    * Announces an interruption of the VM with the name of a machine. If the VM does not exist, the result is false. If
-   * `interrupt` is absent, the emulator supports no interruptions.
+   * `interrupt` is undefined, the emulator supports no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;
-  /** Powers on the VMs that were running when the last process ended. */
+  /** Powers on the VMs that were running when the previous process ended. */
   resume(): void;
 }

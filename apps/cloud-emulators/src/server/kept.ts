@@ -1,6 +1,4 @@
-/**
- * Stores the state of an emulator for the next process. The stores of the local cloud implement the interface `Kept`.
- */
+/** Stores the state of an emulator for the next process. The store of the local cloud implements this interface. */
 export interface EmulatorStore {
   load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
   put(kind: string, id: string, body: object): void;
@@ -8,15 +6,18 @@ export interface EmulatorStore {
 }
 
 /**
- * Stored objects of one kind, by ID. `put` writes an object to the store, and must be called again after each change of
- * the object.
+ * The stored objects of one kind, by ID. `put` writes an object to the store. After each change of the object, call
+ * `put` again.
  */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /** @param store The store. If `store` is undefined, nothing is stored. Rows of other kinds stay unchanged. */
+  /**
+   * @param store The store of the emulator. If `store` is undefined, nothing is stored. Objects of other kinds stay
+   * unchanged.
+   */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;

@@ -6,13 +6,13 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** The port of the server on 127.0.0.1. The value 0 selects a free port. */
+  /** The port of the server on 127.0.0.1. For the value 0, the operating system selects a free port. */
   readonly port: number;
-  /** The certificate and key as PEM. Without `tls`, the server uses plain HTTP. */
+  /** The certificate and the key of the server as PEM. Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
   /**
-   * The host names that the cloud's API uses. The server is a proxy for the hosts, and accepts `CONNECT` with TLS. By
+   * The host names in the API of the cloud. The server is a proxy for these hosts, and accepts `CONNECT` with TLS. By
    * default, the server is no proxy.
    */
   readonly hosts?: readonly string[];
@@ -22,17 +22,17 @@ export interface ListenOptions {
 export interface Listener {
   /** The URL of the server, for example `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Sets the handler of requests. Earlier requests wait until the handler is set. */
+  /** Sets the handler of requests. Requests that arrived earlier wait until the handler is set. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
 
-/** The maximum size of a request. Requests to the emulated clouds are smaller. */
+/** A request body may have at most this number of bytes. Requests to the emulated clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
 /**
  * Listens for requests on the loopback interface.
- * @throws Error of the operating system if the port is in use
+ * @throws Error of the operating system, for example if the port is in use
  */
 export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Promise<Listener> {
   const ready = Promise.withResolvers<Transport>();
@@ -64,15 +64,15 @@ export async function listen({ port, tls, log, hosts = [] }: ListenOptions): Pro
 }
 
 /**
- * Accepts `CONNECT` only for the emulated hosts.
- * @returns a function that ends the connections
+ * Accepts `CONNECT` requests only for the emulated hosts.
+ * @returns a function that ends the tunneled connections
  */
 function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
   const open = new Set<Duplex>();
   server.on('connect', ({ url = '' }: IncomingMessage, socket: Duplex, head: Buffer) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    // The error means that the client has ended the connection.
+    // An error of the socket means that the client has ended the connection.
     socket.on('error', () => socket.destroy());
     if (!hosts.some((host) => url === `${host}:443`)) {
       socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
@@ -88,8 +88,8 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
 }
 
 /**
- * Returns true if a client has verified the server as one of the hosts. A web page cannot verify the server, because
- * browsers do not trust its CA.
+ * Returns true if a client has verified the certificate of the server for an emulated host. Browsers do not trust the
+ * CA of the emulator, so a web page cannot do this.
  */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;

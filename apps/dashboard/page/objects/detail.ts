@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** The response for one object, or the reason why it is missing. */
+/** The loaded details of an object, or the reason why they are missing. */
 export interface Loaded<T> {
   readonly data?: T;
   readonly problem?: string;
 }
 
-/** The minimum time between two requests for the same object. */
+/** Two requests for the same object have at least this interval. */
 const GAP_MS = 1_000;
 
 /**
- * Loads the details of an object, and loads them again when `version` changes.
- * @param read Converts the text of the response
+ * Loads the details of an object. A change of `version` loads the details again.
+ * @param read Parses the text of the response
  */
 export function useLoaded<T>(url: string, version: unknown, read: (text: string) => T): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({});

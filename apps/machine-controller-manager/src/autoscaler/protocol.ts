@@ -95,7 +95,10 @@ const PROTOCOL: Messages = {
   NodeGroupTemplateNodeInfoResponse: message({ nodeBytes: [2, 'bytes'] }),
 };
 
-/** The fields of a Node that a template has. `Encoder` exists only to get the encoder of `Node`. */
+/**
+ * The fields of the Node in a template response. `Encoder` is a helper: with it, the library creates the encoder for
+ * `Node`.
+ */
 const CORE: Messages = {
   Encoder: { methods: { Node: { requestType: 'Node', responseType: 'Node', comment: '' } } },
   Node: message({ metadata: [1, 'ObjectMeta'], spec: [2, 'NodeSpec'], status: [3, 'NodeStatus'] }),
@@ -111,12 +114,12 @@ const CORE: Messages = {
   NodeCondition: message({ type: [1, 'string'], status: [2, 'string'] }),
 };
 
-/** The name of the service of the protocol. */
+/** The name of the gRPC service in the protocol. */
 export const SERVICE = 'clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider';
-/** The name of the service that encodes Nodes. */
+/** The name of the helper service that encodes Nodes. */
 export const ENCODER = 'core.Encoder';
 
-/** The descriptor of the protocol. */
+/** The complete descriptor of the protocol. */
 export const DESCRIPTOR: Descriptor = {
   nested: {
     core: { nested: CORE },

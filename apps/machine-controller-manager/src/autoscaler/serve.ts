@@ -19,19 +19,19 @@ import {
 import { registerAutoscalerMetrics } from './metrics.ts';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
-/** The address and the certificates of the gRPC server for the cluster-autoscaler. */
+/** The address and the certificates of the gRPC server for the cluster autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** The port of the server. The value 0 means that the protocol is not served. */
+  /** The port of the server. For the value 0, the protocol is not served. */
   readonly port: number;
   /** The directory with `tls.crt`, `tls.key`, and `ca.crt`, the CA of the clients. */
   readonly certificates: string;
 }
 
-/** The parts of the process that the protocol uses. */
+/** The clients and other objects that the protocol needs. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
-  /** The cluster of the nodes, or undefined if there is no target cluster. */
+  /** The client of the cluster with the nodes. Without a target cluster, the value is undefined. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
@@ -44,8 +44,8 @@ export interface AutoscalerContext {
 const FLAG = '--autoscaler-cert-dir';
 
 /**
- * Reads the CA of the clients.
- * @throws ConfigError that names the flag and the file
+ * Reads the CA with which the server verifies its clients.
+ * @throws ConfigError with the flag and the file
  */
 async function readClientCa(directory: string): Promise<string> {
   try {
@@ -57,10 +57,7 @@ async function readClientCa(directory: string): Promise<string> {
   }
 }
 
-/**
- * A server that restarts when the certificate files change. After the restart of the server, the autoscaler connects
- * again.
- */
+/** A gRPC server that restarts when its certificate files change. After a restart, the autoscaler connects again. */
 class RenewedServer {
   readonly #start: (pair: ServingPair) => Promise<AutoscalerServer>;
   readonly #log: Logger;
@@ -89,8 +86,8 @@ class RenewedServer {
 
 /**
  * Serves the external gRPC protocol of the cluster autoscaler until the returned function is called. Every replica
- * serves the protocol, because the autoscaler may connect to any replica. Each request that changes a size is one
- * conditional write.
+ * serves the protocol, because the autoscaler may connect to any replica. A request that changes the size of a group
+ * writes one object, under the condition that the object is unchanged.
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,

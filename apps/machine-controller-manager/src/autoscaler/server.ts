@@ -4,7 +4,7 @@ import { type Clock, errorText, type Logger } from '@mcm/kube';
 import type { ObserveRequest } from './metrics.ts';
 import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
 
-/** Certificates in PEM. */
+/** The certificates of the gRPC server as PEM. */
 export interface AutoscalerCertificates {
   readonly cert: string;
   readonly key: string;
@@ -21,10 +21,10 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** The port of the server. The value 0 selects a free port. */
+  /** The port of the server. For the value 0, the operating system selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
-  /** Returns true if the caches are complete. Until the caches are complete, the server refuses all requests. */
+  /** Returns true if all caches contain their first lists. Until then, the server refuses all requests. */
   readonly ready: () => boolean;
   readonly log: Logger;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface AutoscalerServer {
 }
 
 const STATES = { running: 1, creating: 2, deleting: 3 } as const;
-/** The classes of errors: the cloud has no capacity, or any other error. */
+/** The error classes of the protocol: the cloud has no capacity, or any other error. */
 const OUT_OF_RESOURCES = 1;
 const OTHER = 99;
 
@@ -58,7 +58,10 @@ const instanceMessage = ({ id, state, error }: GroupInstance) => ({
 const quantities = (resources: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(resources).map(([name, string]) => [name, { string }]));
 
-/** Serves the external gRPC protocol of the cluster autoscaler. Clients must present a certificate of `clientCa`. */
+/**
+ * Serves the external gRPC protocol of the cluster autoscaler. A client must present a certificate from the CA
+ * `clientCa`.
+ */
 export async function startAutoscalerServer(
   { host, port, groups, ready, log, clock, observe }: AutoscalerServerOptions,
   { cert, key, clientCa }: AutoscalerCertificates,

@@ -5,18 +5,18 @@ import { UserError } from '../command/errors.ts';
 import { inspectDataDir } from '../instance/data-dir.ts';
 
 export interface CloudConnection {
-  /** The name of the provider whose cloud is emulated, or `local`. */
+  /** The provider whose cloud is emulated, or `local`. */
   readonly provider: string;
   /**
-   * Sends a request to the emulated cloud.
+   * Sends a request to the control API of the emulated cloud.
    * @throws UserError with the error of the cloud
    */
   readonly call: (method: 'GET' | 'POST', path: string, body?: object) => Promise<string>;
 }
 
 /**
- * Calls `work` with a connection to the emulated cloud of a local instance.
- * @throws UserError if no instance runs in the data directory
+ * Connects to the emulated cloud of a local instance, and calls `work` with the connection.
+ * @throws UserError if the data directory has no running instance
  */
 export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnection) => Promise<T>): Promise<T> {
   const instance = inspectDataDir(dataDir);

@@ -22,7 +22,7 @@ const listedLines = (found: readonly Listed[]): string[] => {
 
 /**
  * Lists the resources in the emulated cloud of a local instance.
- * @throws UserError if no instance runs
+ * @throws UserError if the data directory has no running instance
  */
 const listCloud = (dataDir: string): Promise<readonly Listed[]> =>
   withCloud(dataDir, async ({ provider, call }) => {

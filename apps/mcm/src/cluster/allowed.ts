@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the result of a read. If the user lacks the permission, the result is null, and the error of the server is
- * added to `unread`.
+ * Returns the objects of a read request. If the user has no permission, the result is null, and `unread` gets the error
+ * of the server.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -24,24 +24,21 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** Returns the Nodes, or undefined if the caller has no permission to list Nodes. */
+/** Returns the Nodes. If the user has no permission to list Nodes, the result is undefined. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
 
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/** Returns the permission that an administrator must grant, or undefined if no permission is missing. */
+/** Returns the permission that an administrator must grant. If no permission is missing, the result is undefined. */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
   return `the credentials need the permission ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
-/**
- * Returns the reason why a watch failed: the missing permissions if the authorizer refused the watch, or the message of
- * the server.
- */
+/** Returns the reason why a watch failed: the missing permissions, or the message of the server. */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
   if (permission === undefined) return `the refused request (${error.message})`;

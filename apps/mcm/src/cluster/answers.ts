@@ -4,7 +4,9 @@ import { unreadLines } from './allowed.ts';
 
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/** A model for the output. The errors of refused reads, and notes, are printed separately from the model. */
+/**
+ * The result of a command as a model for the output. Notes, and the errors of refused reads, are printed separately.
+ */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;
@@ -12,8 +14,8 @@ interface Reported<T> {
 }
 
 /**
- * Prints a model and the kinds that could not be read. With JSON and YAML, only the model goes to standard output. All
- * other lines go to standard error.
+ * Prints the result of a command, and the kinds that the user cannot read. For JSON and YAML, only the model is printed
+ * to standard output. All other lines are printed to standard error.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

@@ -21,7 +21,7 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
-/** The default label of the namespaces of a fleet, as in the documentation and in the chart. */
+/** The default label of the namespaces in a fleet, as in the documentation and in the chart. */
 export const FLEET_LABEL = 'mcm-fleet';
 
 export const withFleetCluster = (command: Command): Command =>
@@ -31,7 +31,8 @@ export const withFleetCluster = (command: Command): Command =>
   );
 
 /**
- * Splits `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. The result is undefined for a text with another form.
+ * Splits an argument `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. For an argument with another form, the
+ * result is undefined.
  */
 export function inFleetCluster(text: string): { readonly cluster: string; readonly object: string } | undefined {
   const [cluster = '', type = '', name = '', ...more] = text.split('/');
@@ -63,7 +64,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Node: ['node', 'nodes', 'no'],
 };
 
-/** A reference to an object in an argument. If the argument contains only a name, `kind` is undefined. */
+/** An object to which an argument refers. If the argument is only a name, `kind` is undefined. */
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
@@ -78,8 +79,8 @@ export const kindOf = (word: string): string | undefined => {
 const POOL: readonly string[] = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
 
 /**
- * Joins `TYPE NAME` to `TYPE/NAME`.
- * @throws UserError if the arguments have another form
+ * Joins the arguments `TYPE NAME` to `TYPE/NAME`.
+ * @throws UserError if the arguments have any other form
  */
 export function objectText(words: readonly string[]): string {
   const [first = '', name, ...more] = words;
@@ -92,8 +93,8 @@ export function objectText(words: readonly string[]): string {
 }
 
 /**
- * Parses `KIND/NAME` or `NAME`. KIND can also be a short name.
- * @throws UserError for an unknown kind
+ * Parses `KIND/NAME` or `NAME`. KIND may be a short name.
+ * @throws UserError if the kind is unknown
  */
 export function reference(text: string): Reference {
   const slash = text.indexOf('/');
@@ -110,8 +111,8 @@ const unknownKind = (text: string): UserError =>
   new UserError(`"${text}" has an unknown kind; write one of ${Object.keys(KINDS).join(', ').toLowerCase()}`);
 
 /**
- * Returns NAME from `KIND/NAME` or `NAME`, for a command that accepts only one kind.
- * @throws UserError for another kind
+ * Returns the name in `KIND/NAME` or `NAME`, for a command that accepts only one kind.
+ * @throws UserError if the argument contains another kind
  */
 export function nameOf(wanted: keyof typeof KINDS, text: string): string {
   const word = String(wanted).toLowerCase();

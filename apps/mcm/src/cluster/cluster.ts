@@ -28,47 +28,44 @@ import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
 /**
- * The API groups that the commands read. The group of machine configs is a literal, because an import of its package
+ * The API groups that the commands read. The group of MachineConfigs is a literal, because an import of its package
  * would slow down the start.
  */
 const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
 export interface ClusterFlags {
   readonly kubeconfig?: string | undefined;
-  /** The kubeconfig of the target cluster, if the target cluster is not the control cluster. */
+  /** The kubeconfig of the target cluster, if it is not the control cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  /** A context of the kubeconfig. By default, `context` is the current context. */
+  /** The context in the kubeconfig. By default, `context` is the current context. */
   readonly context?: string | undefined;
-  /**
-   * The namespace of a command. The default is the namespace of the context, or `default` if the context has no
-   * namespace.
-   */
+  /** The namespace for the command. The default is the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
-  /** The namespace of a cluster in the seed, for a command about one cluster of a fleet. */
+  /** In a command about one cluster of a fleet, the namespace of this cluster in the seed. */
   readonly cluster?: string | undefined;
 }
 
 /**
- * Clients for the clusters of a command. The clients convert each object to its type, because a malformed object must
- * not break a command.
+ * The clients for the clusters that a command uses. The clients convert each object to its type, so a malformed object
+ * does not break the command.
  */
 export interface Cluster {
   readonly client: KubeClient;
-  /** The client for the target cluster. If both clusters are the same, `target` equals `client`. */
+  /** The client of the target cluster. If the target cluster is the control cluster, `target` equals `client`. */
   readonly target: KubeClient;
   readonly namespace: string;
   /**
-   * Clients that return objects as the server stores them. If `asStored` is absent, `client` and `target` return
-   * objects as stored.
+   * Clients that return the objects as the API server stores them. If `asStored` is undefined, `client` and `target`
+   * already return stored objects.
    */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
-   * Reads a path of the API server as text, for example the log of a pod.
+   * Reads a path of the API server as text, such as the log of a pod.
    * @throws Error with the response of the server
    */
   readonly text?: (path: string) => Promise<string>;
-  /** Returns the programs of the local instance that do not respond, if the cluster is the local instance. */
+  /** Returns the programs of the local instance that do not respond. Other clusters have no such function. */
   readonly programs?: () => readonly ControllerHealth[];
   close(): Promise<void>;
 }
@@ -95,7 +92,7 @@ export function findKubeconfigs(
 }
 
 /**
- * Converts a failed connection or a refused credential to a message with a hint.
+ * Converts a connection error or a refused credential to a message with a hint.
  * @returns any other error unchanged
  */
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
@@ -105,7 +102,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   if (code === 400 && status.message?.startsWith('unable to parse requirement'))
     return new UserError(`the label selector is invalid: ${status.message}`);
-  // The error 404 for a missing object contains a name. The error 404 for a missing kind contains no name.
+  // A 404 error about a missing object contains a name. A 404 error about a missing kind contains no name.
   const group = status.details?.name ? undefined : GROUPS.find((one) => message.includes(`/${one}/`));
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
@@ -129,7 +126,7 @@ const onStderr = (line: string): void => void process.stderr.write(`mcm: ${print
 
 /**
  * Connects to the clusters that the flags select.
- * @param warn `warn` is called once for each malformed object
+ * @param warn called once for each malformed object
  * @throws ConfigError for an invalid kubeconfig
  */
 export async function connect(
@@ -139,7 +136,7 @@ export async function connect(
   warn: (line: string) => void = onStderr,
 ): Promise<Cluster> {
   const to = async (files: readonly string[], context?: string) => {
-    // In a pod, `inClusterConfig` selects the service account of the pod.
+    // In a pod, `inClusterConfig` uses the service account of the pod.
     const [only, ...others] = files;
     const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
     return open(await loadKubeconfig(source, context === undefined ? {} : { context }));
@@ -161,7 +158,7 @@ export async function connect(
   const { targetKubeconfig, cluster: member } = flags;
   const inFleet = member === undefined || targetKubeconfig !== undefined ? undefined : member;
   const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
-  // As in the flags of the controllers, the value `none` means that there is no target cluster.
+  // As in the flags of the controllers, the value `none` means that no target cluster exists.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
   const ofMember = inFleet === undefined ? undefined : open(await memberConfig(control.client, inFleet));
   const target = ofMember ?? (own ? control : await to([targetKubeconfig]));
@@ -189,7 +186,7 @@ export async function connect(
 const FLEET_SECRET = 'fleet-kubeconfig';
 
 /**
- * Returns the kubeconfig of a cluster of a fleet, from the Secret in its namespace of the seed.
+ * Returns the kubeconfig of a cluster of a fleet. The kubeconfig is in a Secret in the cluster's namespace of the seed.
  * @throws UserError if the Secret cannot be read
  */
 export async function memberConfig(seed: KubeClient, cluster: string): Promise<ClusterConfig> {
@@ -207,7 +204,7 @@ export async function memberConfig(seed: KubeClient, cluster: string): Promise<C
   return kubeconfigOfText(Buffer.from(data, 'base64').toString('utf8'), { source, clock: realClock });
 }
 
-/** Connects to the clusters and calls `work`. The connections are closed even if `work` fails. */
+/** Connects to the clusters and calls `work` with the clients. The connections are closed even if `work` fails. */
 export async function inCluster<T>(
   flags: ClusterFlags,
   name: string,

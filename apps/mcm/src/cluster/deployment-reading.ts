@@ -13,21 +13,21 @@ import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A deployment with its sets and machines. All objects were read at the same time. */
+/** A MachineDeployment with its sets and machines. All of them were read at the same time. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** Machines by the UID of their set. */
+  /** The machines of each set, by the UID of the set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment, and the related objects for which the caller has read permission. */
+/** A deployment, and the related objects that the user may read. */
 export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
 
-/** A deployment with all objects that affect its machines. */
+/** A deployment, and all objects that affect its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
   readonly others: readonly MachineDeployment[];
@@ -36,7 +36,7 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** The machine objects of a namespace. All objects were read at the same time. */
+/** All objects in a namespace that mcm uses. All of them were read at the same time. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -51,8 +51,8 @@ const listOf = async <T extends KubeObject>(
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
 /**
- * Reads the objects of a namespace. Each kind is listed once, for any number of deployments. If the namespace is
- * undefined, the result contains the objects of all namespaces.
+ * Reads all objects of a namespace that mcm uses. Each kind is listed only once, even for many deployments. If the
+ * namespace is undefined, the result contains the objects of all namespaces.
  */
 export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
@@ -92,8 +92,8 @@ export async function readDeployment(client: KubeClient, namespace: string, name
 }
 
 /**
- * Reads a deployment, and the related objects for which the caller has read permission. Adds the errors of refused
- * reads to `unread`.
+ * Reads a deployment, and the related objects that the user may read. If a read is refused, its error is added to
+ * `unread`.
  * @throws UserError if the deployment does not exist
  */
 export async function readWithEnvironment(
@@ -120,7 +120,7 @@ export async function readWithEnvironment(
 }
 
 /**
- * Reads a deployment.
+ * Reads a MachineDeployment.
  * @throws UserError if the deployment does not exist
  */
 export const getDeployment = (

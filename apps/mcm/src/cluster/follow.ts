@@ -11,11 +11,11 @@ interface FollowFlags {
   readonly watch?: true;
 }
 
-/** The minimum time between two reads. */
+/** Two reads of a cluster have at least this interval. */
 const GAP_MS = 2_000;
 /**
- * The minimum pause between two reads, as a multiple of the duration of a read. Large fleets are read less often than
- * small fleets.
+ * The pause between two reads, as a multiple of the duration of a read. A large fleet is therefore read less often than
+ * a small fleet.
  */
 const SHARE = 10;
 
@@ -23,20 +23,21 @@ interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
   /**
-   * Returns the part of the model whose changes cause a new output. By default, each change of the printed data causes
-   * a new output.
+   * Returns the part of the model that is compared. Only a change of this part causes a new output. By default, a
+   * change of any printed data causes a new output.
    */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
 
-/** Returns the model as text without durations, because a duration that only grows is not a change. */
+/** Returns the model as text without durations. A duration that only grows is not a change. */
 export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
 
 const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
 
 /**
- * Prints the lines of a model. With --watch, the lines are printed again after each change, until the signal aborts.
+ * Prints the lines of a model. With --watch, the lines are printed again after each change, until the signal is
+ * aborted.
  */
 export async function reportOrFollow<T extends object>(
   telling: Following,
@@ -49,7 +50,10 @@ export async function reportOrFollow<T extends object>(
   for (const line of formatted(flags.output, await report.read(), drawn)) say(line);
 }
 
-/** Returns the result of the work. If the signal aborts first, the promise rejects with the reason of the signal. */
+/**
+ * Returns the result of a promise. If the signal is aborted first, the returned promise rejects with the reason of the
+ * signal.
+ */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);
@@ -82,7 +86,7 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // Only a failure of the first read ends the command. After the first read, an outage does not end the command.
+      // The command ends only if the first read fails. Later outages do not end the command.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

@@ -8,12 +8,12 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** The maximum number of existing names in the message if no name is similar. */
+/** If no name is similar, the message lists at most this number of existing names. */
 const MOST_NAMES = 5;
 
 /**
  * Reads an object by its name.
- * @throws UserError with a similar name or with existing names if the object does not exist
+ * @throws UserError with a similar name or some existing names, if the object does not exist
  */
 export async function getNamed<T extends KubeObject>(
   client: KubeClient,
@@ -27,7 +27,7 @@ export async function getNamed<T extends KubeObject>(
     return await api.get(name, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    // If the server does not serve the kind, the list request fails with the same error.
+    // If the server does not serve the kind, the list request fails with the error of the first request.
     const { items } = await api.list(options);
     throw new UserError(noSuch(definition.kind.toLowerCase(), namespace, name, items));
   }

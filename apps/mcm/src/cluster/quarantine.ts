@@ -1,11 +1,14 @@
 import { Annotations, formatTime, type MachineClass } from '@mcm/api';
 import { quarantinedVms, stoppedVms } from '@mcm/core';
 
-/** A VM in quarantine, which has no Machine and stays until a user decides about the VM. */
+/** A VM in quarantine. The VM has no Machine and stays until a user decides what happens to it. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
-  /** The deletion time of a stopped VM. If `until` is absent, the VM stays until a user decides what happens to it. */
+  /**
+   * The time at which mcm deletes the stopped VM. If `until` is undefined, the VM stays until a user decides what
+   * happens to it.
+   */
   readonly until?: Date | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** An error that the user can fix. The program prints the message of a UserError without a stack. */
+/** An error that the user can fix. The program prints its message without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }

@@ -3,17 +3,17 @@ import { constants } from 'node:os';
 interface ExitCode {
   readonly code: number;
   /**
-   * The meaning of the code for all commands that are not in `of`. If `means` is absent, only the commands in `of` use
-   * the code.
+   * The meaning of the code for all commands that `of` does not list. If `means` is undefined, only the commands in
+   * `of` use the code.
    */
   readonly means?: string;
-  /** The meaning of the code for each command in the list. The keys do not contain the name of the program. */
+  /** The meaning of the code for single commands. The keys are commands without the name of the program. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
 /**
  * The exit codes of `mcm plan`, as in `kubectl diff`: 0 means no steps, 1 means steps, and more than 1 means an error.
- * 4 means that the plan cannot be completed.
+ * The code 4 means that the plan cannot be completed.
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
@@ -21,7 +21,7 @@ export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as con
 export const SIMULATE_EXIT = { clean: 0, violation: 1, problem: 2 } as const;
 
 /**
- * Exit code of a command whose reader closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no signal for a closed
+ * The exit code after another program closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no signal for a closed
  * pipe.
  */
 export const CLOSED_PIPE = 128 + 13;
@@ -30,7 +30,7 @@ export const NOT_RUNNING = 3;
 
 const interrupted = 'the user pressed Ctrl-C twice';
 
-/** All exit codes. `--help` and the README list the exit codes. */
+/** All exit codes. `--help` and the README list them. */
 export const EXIT_CODES: readonly ExitCode[] = [
   {
     code: 0,
@@ -77,21 +77,21 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** Returns the exit codes of a command. The path of a command does not contain the name of the program. */
+/** Returns the exit codes of a command. A path is the command without the name of the program. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Returns the exit code for an error. The code is 1, or 2 if the command uses 1 for a result. */
+/** Returns the exit code of a command for an error. The code is 1, or 2 if 1 is a result of the command. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 
-/** The error of a command that a signal ended. */
+/** A signal ended the command. */
 export class Ended extends Error {
   override readonly name = 'Ended';
-  /** The exit code: 128 plus the number of the signal, as in a shell. */
+  /** The exit code of the process: 128 plus the number of the signal, as in a shell. */
   readonly code: number;
   constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
     super(`received ${signal}`);

@@ -3,12 +3,12 @@ import { type Command, Help as Formatter } from 'commander';
 import { columnsOf, wrappedText } from '../output/wrap.ts';
 import { errorCodeOf, exitCodesOf } from './exit-codes.ts';
 
-/** The content that `--help` of a command shows in addition to arguments and flags. */
+/** The parts of the help of a command, in addition to arguments and flags. */
 interface Help {
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
-/** The help texts, by the command without the name of the program. */
+/** The help of each command. The key is the command without the name of the program. */
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
@@ -227,7 +227,7 @@ const HELP: Readonly<Record<string, Help>> = {
   version: { examples: [['mcm version', 'prints the version of this command']] },
 };
 
-/** Returns the commands without subcommands, by their full names. */
+/** Returns the commands that have no subcommands, by their full names. */
 export function leavesOf(command: Command, path: readonly string[] = []): { path: string; command: Command }[] {
   const own = command.commands.filter((child) => child.name() !== 'help');
   if (own.length === 0) return [{ path: path.join(' '), command }];
@@ -236,10 +236,10 @@ export function leavesOf(command: Command, path: readonly string[] = []): { path
 
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** The minimum width of a terminal, in columns. On a narrower terminal, the description of a flag is below the flag. */
+/** On a terminal with fewer columns, the description of a flag is below the flag. */
 const BESIDE = 40;
 
-/** Configures a command and its subcommands, and wraps help and errors between words on narrow terminals. */
+/** Configures a command and its subcommands. On a narrow terminal, help and errors are wrapped between words. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
@@ -262,8 +262,8 @@ function formatItem(term: string, termWidth: number, description: string, helper
 }
 
 /**
- * Adds examples and exit codes to the help of every command. A usage error refers to the help and uses the exit code
- * for errors.
+ * Adds examples and exit codes to the help of every command. After an error in the arguments, the command refers to its
+ * help, and uses the exit code for errors.
  */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
@@ -274,7 +274,10 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/** After a usage error, prints a hint about `--help`. The complete help would move the error off the screen. */
+/**
+ * After an error in the arguments, prints a hint about `--help`. The complete help would move the error out of the
+ * visible screen.
+ */
 function pointToHelp(command: Command, path: string): void {
   reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

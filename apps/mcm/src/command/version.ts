@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 
-/**
- * Returns the version of this package, from the nearest `package.json` above this module or above the bundled program.
- */
+/** Returns the version of mcm, from the nearest `package.json` above this module or above the bundled program. */
 export const version = (): string => {
   const path = findPackageJSON(import.meta.url);
   if (path === undefined)

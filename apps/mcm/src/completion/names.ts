@@ -18,8 +18,8 @@ import { peersIn } from '../fleet/actions.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
 
 /**
- * Time limit for the requests of a completion, because an unreachable cluster must not block the prompt of a shell. On
- * a busy computer, the first answer can take several seconds.
+ * The time limit for the requests of a completion. An unreachable cluster must not block the prompt of a shell. On a
+ * busy computer, the first response can take several seconds.
  */
 const TIME_MS = 10_000;
 
@@ -33,7 +33,7 @@ const POOLS: ResourceDefinition<KubeObject> = {
 
 const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];
 
-/** The kinds of objects, by the text that the user types for the type. */
+/** The kinds of objects, by the type in the argument. */
 const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   machinedeployment: machineDeployments,
   machineset: machineSets,
@@ -43,10 +43,10 @@ const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
 };
 
 export interface Line {
-  /** The subcommand, such as `rollout status`. */
+  /** The subcommand in the command line, such as `rollout status`. */
   readonly path: string;
   readonly before: readonly string[];
-  /** The text before the cursor, which may be empty. */
+  /** The text before the cursor. The text may be empty. */
   readonly begun: string;
   /** The flag whose value the user is typing. */
   readonly flag?: string;
@@ -70,8 +70,8 @@ function flagsOf({ before }: Line): ClusterFlags {
 }
 
 /**
- * Returns the objects, contexts, namespaces or log files that can complete the command line. After an error, the list
- * is empty, because a completion cannot print a message.
+ * Returns the objects, contexts, namespaces or log files with which the command line can continue. After an error, the
+ * list is empty, because a completion cannot print a message.
  */
 export async function namesFor(line: Line, clock: Clock = realClock): Promise<readonly string[]> {
   const limit = new AbortController();
@@ -79,13 +79,13 @@ export async function namesFor(line: Line, clock: Clock = realClock): Promise<re
   try {
     return (await candidates({ ...line, signal: limit.signal })).filter((name) => name.startsWith(line.begun));
   } catch {
-    return []; // The error is ignored, because the command itself will report it.
+    return []; // The command itself will report the error, so the completion ignores it.
   } finally {
     timer.cancel();
   }
 }
 
-/** A command line, and a signal that ends its requests at the time limit. */
+/** A command line, with a signal that is aborted at the time limit. */
 type Limited = Line & { readonly signal: AbortSignal };
 
 async function candidates(line: Limited): Promise<readonly string[]> {
@@ -97,7 +97,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
-  // For `TYPE NAME` and `TYPE/NAME`, only the objects of one type are read.
+  // For `TYPE NAME` and `TYPE/NAME`, the completion reads only the objects of this type.
   if (definition !== undefined && types.includes(type ?? last)) {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace, line));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);
@@ -116,7 +116,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   return cluster === undefined ? all : all.map((name) => `${cluster}/${name}`);
 }
 
-/** Returns the cluster if the word has the form `CLUSTER/TYPE/NAME` instead of `TYPE/NAME`. */
+/** Returns the cluster in `CLUSTER/TYPE/NAME`. For `TYPE/NAME`, the result is undefined. */
 function clusterBefore(begun: string): string | undefined {
   const [cluster = '', ...more] = begun.split('/');
   return more.length === 0 || cluster in TYPES ? undefined : cluster;
@@ -180,7 +180,7 @@ function contextsOf(flags: ClusterFlags): readonly string[] {
 const logsOf = (dataDir: string): readonly string[] =>
   readdirSync(join(dataDir, 'logs')).flatMap((name) => (name.endsWith('.log') ? [basename(name, '.log')] : []));
 
-/** Returns the zones of all deployments of the namespace. */
+/** Returns the zones of all deployments in the namespace. */
 const zonesOf = (line: Limited): Promise<readonly string[]> =>
   listed(line, async (client, namespace) => {
     const within = line.before.some((word) => ['-A', '--all-namespaces'].includes(word)) ? undefined : namespace;
@@ -198,7 +198,7 @@ const replicasOf = (line: Limited): Promise<readonly string[]> =>
     return [...new Set(peers.map(({ replica }) => replica))].sort();
   });
 
-/** Returns the namespaces of the clusters of a fleet in a seed. */
+/** Returns the namespaces of all clusters of a fleet, from the seed. */
 const clustersOf = ({ signal, ...line }: Limited): Promise<readonly string[]> =>
   listed({ ...line, signal }, async (client) => {
     const { items } = await client.resource(namespaces).list({ signal, labelSelector: FLEET_LABEL });

@@ -1,4 +1,4 @@
-/** The types of objects that each command accepts. For the first type, users can write only the name. */
+/** The types of objects that each command accepts. For the first type in the list, a user can write only the name. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
@@ -14,7 +14,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
-/** Commands whose arguments are names, but not names of objects. */
+/** The commands whose arguments are names, but not of objects. */
 const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'>> = {
   logs: 'logs',
   'zone evacuate': 'zones',
@@ -25,7 +25,7 @@ const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'
   'fleet move': 'clusters',
 };
 
-/** Returns the names that a command accepts in addition to names of objects. */
+/** Returns the type of names that a command accepts, if they are not names of objects. */
 export const otherNamesOf = (path: string): (typeof OTHERS)[string] | undefined => OTHERS[path];
 
 const NAMED_FLAGS: readonly string[] = [
@@ -40,11 +40,11 @@ const NAMED_FLAGS: readonly string[] = [
   '--cluster',
 ];
 
-/** Returns true if the completion of a command runs `mcm __complete` to find names. */
+/** Returns true if the shell runs `mcm __complete` to find the arguments of a command. */
 export const takesNames = (path: string): boolean => otherNamesOf(path) !== undefined || typesOf(path).length > 0;
 
-/** Returns true if the completion of the flag's value runs `mcm __complete`. */
+/** Returns true if the shell runs `mcm __complete` to find the value of a flag. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));
 
-/** Returns true if the value of the flag can be a file. A driver for `--provider` can be a file. */
+/** Returns true if the value of a flag can be a file. For example, `--provider` accepts a file with a driver. */
 export const acceptsFiles = (flag: string): boolean => !NAMED_FLAGS.includes(flag) || flag === '--provider';

@@ -4,19 +4,19 @@ import { takesNames } from './objects.ts';
 export interface Flag {
   readonly names: readonly string[];
   /**
-   * The possible values of the flag. The list is empty if the flag accepts any text, such as a file name. `values` is
-   * undefined if the flag has no value.
+   * The possible values of the flag. If the flag accepts any text, such as a file name, the list is empty. If the flag
+   * has no value, `values` is undefined.
    */
   readonly values: readonly string[] | undefined;
 }
 
-/** The possible completions after a command: subcommands, flags and argument values. */
+/** What can follow a command: subcommands, flags and values of arguments. */
 export interface Place {
-  /** The subcommand, such as `rollout status`. The path of the program itself is empty. */
+  /** The subcommand, such as `rollout status`. For the program itself, the path is empty. */
   readonly path: string;
   readonly commands: readonly string[];
   readonly values: readonly string[];
-  /** True if the command accepts arguments that are neither names nor fixed values, such as files. */
+  /** Whether the command accepts arguments such as files, which are neither names nor fixed values. */
   readonly files: boolean;
   readonly flags: readonly Flag[];
 }

@@ -19,13 +19,13 @@ import { type Reading, readObjects } from '../files/read.ts';
 
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
-  /** The folder with templates. By default, the templates of the controller are used. */
+  /** The folder with templates. By default, the templates in the controller are used. */
   readonly templates?: string | undefined;
-  /** If `pool` is present, only the named pool is rendered. */
+  /** The only pool to render. If `pool` is undefined, all pools are rendered. */
   readonly pool?: string | undefined;
   /**
-   * Additional objects, such as the objects of a cluster. If `paths` contains an object with the same kind and name,
-   * the object in `paths` replaces the additional object.
+   * Additional objects, such as the objects in a cluster. If a file contains an object with the same kind and name, the
+   * object in the file replaces it.
    */
   readonly onto?: readonly KubeObject[];
 }
@@ -34,8 +34,8 @@ const identity = ({ apiVersion, kind, metadata: { namespace = '', name } }: Kube
   JSON.stringify([apiVersion, kind, namespace, name]);
 
 /**
- * Renders the pools from files and directories.
- * @throws UserError for unreadable input
+ * Renders the pools from the objects in files and directories.
+ * @throws UserError if an input cannot be read
  */
 export async function renderPaths({
   paths,
@@ -73,7 +73,10 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
 
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/** Returns the rendered MachineConfigs as YAML. A comment in each object lists its sources. */
+/**
+ * Returns the rendered MachineConfigs as YAML. A comment in each object lists the MachineConfigs from which it was
+ * rendered.
+ */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
     .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
@@ -87,13 +90,13 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** Reads all objects from which configurations are rendered, and the pull secret of the ControllerConfig. */
+/** Reads from a cluster all objects for rendering, and the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {
       const { group, version, kind } = definition;
       const { items } = await client.resource(definition).list();
-      // The API server omits `apiVersion` and `kind` in the items of a list, so they are added.
+      // The items of a list have no `apiVersion` and `kind`, so both are added.
       return items.map((item) => ({ ...item, apiVersion: `${group}/${version}`, kind }));
     }),
   );
@@ -103,10 +106,10 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
   return [...lists.flat(), ...(secret ? [{ ...secret, apiVersion: 'v1', kind: 'Secret' }] : [])];
 }
 
-/** Reads the current MachineConfig of the named pool. */
+/** Returns the current MachineConfig of a pool. */
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
 
-/** Reads the MachineConfigs that are the targets of the pools of a cluster. */
+/** Returns a function that reads the MachineConfig that is the target of a pool in a cluster. */
 export const inForce =
   (client: KubeClient): Former =>
   async (name) => {

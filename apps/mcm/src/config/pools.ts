@@ -19,7 +19,7 @@ import { columns } from '../output/columns.ts';
 
 /**
  * Parses `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`.
- * @throws UserError for another kind
+ * @throws UserError if the argument contains another kind
  */
 export function poolNameOf(text: string): string {
   const [kind, name] = text.includes('/') ? text.split('/', 2) : ['pool', text];
@@ -29,8 +29,8 @@ export function poolNameOf(text: string): string {
 }
 
 /**
- * Reads the machines if a pool replaces machines. The result is undefined if no pool replaces machines, or if the
- * cluster has no CRDs of machines.
+ * Reads the machines if a pool updates its nodes by replacing machines. If no pool does this, or the cluster has no
+ * CRDs of machines, the result is undefined.
  */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
@@ -47,7 +47,7 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
   }
 }
 
-/** Selects pools: one by its name, several by a label selector, or all. */
+/** Selects one pool by its name, several pools by a label selector, or all pools. */
 interface PoolScope {
   readonly name?: string | undefined;
   readonly selector?: string | undefined;
@@ -95,8 +95,8 @@ export async function readPools(
 }
 
 /**
- * Returns the pools that a selector matches. The server evaluates the selector. The caller has read all pools, because
- * the explanation of one pool needs all pools.
+ * Returns the pools that match a label selector. The API server evaluates the selector. The caller has read all pools
+ * already, because the explanation of one pool needs them.
  */
 async function selected(
   client: KubeClient,
@@ -109,13 +109,10 @@ async function selected(
   return pools.filter(({ metadata }) => names.has(metadata.name));
 }
 
-/**
- * Returns one line for each pool. With `wide`, the result also contains a line for each node that has not reached the
- * target.
- */
+/** Returns one line for each pool. With `wide`, each node that has not reached the target gets a line too. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
-  // The name of the target is long, so in a narrow terminal only the last cell continues on the next line.
+  // The name of the target is long. In a narrow terminal, only this last cell continues on the next line.
   const lines = columns([
     ['POOL', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE', 'TARGET'],
     ...pools.map((pool) => [
@@ -142,8 +139,8 @@ function stateOf(pool: PoolExplanation): string {
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
 /**
- * Returns the part of the status line that names degraded nodes. With the names of the nodes, the user sees the cause
- * of a blocked rollout without another command.
+ * Returns the names of degraded nodes for the line of a pool. Because of the names, the user sees the cause of a
+ * blocked rollout without another command.
  */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);

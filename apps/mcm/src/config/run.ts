@@ -37,7 +37,7 @@ export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string
 
 export type PoolsFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
-/** Exit codes as in diff(1): 0 means no changes, 1 means changes, and 2 means an error. */
+/** The exit codes, as in diff(1): 0 for no changes, 1 for changes, and 2 for an error. */
 const EXIT = { same: 0, differs: 1, problem: 2 } as const;
 
 /** Prints warnings to standard error, because another program may read standard output. */
@@ -101,7 +101,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** Returns the changes on nodes that the files would cause if a user applied them to the cluster. */
+/** Returns the changes on the nodes of a cluster that would follow if a user applied the files. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

@@ -1,10 +1,10 @@
 /**
- * Determines whether the controllers work. If a controller has stopped, no command and no page may announce its next
- * step. Callers print {@link controllerLines} and use {@link doesAct}.
+ * Determines whether the controllers work. If a controller has stopped, no command and no page may state its next step.
+ * Callers print {@link controllerLines} and call {@link doesAct}.
  *
- * - For a single reading, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
- * - For watches, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. A stopped controller
- *   causes no event.
+ * - For a single check, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
+ * - For a watch, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. If a controller stops,
+ *   no event occurs.
  *
  * Evidence that a controller is not working, strongest first:
  *
@@ -38,71 +38,74 @@ const CONTROLLERS = {
   },
 } as const satisfies Record<string, { readonly effects: readonly string[] }>;
 
-/** The name of a controller equals the name of its Lease. */
+/** The name of a controller, which is also the name of its Lease. */
 export type ControllerName = keyof typeof CONTROLLERS;
 
-/** All controllers in the order of the output. */
+/** The names of all controllers, in the order of the output. */
 export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
 
 /** The state of a controller, or of a program that all controllers need, with the evidence. */
 export interface ControllerHealth {
-  /** The name of the Lease of a controller, or the name of the control plane or the cloud. */
+  /** The name of the controller's Lease, or the name of the control plane or the cloud. */
   readonly name: string;
   /**
    * - `acts`: a process renews the Lease
    * - `stopped`: no process can act
    * - `behind`: a process renews the Lease but does not process changed objects
-   * - `unknown`: there is neither a Lease nor other evidence
+   * - `unknown`: the controller has no Lease, and no other evidence exists
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
-  /** The time of the last activity, or of the first change that the controller did not process, in RFC 3339. */
+  /** The time of the last activity, or of the first change that the controller has not processed, as RFC 3339. */
   readonly since?: string | undefined;
   /** The holder identity in the Lease. */
   readonly holder?: string;
-  /** The evidence as a sentence without a period. `reason` is empty for `acts`. */
+  /** The evidence for the state, as a sentence without a period. For the state `acts`, `reason` is empty. */
   readonly reason: string;
-  /** The effects of the stopped controller. `effects` is empty for `acts` and `unknown`. */
+  /** What does not happen while the controller is stopped. For the states `acts` and `unknown`, `effects` is empty. */
   readonly effects: readonly string[];
-  /** The names of the MachineDeployments with unprocessed changes, if the state is `behind`. */
+  /** For the state `behind`, the names of the MachineDeployments whose changes are not processed. */
   readonly unprocessed: readonly string[];
 }
 
-/** The objects of one namespace from which the health of controllers is determined. */
+/** The objects of a namespace that show whether its controllers work. */
 export interface ControllerSource {
-  /** Leases by name. A missing key means that the Lease does not exist. */
+  /** Leases by name. If a Lease does not exist, its key is missing. */
   readonly leases: ReadonlyMap<string, Lease>;
   readonly deployments: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
-  /** Leases that the caller may not read, with the message of the server. */
+  /** The Leases that the user may not read, with the message of the API server. */
   readonly refused?: ReadonlyMap<string, string>;
 }
 
 /**
- * After the release of a Lease, another process usually acquires it within milliseconds. If the controller has only one
- * process, the restart of the process takes some seconds.
+ * After a process has released a Lease, another process usually acquires it within milliseconds. If the controller has
+ * only one process, its restart takes some seconds.
  */
 const HAND_OVER_MS = 10_000;
-/** The time within which a working controller processes a change. */
+/** A working controller processes a change within this time. */
 const BEHIND_MS = 60_000;
 
-/** A Lease, with its duration and the time since its last renewal in milliseconds. */
+/** The age of a Lease: the time since its last renewal, and its duration, in milliseconds. */
 interface LeaseAge {
   readonly ms: number;
   readonly durationMs: number;
-  /** The time of the last renewal, or undefined if the Lease contains no valid time. */
+  /** The time of the last renewal. If the Lease contains no valid time, the value is undefined. */
   readonly at: Date | undefined;
 }
 
 const durationOf = ({ spec }: Lease): number => (spec?.leaseDurationSeconds || 15) * 1_000;
 
-/** Computes the age of a Lease from its times. The clocks of this computer and of the holder may differ. */
+/**
+ * Computes the age of a Lease from the times in the Lease. The clock of this computer and the clock of the holder may
+ * differ.
+ */
 function ageOf(lease: Lease, now: Date): LeaseAge {
   const at = parseTime(lease.spec?.renewTime ?? undefined);
   return { ms: at === undefined ? 0 : now.getTime() - at.getTime(), durationMs: durationOf(lease), at };
 }
 
 /**
- * Returns true if a Lease has a holder and has expired by its times. A difference between clocks may make a valid Lease
+ * Returns true if a Lease has a holder, and has expired according to its times. If two clocks differ, a valid Lease may
  * look expired.
  */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
@@ -110,7 +113,9 @@ export const looksExpired = (lease: Lease, now: Date): boolean => {
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
-/** Returns the time of the last change of the spec, or undefined if the object does not contain the time. */
+/**
+ * Returns the time of the last change of the spec. If the object does not contain the time, the result is undefined.
+ */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
@@ -125,8 +130,8 @@ function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
 }
 
 /**
- * Returns true if the manager has not processed the last change. Refused and deleted deployments do not count, because
- * the manager never updates their observed generation.
+ * Returns true if the manager has not processed the last change of a deployment. A refused or deleted deployment does
+ * not count, because the manager never updates its observed generation.
  */
 function isUnprocessed(deployment: MachineDeployment): boolean {
   const { metadata, status } = deployment;
@@ -140,7 +145,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses the controllers from objects that were read once. The function has no side effects. */
+/** Assesses the controllers from the objects of a single read. The function has no side effects. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -168,7 +173,7 @@ interface Unprocessed {
   readonly since?: Date | undefined;
 }
 
-/** Returns the deployments with unprocessed changes older than the time limit, and the time of the oldest change. */
+/** Returns the deployments whose changes have been unprocessed for too long, and the time of the oldest change. */
 function unprocessedOf(
   deployments: readonly MachineDeployment[],
   now: Date,
@@ -236,7 +241,7 @@ function withoutLease(
       `${lease}, and machine ${untouched.metadata.name} has no status`,
       parseTime(untouched.metadata.creationTimestamp),
     );
-  // Most clusters have no machine-config-controller, so a missing Lease is not reported.
+  // Most clusters do not run the machine-config-controller, so a missing Lease is not reported.
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
@@ -255,14 +260,14 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
 }
 
 /**
- * Assesses the controllers of a watched cluster. The clock of this process measures the time since the last observed
- * change of a Lease.
+ * Assesses the controllers of a watched cluster. The clock of this process measures the time since the last change of
+ * each Lease.
  */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
 
-  /** Returns the health of each controller at `now`. The times of successive calls must not decrease. */
+  /** Returns the state of each controller at the time `now`. A later call must have the same or a later time. */
   assess(source: ControllerSource, now: Date): readonly ControllerHealth[] {
     const behind = new Set<string>();
     const changedAt = (deployment: MachineDeployment): Date | undefined => {
@@ -285,7 +290,7 @@ export class ControllerObserver {
     const known = this.#leases.get(name);
     if (known?.renewTime !== renewTime) this.#leases.set(name, { renewTime, at: now, changed: known !== undefined });
     const seen = this.#leases.get(name);
-    // Before the first observed change of the Lease, its age is computed from its times.
+    // Until the Lease changes for the first time, its age is computed from the times in the Lease.
     if (seen === undefined || !seen.changed) return ageOf(lease, now);
     return { ms: now.getTime() - seen.at.getTime(), durationMs: durationOf(lease), at: seen.at };
   }
@@ -295,9 +300,9 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
   healths.filter(({ state }) => state === 'stopped' || state === 'behind');
 
 /**
- * Returns false only if there is evidence that a controller does not work.
- * @param deployment The name of a MachineDeployment. If present, the result is also false while the last change of the
- *   deployment is unprocessed.
+ * Returns false only if evidence shows that a controller does not work.
+ * @param deployment The name of a MachineDeployment. While the last change of this deployment is unprocessed, the
+ * result is false too.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(
@@ -306,7 +311,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** Returns a sentence about a controller that is not working. The sentence does not contain the effects. */
+/** Returns a sentence about a controller that is not working. The sentence does not state the effects. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
@@ -318,13 +323,16 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
 }
 
 /**
- * Returns false if an earlier entry reports the same program. Each namespace has its own controllers, but the control
- * plane and the cloud serve all namespaces.
+ * Returns false if an earlier entry in the list reports the same program. Controllers belong to one namespace, but the
+ * control plane and the cloud serve all namespaces.
  */
 export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
   one.name in CONTROLLERS || all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
 
-/** Returns the controllers that are not working, with effects and a hint. The list is empty if all controllers work. */
+/**
+ * Returns lines about the controllers that are not working, with their effects and a hint. If all controllers work, the
+ * list is empty.
+ */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths).filter(isFirst);
   if (bad.length === 0) return [];

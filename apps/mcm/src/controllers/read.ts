@@ -2,13 +2,16 @@ import type { Machine, MachineDeployment } from '@mcm/api';
 import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
 import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpired } from './health.ts';
 
-/** Time for which an expired Lease is read again. The time is longer than the default renewal interval of 2 s. */
+/**
+ * For this time, a Lease that looks expired is read again. The time is longer than the default interval of renewals, 2
+ * s.
+ */
 const SECOND_LOOK_MS = 3_000;
 const LOOK_EVERY_MS = 500;
-/** The maximum difference between two clocks. A larger difference is improbable. */
+/** The clocks of two computers differ by at most this time. A larger difference is improbable. */
 const MOST_SKEW_MS = 600_000;
 
-/** The objects of one namespace that the caller has read. */
+/** The objects in one namespace that the user could read. */
 export interface ControllerReading {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -20,8 +23,8 @@ export interface ControllerReading {
 }
 
 /**
- * Reads the Leases of the controllers and determines whether the controllers work. A Lease that looks expired is read
- * again for 3 s, because clocks may differ.
+ * Reads the Leases of the controllers and determines whether the controllers work. Clocks may differ, so a Lease that
+ * looks expired is read again for 3 s.
  * @throws KubeError if the API server does not respond
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {

@@ -1,26 +1,26 @@
 import { type Clock, type KubeClient, KubeError } from '@mcm/kube';
 import type { ControllerHealth } from './health.ts';
 
-/** The time within which the API server must respond. */
+/** The API server must respond within this time. */
 const ANSWER_MS = 5_000;
-/** After a slower response, the holders of Leases get time to renew their Leases. */
+/** After a slower response of the API server, holders get time to renew their Leases. */
 const LATE_MS = 1_000;
 
 interface ServerProofOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called after each end of a request. `late` is true if the API server was unreachable before. */
+  /** Called after each request of the check. If the API server was unreachable before, `late` is true. */
   readonly onAnswer: (late: boolean) => void;
 }
 
 /**
- * Verifies that the API server responds before a controller is reported. Each newly stopped controller causes one
- * request. While the API server does not respond, the request is repeated.
+ * Verifies that the API server responds, before mcm reports that a controller has stopped. For each controller that has
+ * stopped, one request is sent. While the API server does not respond, the request is repeated.
  */
 export class ServerProof {
   readonly #client: KubeClient;
   readonly #options: ServerProofOptions;
-  /** The reported controllers for which the API server has responded, as `NAMESPACE/NAME`. */
+  /** The stopped controllers, as `NAMESPACE/NAME`, for which the API server has responded. */
   readonly #proven = new Set<string>();
   #asking = false;
   #silentSince: string | undefined;
@@ -30,20 +30,20 @@ export class ServerProof {
     this.#options = options;
   }
 
-  /** The time of the last sign of an API server that does not respond, in RFC 3339. */
+  /** The time since which the API server has not responded, as RFC 3339. */
   get silentSince(): string | undefined {
     return this.#silentSince;
   }
 
-  /** Call `noteAnswer` after a response to another request. */
+  /** Must be called after a response to any other request. */
   noteAnswer(): void {
     this.#silentSince = undefined;
   }
 
   /**
-   * Returns true if the API server has responded since the controllers of a namespace stopped. If the result is false,
+   * Returns true if the API server has responded after the controllers of a namespace stopped. If the result is false,
    * `covers` sends a request.
-   * @param isListed Whether the API server has just responded to another request
+   * @param isListed whether the API server has just responded to a list request
    */
   covers(namespace: string, bad: readonly ControllerHealth[], isListed: boolean): boolean {
     const keys = bad.map(({ name }) => `${namespace}/${name}`);
@@ -51,7 +51,7 @@ export class ServerProof {
       if (key.startsWith(`${namespace}/`) && !keys.includes(key)) this.#proven.delete(key);
     if (isListed) for (const key of keys) this.#proven.add(key);
     if (keys.every((key) => this.#proven.has(key))) return true;
-    // The last renewal of a Lease is the last sign of the API server.
+    // The last renewal of a Lease proves that the API server responded at this time.
     const renewed = bad.flatMap(({ since }) => since ?? []).sort();
     void this.#ask(keys, renewed.at(-1));
     return false;
@@ -68,7 +68,7 @@ export class ServerProof {
       .request('GET', '/version', { signal: AbortSignal.any([signal, limit.signal]) })
       .then(
         () => true,
-        // An API server that refuses the request responds too.
+        // If the API server refuses the request, this is a response too.
         (error: unknown) => error instanceof KubeError && error.code !== 0,
       );
     timer.cancel();

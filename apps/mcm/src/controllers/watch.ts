@@ -12,28 +12,28 @@ import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver, notActing 
 import { CONTROL_PLANE, silentHealth } from './programs.ts';
 import { ServerProof } from './server-proof.ts';
 
-/** Time within which a holder must renew its Lease after an outage of the API server. */
+/** After an outage of the API server, a holder must renew its Lease within this time. */
 const AFTER_OUTAGE_MS = 15_000;
-/** The time after the first list for which the list proves that the API server responds. */
+/** For this time, the first list proves that the API server responds. */
 const JUST_LISTED_MS = 5_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
-  /** The watched namespace, or undefined for all namespaces. */
+  /** The watched namespace. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
   /**
-   * Time after the start for which a controller without an observed renewal is not assessed. The controller may be
-   * starting. The default is 0.
+   * During this time after the start, a controller is not assessed until a renewal of its Lease is observed. Such a
+   * controller may be starting. The default is 0.
    */
   readonly startingMs?: number;
 }
 
 /**
- * Watches only the Leases of the controllers. During an outage of the API server, the last assessment stays valid,
- * because no holder can renew its Lease. If the API server hangs, its watches do not fail. Before the watch reports a
- * controller, the API server must therefore respond to a request.
+ * Watches the Leases of the controllers, and no other Leases. During an outage of the API server, no holder can renew
+ * its Lease, so the last assessment stays valid. If the API server hangs, its watches stay open. The API server must
+ * therefore respond to a request before mcm reports a stopped controller.
  */
 export class ControllerWatch {
   readonly #options: ControllerWatchOptions;
@@ -80,7 +80,7 @@ export class ControllerWatch {
     this.#options.onChange();
   }
 
-  /** Starts the watches, which end when the signal aborts. */
+  /** Starts the watches, which end when the signal is aborted. */
   run(): void {
     const { onChange, signal } = this.#options;
     for (const informer of this.#informers.values()) {
@@ -90,26 +90,28 @@ export class ControllerWatch {
     }
   }
 
-  /** Resolves when each Lease was listed once, and rejects when the signal aborts. */
+  /** Resolves when all Leases were listed once. Rejects when the signal is aborted. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /** Returns true if the Leases were read or the read was refused. Before the first read, no controller is assessed. */
+  /**
+   * Returns true if the Leases were read or the read was refused. Before this first read, no controller is assessed.
+   */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
 
-  /** Returns the namespaces with Leases of controllers, in any order. */
+  /** Returns the namespaces that contain Leases of controllers. */
   namespaces(): ReadonlySet<string> {
     const all = [...this.#informers.values()].flatMap(({ store }) => store.list());
     return new Set(all.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /**
-   * Returns the health of the controllers of a namespace. `assess` must be called at least every 2 s, because a stopped
-   * controller causes no event.
-   * @param objects The deployments and machines of the namespace
+   * Returns the state of the controllers in a namespace. If a controller stops, no event occurs, so call `assess` at
+   * least every 2 s.
+   * @param objects Deployments and machines of the namespace
    */
   assess(
     namespace: string,
@@ -148,7 +150,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** Returns true during an outage of the API server. A server that refuses a read counts as available. */
+  /** Returns true during an outage of the API server. A server that refuses a read is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

@@ -25,15 +25,15 @@ import type { Sources } from './board/sources.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
 
-/** The maximum number of machines on the timeline of a rollout. */
+/** The timeline of a rollout shows at most this number of machines. */
 const MOST_LIVES = 200;
-/** The maximum number of events on the page of an object. */
+/** The page of an object shows at most this number of events. */
 const MOST_EVENTS = 100;
 
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** Returns an object as YAML, or undefined if the object does not exist or its kind has no page. */
+  /** Returns an object as YAML. If the object does not exist, or its kind has no page, the result is undefined. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -41,7 +41,8 @@ export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
   /**
-   * The labels of the clusters of a fleet, or undefined without a fleet. The nodes of a fleet are in other clusters.
+   * The label selector for the clusters of a fleet. Without a fleet, the value is undefined. The nodes of a fleet are
+   * in other clusters.
    */
   readonly fleet: string | undefined;
   readonly clock: Clock;
@@ -52,7 +53,7 @@ export interface DetailOptions {
   readonly controllers: Controllers;
 }
 
-/** The kinds whose objects have a YAML page. Secrets have no YAML page. */
+/** The kinds whose objects have a YAML page. Secrets have no page. */
 const KINDS: Readonly<Record<string, { readonly of: ResourceDefinition<KubeObject>; readonly onTarget?: true }>> = {
   machine: { of: machines },
   machineset: { of: machineSets },
@@ -100,7 +101,7 @@ export function createDetails(options: DetailOptions): Details {
   };
 }
 
-/** Returns the lines of `mcm explain`, or the reason why they are missing. */
+/** Returns the output of `mcm explain` for a machine, or the reason why it is missing. */
 async function explainedMachine(
   { client, target, fleet, clock, random, controllers }: DetailOptions,
   ns: string,

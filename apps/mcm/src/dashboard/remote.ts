@@ -12,7 +12,7 @@ import { UserError } from '../command/errors.ts';
 import type { Gate } from './access/gate.ts';
 import { type DashboardOptions, type DashboardServer, startDashboard } from './server.ts';
 
-/** The validity of a self-signed certificate. */
+/** A self-signed certificate is valid for this time. */
 const VALID_MS = 365 * 86_400_000;
 
 /**
@@ -31,10 +31,10 @@ async function selfSigned(host: string, clock: Clock): Promise<ServingPair> {
 }
 
 /**
- * Serves the dashboard to other machines, with TLS and logins.
- * @param remote `certificates` is a directory with `tls.crt` and `tls.key`. If the certificate files change, new
+ * Serves the dashboard to other computers, with TLS and logins.
+ * @param remote `certificates` is a directory that contains `tls.crt` and `tls.key`. After a change of these files, new
  * connections use the new certificate.
- * @throws UserError if the certificate is invalid or the port is not available
+ * @throws UserError if the certificate is invalid or the port is in use
  */
 export async function startRemote(
   { host, certificates }: { readonly host: string; readonly certificates: string | undefined },

@@ -28,20 +28,20 @@ import { followSettings } from './settings.ts';
 export type DashboardFlags = ClusterFlags & {
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** The labels of the namespaces of a fleet. */
+  /** The label selector for the namespaces of a fleet. */
   readonly fleet?: true | string;
-  /** The IP address to listen on. */
+  /** The IP address on which the server listens. */
   readonly listen: string;
-  /** The directory that contains `tls.crt` and `tls.key`. */
+  /** The directory with the files `tls.crt` and `tls.key`. */
   readonly tlsCertDir?: string;
 };
 
-/** Runs `mcm dashboard` until the signal aborts. */
+/** Runs the command `mcm dashboard` until the signal is aborted. */
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the server does not respond at the start, the command ends with an error. After the start, the page shows an
-    // outage instead.
+    // If the API server does not respond at the start, the command ends with an error. Later, the page shows an outage,
+    // and the command continues.
     await cluster.client.request('GET', '/version', { signal });
     const fleet = flags.fleet === true ? FLEET_LABEL : flags.fleet;
     const all = flags.allNamespaces === true || fleet !== undefined;
@@ -60,14 +60,14 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     await dashboard.close();
   });
 
-/** The minimum interval between two messages, so that a burst of changes becomes one message. */
+/** Two messages have at least this interval, so a burst of changes becomes one message. */
 const GAP_MS = 200;
 /**
- * The interval of the check for objects that wait too long. Each check also sends a message that keeps the connections
- * open.
+ * At this interval, the dashboard checks which objects wait for too long. Each check also sends a message, which keeps
+ * the connections open.
  */
 const TICK_MS = 5_000;
-/** The interval of the health check, because a controller that stops causes no event. */
+/** The controllers are assessed at this interval, because no event occurs if a controller stops. */
 const CONTROLLERS_MS = 2_000;
 
 export interface ServeOptions {
@@ -75,17 +75,17 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** The labels of the namespaces of a fleet. If `fleet` is set, `allNamespaces` must be set too. */
+  /** The label selector for the namespaces of a fleet. If `fleet` is set, `allNamespaces` must be set too. */
   readonly fleet?: string | undefined;
   /**
-   * The settings for access from other machines, with TLS and logins. If `certificates` is undefined, the certificate
-   * is self-signed.
+   * The settings for access from other computers, with TLS and logins. If `certificates` is undefined, a self-signed
+   * certificate is used.
    */
   readonly remote?: { readonly host: string; readonly certificates: string | undefined } | undefined;
 }
 
 /**
- * Watches a cluster and serves its dashboard until the signal aborts.
+ * Watches a cluster and serves its dashboard until the signal is aborted.
  * @throws UserError if the port is not available
  */
 export async function serveDashboard(
@@ -120,13 +120,13 @@ export async function serveDashboard(
     classOf,
     onChange: () => board?.touchDrains(),
   });
-  const onRenewal = () => undefined; // The renewal needs no action, because the next assessment reads it.
+  const onRenewal = () => undefined; // The next assessment reads the renewal, so no action is necessary.
   const watch = new ControllerWatch({ client, namespace, ...runtime, log: silentLogger, signal, onChange: onRenewal });
   const controllers = new Controllers(watch, namespace);
   const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };
   const made = new Board({ ...around, onDirty: () => wake() });
   board = made;
-  made.flush(); // The first message tells the page that nothing was read yet.
+  made.flush(); // The first message tells the page that no objects were read yet.
   const hub = new Hub(() => made.first());
   const details = createDetails({ client, target, fleet, clock, random, board: made, sources, settings, controllers });
   const common = { port, hub, details, signal, clock };
@@ -154,7 +154,7 @@ export async function serveDashboard(
   };
 }
 
-/** Sends the changes of the board, at most every 200 ms. */
+/** Sends changes of the board to the pages, at most every 200 ms. */
 async function flushOnChange(
   board: Board,
   hub: Hub,

@@ -11,23 +11,25 @@ import type { Details } from './detail.ts';
 export interface DashboardServer {
   /** The URL of the dashboard: `http://127.0.0.1:PORT/` with the actual port. */
   readonly url: string;
-  /** Sets the certificate for new connections. Without TLS, `use` has no effect. */
+  /** Sets the certificate for new connections. Without TLS, the method does nothing. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** The settings for access from other machines, which requires TLS and logins. */
+/** The settings for access from other computers, which requires TLS and logins. */
 interface Remote {
-  /** The IP address to listen on. */
+  /** The IP address on which the server listens. */
   readonly host: string;
   readonly pair: ServingPair;
   readonly gate: Gate;
 }
 
 export interface DashboardOptions {
-  /** The port to listen on. The value 0 selects a free port. */
+  /** The port to listen on. For the value 0, the operating system selects a free port. */
   readonly port: number;
-  /** The settings for access from other machines. If `remote` is absent, only this machine can reach the server. */
+  /**
+   * The settings for access from other computers. If `remote` is undefined, only this computer can reach the server.
+   */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;
@@ -36,8 +38,8 @@ export interface DashboardOptions {
 }
 
 /**
- * Headers of each response. With the headers, the page loads resources only from its own server, and no other site can
- * embed the page. The script of the page never interprets text as HTML.
+ * The headers of each response. Because of these headers, the page loads resources only from its own server, and no
+ * other site can embed it. The script of the page never interprets text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -73,27 +75,27 @@ const NO_PAGE = 'page not found; the dashboard is at /\n';
 /** Matches a valid object name, or `-` as the namespace of a cluster-wide object. */
 const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
 const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
-/** Matches the paths of pages. The script draws the page for each path. */
+/** Matches the paths of all pages. The script in the page draws the content for its path. */
 const PAGES = new RegExp(
   `^/(?:|clusters|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
 );
 const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 
 /**
- * Returns true if the Host header names the dashboard. The check prevents DNS rebinding, in which the domain of another
- * website resolves to this machine.
+ * Returns true if the Host header contains the name of the dashboard. The check prevents DNS rebinding: another website
+ * could let its domain resolve to this computer.
  */
 function isOurs({ headers }: IncomingMessage, port: number): boolean {
   const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port}`);
   return ours.includes(headers.host?.toLowerCase() ?? '');
 }
 
-/** The interval between two checks of the permission for an open stream. */
+/** For an open stream, the permission of the user is checked at this interval. */
 const AGAIN_MS = 60_000;
 
 /**
- * Serves the read-only dashboard on 127.0.0.1, or for other machines.
- * @throws UserError if the port is not available
+ * Serves the read-only dashboard on 127.0.0.1, or for other computers.
+ * @throws UserError if the port is in use
  */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
   const { remote } = options;
@@ -119,7 +121,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Handles logins, and refuses forbidden requests. The result is true if the response was sent. */
+/** Handles logins and logouts, and refuses forbidden requests. Returns true if the response was sent. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,
@@ -145,7 +147,7 @@ async function guarded(
     if (refusal === undefined) return false;
     const isPage = path !== undefined && PAGES.test(path);
     if (isPage && refusal.status === 401) response.writeHead(303, { ...HEADERS, location: '/login' }).end();
-    // A browser shows the reason on the login page, where the user can log in as another user.
+    // A browser gets the login page with the reason, where the user can log in as another user.
     else if (isPage && request.headers.authorization === undefined)
       send(response, refusal.status, 'html', loginPage(refusal.body));
     else send(response, refusal.status, 'text', refusal.body);
@@ -199,7 +201,7 @@ function stream(request: IncomingMessage, response: ServerResponse, options: Das
   if (remote !== undefined) void endWhenRefused(request, response, remote.gate, options);
 }
 
-/** Ends a stream when its user loses the permission, or when the session ends. */
+/** Ends the stream of a user without the permission, or after the end of the session. */
 async function endWhenRefused(
   request: IncomingMessage,
   response: ServerResponse,
@@ -212,12 +214,12 @@ async function endWhenRefused(
   while (!until.aborted) {
     await pause(clock, AGAIN_MS, until);
     const refusal = until.aborted ? undefined : await gate.check(request);
-    // If the API server does not respond, the last decision stays valid.
+    // If the API server does not respond, the previous decision stays valid.
     if (refusal !== undefined && refusal.status !== 503) response.end();
   }
 }
 
-/** Returns the path of a request, or undefined if the target is not a path, such as `//host` or `*`. */
+/** Returns the path of a request. If the target is not a path, such as `//host` or `*`, the result is undefined. */
 function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard').pathname

@@ -2,19 +2,22 @@ import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm
 import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
-/** The settings of the leading controllers. If the settings of a controller are unknown, its field is absent. */
+/**
+ * The settings of the controllers that hold the Leases. If the settings of a controller are unknown, its field is
+ * undefined.
+ */
 export interface Settings {
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
 /**
- * The interval of reads. The settings are polled, because they change only with a new process. A watch would mostly
- * receive renewals of the Leases.
+ * The settings are read at this interval. Settings change only with a new process, so polling is sufficient. A watch
+ * would mostly receive renewals of Leases.
  */
 const AGAIN_MS = 60_000;
 
-/** Polls the settings until the signal aborts. If a read fails, the last settings stay valid. */
+/** Reads the settings repeatedly until the signal is aborted. If a read fails, the previous settings stay valid. */
 export function followSettings(
   client: KubeClient,
   namespace: string,
@@ -31,7 +34,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // The page already shows the outage, so the log line has the level debug.
+      // The page already shows the outage, so the log level is debug.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

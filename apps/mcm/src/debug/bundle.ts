@@ -46,7 +46,7 @@ function reported(object: KubeObject): KubeObject {
   };
 }
 
-/** Keeps only the fields of a pod that a drain reads, because the environment of its containers may contain secrets. */
+/** Keeps only the fields of a pod that a drain reads. The environment of the containers may contain secrets. */
 const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
   const keep = [
     'nodeName',
@@ -105,8 +105,8 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
 ];
 
 /**
- * Reads the Secrets of the classes, to remove their values from all texts. If one Secret cannot be read, the values of
- * the other Secrets are still removed.
+ * Reads the Secrets of the classes, because their values must be removed from all texts. If one Secret cannot be read,
+ * the values of the other Secrets are still removed.
  */
 async function knownSecrets(
   { client, namespace }: Cluster,
@@ -129,14 +129,14 @@ async function knownSecrets(
 }
 
 /**
- * Collects the data that explains the state of the machines: objects, events, Leases, the tree and the logs of the
+ * Collects the data that shows the state of the machines: objects, events, Leases, the tree and the logs of the
  * controllers.
  * - The bundle contains no Secrets and no environment variables of pods. Known secrets, and texts that look like
  *   secrets, become `***`.
- * - `errors.txt` lists the data that could not be read.
+ * - `errors.txt` lists the data that mcm could not read.
  *
- * @param local The logs of a local instance
- * @param journals The journals of the controllers
+ * @param local the logs of a local instance
+ * @param journals the journals of the controllers
  */
 export async function collectBundle(
   cluster: Cluster,
@@ -161,8 +161,8 @@ export async function collectBundle(
     }
   }
   /**
-   * Returns the objects of a kind, converted to their type. The files of the bundle contain the objects as the server
-   * stores them.
+   * Returns the objects of a kind, and converts each object to its type. The bundle contains the objects as the API
+   * server stores them.
    */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
@@ -196,7 +196,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** Converts journals to files. The lines of a file stay valid JSON, and secrets are removed. */
+/** Converts the journals of controllers to files. Secrets are removed, and each line stays valid JSON. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -8,13 +8,13 @@ export interface BundleFile {
   readonly text: string;
 }
 
-/** The maximum number of lines of each log in a bundle. */
+/** A bundle contains at most this number of lines of each log. */
 const TAIL_LINES = 2_000;
-/** The programs of an installation, by the label of their pods. */
+/** The programs of an installation. Each value is a label of their pods. */
 const APPS = ['machine-controller-manager', 'machine-config-controller', 'machine-config-daemon'];
 const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** The last lines of logs, and the logs that could not be read. The lines of the logs still contain secrets. */
+/** The last lines of the logs, and the logs that could not be read. The lines may still contain secrets. */
 export interface CollectedLogs {
   readonly files: readonly BundleFile[];
   readonly errors: readonly string[];
@@ -22,7 +22,7 @@ export interface CollectedLogs {
 
 const tailOf = (text: string): string => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
 
-/** Returns the logs of a local instance, or no logs if there is no instance. */
+/** Returns the logs of a local instance. Without an instance, the result contains no logs. */
 export function localLogs(dataDir: string): CollectedLogs {
   const folder = join(dataDir, 'logs');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { files: [], errors: [] };
@@ -39,7 +39,7 @@ export function localLogs(dataDir: string): CollectedLogs {
   return { files, errors };
 }
 
-/** The fields of a pod that are needed to read its logs. */
+/** The fields of a pod that are necessary to read its logs. */
 interface LoggingPod {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly containers: readonly { readonly name: string }[] };
@@ -49,8 +49,8 @@ interface LoggingPod {
 }
 
 /**
- * Returns the logs of the pods of an installation in the namespace. For a container that was restarted, the result also
- * contains the logs before the last restart.
+ * Returns the logs of all pods of an installation in a namespace. For a restarted container, the result also contains
+ * the logs before the restart.
  */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];

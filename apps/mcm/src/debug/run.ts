@@ -20,8 +20,7 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    // True if the flags select the local instance. With the local instance, the bundle contains the logs of the
-    // instance.
+    // Whether the flags select the local instance. For the local instance, the bundle also contains its logs.
     const isLocal = findKubeconfigs(flags).every(
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );
@@ -44,6 +43,6 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
       there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // With the mode, only the user can read the files.
+  // Only the user can read files with this mode.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

@@ -1,13 +1,13 @@
-/** A command in a page of the documentation, separated into words. */
+/** A command in a page of the documentation, as a list of words. */
 export interface DocumentedCommand {
   /** The file and the line of the command, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** True for a command in a sentence. A command in a sentence may omit required arguments. */
+  /** Whether the command is in a sentence. Such a command may omit required arguments. */
   readonly named?: true;
 }
 
-/** Yields the lines in the shell blocks of a page. If a line ends with a backslash, the next line is appended. */
+/** Yields the lines in the shell blocks of a page. A backslash at the end of a line joins the next line. */
 function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
   let inside = false;
   let begun: { number: number; line: string } | undefined;
@@ -28,12 +28,15 @@ function* shellLines(text: string): Generator<{ readonly number: number; readonl
 }
 
 const SEPARATORS: readonly string[] = ['|', '||', '&&', ';', '&'];
-/** Matches a separator, a comment, or a word with or without quotes. */
+/** Matches a separator, a comment, or a word, which may have quotes. */
 const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\)|<\([^)]*\)|\\.|[^\s'"|;&\\])+))/y;
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
 
-/** Returns the simple commands of a line, split at pipes and `&&`, without assignments, redirections and comments. */
+/**
+ * Returns the commands in a line. The line is split at pipes and `&&`, and assignments, redirections and comments are
+ * removed.
+ */
 export function commandsOf(line: string): string[][] {
   const commands: string[][] = [[]];
   TOKEN.lastIndex = 0;
@@ -59,7 +62,7 @@ function plain(words: readonly string[]): string[] {
   return kept;
 }
 
-/** Yields the `mcm` commands in sentences, where they are formatted as code. */
+/** Yields the `mcm` commands in sentences, which are formatted as code. */
 const spoken = (text: string): { readonly number: number; readonly line: string }[] =>
   text
     .replaceAll(/```[\s\S]*?```/g, (block) => block.replaceAll(/[^\n]/g, ''))
@@ -77,7 +80,7 @@ export const documentedCommands = (path: string, text: string): DocumentedComman
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
   ),
   ...spoken(text).map(({ number, line }) => {
-    // The text after a bar is an alternative for the last word, as in `--provider aws|azure`.
+    // In `--provider aws|azure`, the text after the bar is an alternative for the last word, and not a command.
     const [words = []] = commandsOf(line);
     return { at: `${path}:${number}`, words, named: true as const };
   }),

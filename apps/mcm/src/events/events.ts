@@ -6,9 +6,9 @@ import { columns } from '../output/columns.ts';
 import { isInScope, type ObjectScope, type ScopedObject } from './scope.ts';
 
 export interface EventRow {
-  /** The namespace of the object. `namespace` is present only if the events are from all namespaces. */
+  /** The namespace of the object. If all events are from one namespace, `namespace` is undefined. */
   readonly namespace?: string;
-  /** The time of the last occurrence, in RFC 3339. */
+  /** The time of the last occurrence as RFC 3339. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -30,7 +30,7 @@ export const FLEET_KINDS: ReadonlySet<string> = new Set([
   'Node',
 ]);
 
-/** The kinds whose events are listed. Nodes also have events of the kubelet. */
+/** The kinds whose events mcm lists. Nodes also have events from the kubelet. */
 const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'Node'];
 
 const newestOf = (event: EventObject): string =>
@@ -45,8 +45,8 @@ export const objectOf = ({ involvedObject, metadata, message }: EventObject): Sc
 });
 
 /**
- * Returns the events of machines and their owners, oldest first. If `scope` is present, the result contains only the
- * events in the scope.
+ * Returns the events of machines and their owners, the oldest first. With `scope`, the result contains only the events
+ * in this scope.
  */
 export function eventRows(
   events: readonly EventObject[],
@@ -76,8 +76,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the sentence for an object without events. Events are deleted after an hour. An object without events never
- * had an event if the object is younger than an hour.
+ * Returns a sentence for an object that has no events. The API server deletes events after an hour. If the object is
+ * younger than an hour, it has never had an event.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
@@ -87,9 +87,9 @@ function noEvents(now: Date, since: string | undefined): string {
 
 interface EventTable {
   readonly wide: boolean;
-  /** The creation time of the object, if the events are of one object. */
+  /** The creation time of the object, if the events belong to one object. */
   readonly since?: string | undefined;
-  /** The function that aligns the columns. By default, all rows are aligned as one table. */
+  /** Aligns the columns of the rows. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

@@ -30,8 +30,8 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // The events of a deleted object exist for an hour. If there are no events, the command checks whether the object
-    // exists.
+    // The events of a deleted object exist for another hour. If no events are found, the command checks whether the
+    // object exists.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
     const align = growingColumns();
@@ -52,8 +52,8 @@ export const reportEvents = (
   });
 
 /**
- * Watches the events of the namespace. The promise rejects when the signal aborts. If the resource version expires, the
- * watch continues with new events.
+ * Watches the events of the namespace. The promise rejects when the signal is aborted. If the resource version has
+ * expired, the watch continues with new events.
  */
 async function followEvents(
   { client, namespace }: Cluster,
@@ -84,7 +84,7 @@ async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // Events of Nodes are in the namespace `default`, which the first watch may already include.
+  // The events of Nodes are in the namespace `default`. The first watch may include them already.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };
@@ -110,7 +110,7 @@ async function createdAt({ client, namespace }: Cluster, text: string): Promise<
 
 const NOTHING: ObjectScope = { objects: new Set(), machinePrefixes: [] };
 
-/** Returns the objects that the flags select, or undefined if the flags contain neither an object nor a selector. */
+/** Returns the scope that the flags select. Without an object and a selector, the result is undefined. */
 async function scopeOf(
   cluster: Pick<Cluster, 'client' | 'namespace'>,
   text: string | undefined,

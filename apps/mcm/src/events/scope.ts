@@ -12,23 +12,23 @@ export interface ScopedObject {
   readonly message?: string | undefined;
 }
 
-/** Selects objects by their names, because the labels and owners of deleted objects are unknown. */
+/** Selects events by the names of objects. For deleted objects, labels and owners are unknown. */
 export interface ObjectScope {
-  /** The objects as `NAMESPACE/KIND/NAME`. The namespace of a Node is empty. */
+  /** The objects as `NAMESPACE/KIND/NAME`. For a Node, the namespace is empty. */
   readonly objects: ReadonlySet<string>;
   /**
-   * The prefixes of the names of machines, as `NAMESPACE/PREFIX`. The prefixes also match deleted machines, whose
-   * events exist for an hour.
+   * The prefixes in the names of machines, as `NAMESPACE/PREFIX`. With a prefix, the scope includes deleted machines,
+   * whose events exist for an hour.
    */
   readonly machinePrefixes: readonly string[];
   /**
-   * A machine. For a machine, the scope includes events of MachineSets about the creation and the deletion of the
-   * machine.
+   * The machine, if the scope is one machine. The scope then includes the events of MachineSets about its creation and
+   * deletion.
    */
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
-/** The kinds whose objects have the name of a machine. A Node can have a different name than its machine. */
+/** The kinds whose objects usually have the name of a machine. A Node may have another name than its machine. */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>
@@ -45,7 +45,7 @@ export function isInScope(object: ScopedObject, { objects, machinePrefixes, name
   const { kind = '', name = '', namespace = '', message = '' } = object;
   if (named && kind === 'MachineSet') return namespace === named.namespace && isNamedIn(message, named.machine);
   if (!OF_MACHINES.includes(kind)) return false;
-  // A Node has no namespace, so its name is compared with the prefixes of all namespaces in the scope.
+  // A Node has no namespace, so the prefixes of all namespaces in the scope apply.
   return machinePrefixes.some((prefix) =>
     kind === 'Node'
       ? name.startsWith(prefix.slice(prefix.indexOf('/') + 1))
@@ -54,8 +54,8 @@ export function isInScope(object: ScopedObject, { objects, machinePrefixes, name
 }
 
 /**
- * Returns the scope of deployments: the deployments, their sets, their nodes, and their machines, even if a machine is
- * deleted.
+ * Returns the scope of deployments: the deployments, their sets, their nodes, and their machines, including deleted
+ * ones.
  */
 export const scopeOfDeployments = (readings: readonly DeploymentReading[]): ObjectScope => {
   const scopes = readings.map(scopeOfDeployment);
@@ -80,7 +80,7 @@ function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): O
   };
 }
 
-/** Returns the scope of one object. The node of a machine usually has the name of the machine. */
+/** Returns the scope of an object. Usually, the node of a machine has the same name. */
 export const scopeOfObject = (kind: string, name: string, namespace: string): ObjectScope => ({
   objects: new Set([keyOf({ kind, name, namespace }), ...(kind === 'Machine' ? [`/Node/${name}`] : [])]),
   machinePrefixes: [],
@@ -92,7 +92,7 @@ interface SelectorFlags {
   readonly allNamespaces?: true;
 }
 
-/** Reads the scope of the deployments that a label selector selects. Without a selector, the scope is undefined. */
+/** Returns the scope of the deployments that match a label selector. Without a selector, the scope is undefined. */
 export async function readSelected(
   { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,
   { selector, allNamespaces }: SelectorFlags,
@@ -109,14 +109,11 @@ export async function readSelected(
   return scopeOfDeployments(items.map((deployment) => ownedBy(deployment, reading)));
 }
 
-/** The scope of a watch. When a new set or deployment appears, the scope grows. */
+/** The scope during a watch. The scope grows when a new set or deployment appears. */
 export class LiveScope {
   readonly #read: () => Promise<ObjectScope>;
   #scope: ObjectScope;
-  /**
-   * Sets and deployments outside of the scope. With the list, each set or deployment outside of the scope is read only
-   * once.
-   */
+  /** The sets and deployments that are not in the scope. The list ensures that each of them is read only once. */
   readonly #foreign = new Set<string>();
 
   constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {
@@ -132,14 +129,14 @@ export class LiveScope {
     try {
       this.#scope = await this.#read();
     } catch (error) {
-      // The deployment was deleted, so the scope does not change.
+      // The deployment was deleted, so the scope stays the same.
       if (!(error instanceof UserError)) throw error;
     }
     return isInScope(object, this.#scope);
   }
 }
 
-/** Returns the key of the owner. The name of a set is the name of its machine without the last part. */
+/** Returns the key of the object's owner. Without the last part, the name of a machine is the name of its set. */
 function ownerKey(object: ScopedObject): string | undefined {
   const { kind = '', name = '' } = object;
   if (kind === 'Machine') return keyOf({ ...object, kind: 'MachineSet', name: name.slice(0, name.lastIndexOf('-')) });

@@ -16,7 +16,7 @@ import type { Explained, ExplainFlags } from './run.ts';
 
 /**
  * Returns the objects to explain: one object, or the objects of a selector.
- * @throws UserError if there is both a name and a selector, or neither
+ * @throws UserError if the arguments contain both a name and a selector, or neither
  */
 export function explainedBy(words: readonly string[], selector: string | undefined): Explained {
   if (selector === undefined) {
@@ -48,7 +48,7 @@ export function addExplain(program: Command, environment: CommandEnvironment): v
   );
 }
 
-/** Adds `mcm drain`, which only shows a preview. */
+/** Adds the command `mcm drain`, which only shows what a drain would do. */
 export function addDrain(program: Command, environment: CommandEnvironment): void {
   withOutput(
     withCluster(
@@ -58,8 +58,8 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // The option is not declared as required, because commander would report a missing option before a misspelled
-        // flag.
+        // commander does not check that the option is present. Otherwise an error about a missing option would hide the
+        // error about a misspelled flag.
         .option(
           '--preview',
           'required, because the command only previews drains; to drain a machine, delete the machine',

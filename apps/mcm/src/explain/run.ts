@@ -20,7 +20,7 @@ type Asked = Pick<CommandEnvironment, 'say' | 'random'>;
 
 export type ExplainFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
-/** The objects that `mcm explain` explains: one object, or all objects of a kind with the labels of a selector. */
+/** The objects to explain: one object, or the objects of a kind that match a label selector. */
 export type Explained =
   | { readonly text: string }
   | { readonly kind: 'MachineDeployment' | 'Machine'; readonly selector: string };
@@ -31,7 +31,7 @@ interface Explanation {
   readonly lines: (now: Date) => readonly string[];
 }
 
-/** Runs `mcm explain`. */
+/** Runs the command `mcm explain`. */
 export const reportWhy = (
   explained: Explained,
   flags: ExplainFlags,
@@ -116,8 +116,8 @@ const machineTarget = (
 });
 
 /**
- * Runs `mcm drain --preview`. If a part of the preview is unknown, the command prints the known part and then throws
- * `UserError`.
+ * Runs the command `mcm drain --preview`. If a part of the preview is unknown, the command prints the known part, and
+ * then fails with a `UserError`.
  */
 export const reportDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {

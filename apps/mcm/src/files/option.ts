@@ -2,12 +2,12 @@ import { UserError } from '../command/errors.ts';
 
 export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as const;
 
-/** Adds a path to the earlier paths of an option that can be repeated. */
+/** Collects the paths of an option that a user can repeat. */
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
 /**
- * Returns the files of a command. The user can write files as arguments or, like in kubectl, with `-f`. @throws
- * UserError if there is no file
+ * Returns the files of a command. The user can write files as arguments, or with `-f` as in kubectl. @throws UserError
+ * if the user has given no file
  */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];

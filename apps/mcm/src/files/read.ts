@@ -12,13 +12,13 @@ const TEXT = /\.(ya?ml|json)$/;
 /** The path that means standard input, as in kubectl. */
 const STDIN = '-';
 
-/** A text, and the name of its file for messages. */
+/** A text with the name of its file, which messages contain. */
 interface Source {
   readonly name: string;
   readonly text: string;
 }
 
-/** Options for reading files. With `-R`, files in subdirectories are read too, as in kubectl. */
+/** Options for reading files. With `-R`, the files in subdirectories are included, as in kubectl. */
 export interface Reading {
   readonly recursive?: boolean;
 }
@@ -31,7 +31,7 @@ async function filesOf(path: string, { recursive = false }: Reading): Promise<re
   });
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive, withFileTypes: true });
-  // Links are read too, because the files of a mounted ConfigMap are links.
+  // The files of a mounted ConfigMap are links, so links are included.
   const files = entries.filter((entry) => !entry.isDirectory() && TEXT.test(entry.name));
   if (files.length === 0) throw new UserError(`${path} contains no file with the extension .json, .yaml or .yml`);
   return files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
@@ -49,7 +49,7 @@ const isObject = (value: unknown): value is KubeObject =>
 const SEPARATOR = /^---(.*)$/gm;
 
 /**
- * Returns the documents of a text. As in kubectl, a line that starts with `---` separates documents, and only a comment
+ * Returns the documents of a text. As in kubectl, a line that starts with `---` separates two documents. Only a comment
  * may follow the dashes.
  */
 export function documentsOf(text: string): readonly string[] {
@@ -59,12 +59,12 @@ export function documentsOf(text: string): readonly string[] {
   return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
 }
 
-/** Splits a stream of JSON objects, such as the output of jq. Any other text is one document. */
+/** Splits a sequence of JSON objects, such as the output of jq. Any other text is one document. */
 function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
   let [depth, start] = [0, 0];
-  // Each string is matched as a whole, so that braces inside of strings do not count.
+  // A string is matched as a whole, so braces inside of the string are not counted.
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') depth += 1;
     if (token !== '}') continue;
@@ -103,9 +103,9 @@ function inFile<T>(name: string, parse: () => T): T {
 /**
  * Reads objects from files, from the YAML and JSON files in directories, and from standard input (`-`).
  *
- * The parser reads values as `kubectl apply` does: `0644` is 420, and `yes` is true. As with strict validation in the
- * API server, an unknown field is an error.
- * @throws UserError with the name of the file, for example if the file contains no object
+ * Values have the meaning that they have for `kubectl apply`: `0644` is 420, and `yes` is true. As with strict
+ * validation in the API server, an unknown field is an error.
+ * @throws UserError with the name of the file, for example if it contains no object
  */
 export async function readObjects(
   paths: readonly string[],
@@ -122,6 +122,6 @@ export async function readObjects(
   return objects;
 }
 
-/** Returns the names of files for a message. */
+/** Joins the names of files for a message. */
 export const namesOf = (paths: readonly string[]): string =>
   paths.map((path) => (path === STDIN ? 'standard input' : path)).join(', ');

@@ -11,26 +11,29 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** A replica of a fleet, with the data from its peer Lease. */
+/** A replica of a fleet, with the data in its peer Lease. */
 export interface ReplicaRow {
   readonly program: string;
   readonly replica: string;
   /**
-   * A replica has stopped if it released its peer Lease. A killed replica keeps its peer Lease until the Lease expires.
+   * `stopped`: the replica has released its peer Lease. A killed replica does not release its peer Lease, which expires
+   * later.
    */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
-  /** Identity of the process. `identity` is empty after the process has ended. */
+  /** The identity of the replica's process. If the process has ended, `identity` is empty. */
   readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
-  /** Number of clusters whose Lease the replica holds. If the user may not list Leases, `clusters` is undefined. */
+  /**
+   * The number of clusters whose Leases the replica holds. If the user may not list Leases, `clusters` is undefined.
+   */
   readonly clusters: number | undefined;
-  /** Clusters that an operator has assigned to the replica. */
+  /** The clusters that an operator has assigned to the replica. */
   readonly chosen: readonly string[];
   readonly unreachable: readonly string[];
 }
 
-/** The result for one peer Lease. `action` describes the change, or is `unchanged`. */
+/** The result of an action for one peer Lease. `action` states the change, or is `unchanged`. */
 export interface FleetChange {
   readonly lease: string;
   readonly action: string;
@@ -48,13 +51,13 @@ interface Peer {
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[LeaseAnnotations.FleetClusters] ?? '').split(',').filter((name) => name !== '');
 
-/** Returns the clusters that a replica reports as unreachable in its peer Lease. */
+/** Returns the clusters that are unreachable for a replica, from its peer Lease. */
 export function unreachableOf(lease: Lease): readonly string[] {
   const { unreachable } = holderSettings(lease) ?? {};
   return Array.isArray(unreachable) ? unreachable.map(String) : [];
 }
 
-/** Returns the replica of a peer Lease, or undefined if the Lease is not a peer Lease. */
+/** Returns the replica to which a peer Lease belongs. For any other Lease, the result is undefined. */
 export function peerOf(lease: Lease): Peer | undefined {
   const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
   return program === undefined || replica === undefined ? undefined : { program, replica, lease };
@@ -81,15 +84,15 @@ function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['stat
 }
 
 /**
- * Returns true if the holder belongs to the process. The holder of the Lease of a cluster is the identity of the
- * process with the number of the run.
+ * Returns true if the holder of a cluster's Lease is a run of the process. The holder is the identity of the process,
+ * followed by the number of the run.
  */
 const isRunOf = (identity: string, holder: string): boolean => identity !== '' && holder.startsWith(`${identity}.`);
 
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
   replicas.find(({ identity }) => isRunOf(identity, holder));
 
-/** Returns the replicas of all programs, with the number of clusters that each one serves. */
+/** Returns the replicas of all programs, each with the number of its clusters. */
 export async function replicaRows(client: KubeClient, namespace: string, now: Date): Promise<readonly ReplicaRow[]> {
   const peers = await peersIn(client, namespace);
   const holders = await client
@@ -119,8 +122,8 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
 }
 
 /**
- * Writes an annotation of a peer Lease. After a conflict, the write is repeated, because the replica renews its peer
- * Lease at the same time.
+ * Writes an annotation of a replica's peer Lease. The replica renews this Lease at the same time, so the write is
+ * repeated after a conflict.
  */
 async function annotate(
   client: KubeClient,
@@ -145,7 +148,7 @@ async function annotate(
   }
 }
 
-/** Starts or ends the drain of a replica. The change applies to the peer Leases of all programs. */
+/** Starts or ends the drain of a replica. The drain applies to all programs of the fleet. */
 export async function drain(
   client: KubeClient,
   namespace: string,
@@ -162,12 +165,12 @@ export async function drain(
   return changes;
 }
 
-/** The largest weight of a replica, as in the flag `--fleet-weight`. */
+/** The largest weight of a replica, which is also the limit of the flag `--fleet-weight`. */
 const MOST_WEIGHT = 1000;
 
 /**
- * Sets the weight of a replica. The action changes the peer Leases of all programs. Without a weight, the flag
- * `--fleet-weight` of the replica applies again.
+ * Sets the weight of a replica. The weight applies to all programs of the fleet. Without a weight, the flag
+ * `--fleet-weight` of the replica applies.
  */
 export async function setWeight(
   client: KubeClient,
@@ -187,13 +190,13 @@ export async function setWeight(
   return changes;
 }
 
-/** A cluster that the fleet handed over to its own process. */
+/** A cluster that the fleet has handed over to a separate process. */
 export interface HandedOver {
   readonly cluster: string;
   readonly reason: string;
 }
 
-/** Returns the clusters with the mark of a hand-over. Without the permission to list namespaces, the list is empty. */
+/** Returns the clusters that the fleet has handed over. If the user may not list namespaces, the list is empty. */
 export async function handedOver(client: KubeClient): Promise<readonly HandedOver[]> {
   try {
     const { items } = await client.resource(namespaces).list();
@@ -208,8 +211,8 @@ export async function handedOver(client: KubeClient): Promise<readonly HandedOve
 }
 
 /**
- * Assigns a cluster to a replica. The change applies to the peer Leases of all programs. Without a target replica, the
- * hash selects the replica of the cluster again.
+ * Assigns a cluster to a replica. The assignment applies to all programs of the fleet. Without a target replica, the
+ * hash of the cluster selects its replica again.
  */
 export async function move(
   client: KubeClient,

@@ -3,17 +3,18 @@ import { FleetAnnotations, type KubeClient, type Lease, LeaseAnnotations, leases
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
-/** A cluster of a fleet, with data from the objects of the seed. */
+/** A cluster of a fleet, with data from the objects in the seed. */
 export interface ClusterRow {
   readonly cluster: string;
   /**
-   * The replica that holds the Lease of the manager, or the identity of the holder if it is not a replica of the fleet.
+   * The replica whose manager serves the cluster. If the holder of the Lease is not a replica of the fleet, its
+   * identity.
    */
   readonly manager: string;
   readonly controller: string;
   readonly machines: number;
   readonly running: number;
-  /** The problem of the cluster. `problem` is empty if the cluster has no problem. */
+  /** The problem of the cluster. If the cluster has no problem, `problem` is empty. */
   readonly problem: string;
 }
 
@@ -22,16 +23,16 @@ const MANAGER = 'machine-controller-manager';
 const CONTROLLER = 'machine-controller';
 
 export interface ClusterQuery {
-  /** The namespace of the peer Leases. */
+  /** The namespace in which the replicas store their peer Leases. */
   readonly namespace: string;
-  /** The labels of the namespaces of the clusters, as in `--fleet-namespaces`. */
+  /** The label selector for the namespaces of the clusters, as in `--fleet-namespaces`. */
   readonly selector: string;
   readonly now: Date;
-  /** The machines of all clusters, if the caller has read them. */
+  /** The machines of all clusters, if the caller has already read them. */
   readonly machines?: readonly Machine[];
 }
 
-/** Returns the clusters of a fleet. Clusters with a problem come first. */
+/** Returns the clusters of a fleet. The clusters with a problem are first. */
 export async function clusterRows(
   client: KubeClient,
   { namespace, selector, now, machines: read }: ClusterQuery,
@@ -80,7 +81,7 @@ interface Held {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly identity: string;
-  /** The replica that holds the Lease. If the holder is no replica of the fleet, `replica` is undefined. */
+  /** The replica that holds this Lease. If the holder is not a replica of the fleet, `replica` is undefined. */
   readonly replica: ReplicaRow | undefined;
 }
 
@@ -89,7 +90,7 @@ function heldBy(name: string, lease: Lease | undefined, replicas: readonly Repli
   return { name, lease, identity, replica: replicaOfHolder(identity, replicas) };
 }
 
-/** Returns true if a replica released the Lease because the cluster has no machines and no work. */
+/** Returns true if a replica has released a cluster's Lease because the cluster has no machines and nothing to do. */
 const isHibernated = (lease: Lease | undefined): boolean =>
   lease?.metadata.annotations?.[LeaseAnnotations.FleetHibernated] === String(lease?.spec?.leaseTransitions ?? 0);
 
@@ -101,7 +102,7 @@ function leaseProblem({ name, lease, identity }: Held, now: Date): string {
   return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
 }
 
-/** Returns the problem of a cluster that the fleet handed over, but that no other process serves. */
+/** Returns the problem of a cluster that the fleet has handed over, if no other process serves the cluster. */
 function handOverProblem(reason: string | undefined, held: readonly Held[]): string {
   const free = held.filter(({ identity }) => identity === '').map(({ name }) => name);
   return reason === undefined || free.length === 0
@@ -110,8 +111,8 @@ function handOverProblem(reason: string | undefined, held: readonly Held[]): str
 }
 
 /**
- * Returns the problem of a cluster whose namespace is being deleted. No process can write to the cluster without its
- * Lease.
+ * Returns the problem of a cluster whose namespace is being deleted. Only the holder of the cluster's Lease can write
+ * to the cluster.
  */
 function deletionProblem(machinesLeft: number, held: readonly Held[]): string {
   const gone = held.flatMap(({ name, lease }) => (lease === undefined ? [name] : []));

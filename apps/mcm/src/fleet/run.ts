@@ -31,7 +31,7 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
         return { items, handedOver: given };
       },
       text: rowLines,
-      // The time of the Lease is removed, because each renewal of the Lease changes the time.
+      // Each renewal changes the time of a Lease, so the comparison ignores the time.
       watched: ({ items, handedOver: given }) => [items.map(({ renewedMs: _, ...row }) => row), given],
     }),
   );
@@ -84,7 +84,7 @@ const clusterLines = (items: readonly ClusterRow[], selector: string): string[] 
 
 interface FleetReport {
   readonly items: readonly ReplicaRow[];
-  /** The clusters with their own process. */
+  /** The clusters that a separate process serves. */
   readonly handedOver: readonly HandedOver[];
 }
 

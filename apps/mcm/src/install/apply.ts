@@ -28,18 +28,17 @@ export interface Applied {
 }
 
 export interface ApplyOptions {
-  /** Whether to overwrite fields of other field managers. */
+  /** Whether to take over fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** Called for each applied object, because a later object may fail. */
+  /** Called after each applied object, because a later object may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 
 /**
  * Applies objects in order with server-side apply. The field manager is `mcm-install`. Fields of other field managers
- * stay unchanged. Objects that were applied before an error stay in the cluster.
- * @throws UserError for a conflict with another manager (unless `force` is set), and for a kind that the cluster does
- *   not have
+ * stay unchanged. If an object fails, the objects before it stay in the cluster.
+ * @throws UserError if another manager owns a field (unless `force` is set), or if the cluster does not have a kind
  */
 export async function applyObjects(
   client: KubeClient,
@@ -57,14 +56,17 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /** The namespace that the installation has just created. The error of the check says that the namespace remains. */
+  /**
+   * The namespace that the installation has created before the check. If the check fails, the error says that the
+   * namespace stays.
+   */
   readonly createdNamespace?: string | undefined;
 }
 
 interface ApplyObjectOptions {
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** If `dryRun` is true, the server validates the request and stores nothing. */
+  /** Whether the API server only validates the object and stores nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -95,8 +97,8 @@ async function applyObject(client: KubeClient, object: Identified, options: Appl
 const TO_OVERWRITE = 'to overwrite the fields: --force-conflicts';
 
 /**
- * Returns true if the server does not know the kind. For a missing namespace, the error 404 contains a name. For a
- * missing kind, the error 404 contains no name.
+ * Returns true if the API server does not know a kind. A 404 error about a missing namespace contains a name. A 404
+ * error about a missing kind contains no name.
  */
 const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.status.details?.name === undefined;
 
@@ -104,16 +106,16 @@ const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or remove the kind from --with`;
 
 /**
- * Returns a hint if the existing Deployment has another selector. Selectors are immutable, and the original and other
- * installations use other labels in their selector.
+ * Returns a hint if an existing Deployment has another selector. A selector is immutable. The original, and
+ * installations with another name, use other labels.
  */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;
 
 /**
- * Validates all objects with the API server, which stores nothing.
- * @throws UserError with one line for each object that the server refuses. The server refuses a missing kind, a change
- *   of an immutable field, and, without `force`, a field of another manager.
+ * Validates all objects with a dry run of the API server.
+ * @throws UserError with one line for each object that the API server refuses. The API server refuses a missing kind, a
+ * changed immutable field, and, without `force`, a field of another manager.
  */
 export async function checkObjects(
   client: KubeClient,
@@ -123,7 +125,7 @@ export async function checkObjects(
   const problems: string[] = [];
   const added = kindsOf(objects);
   for (const object of objects.filter(isIdentified)) {
-    // The installation adds the kind to the cluster, so the kind is not missing.
+    // The installation itself adds this kind to the cluster.
     if (added.has(`${object.kind} ${object.apiVersion.split('/')[0]}`)) continue;
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);

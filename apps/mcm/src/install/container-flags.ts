@@ -8,7 +8,7 @@ import { localFlags } from '@mcm/provider-local/class';
 import { UserError } from '../command/errors.ts';
 import type { ContainerFlags } from './objects/settings.ts';
 
-/** Flags that users cannot set, because other objects of the installation contain the same values. */
+/** The flags that a user cannot set, because other objects of the installation depend on their values. */
 const FIXED: Readonly<Record<string, string>> = {
   namespace: 'use --namespace of mcm install',
   port: 'the probes of the pods use the default port',
@@ -31,8 +31,8 @@ export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags
   });
 
 /**
- * Returns the values of `--controller-flag`. The flags of a third-party provider are unknown, so the function checks
- * only their syntax.
+ * Returns the values of `--controller-flag`. For a third-party provider, the flags are unknown, so only the syntax is
+ * checked.
  */
 export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {
   const own = PROVIDER_FLAGS[provider];
@@ -41,8 +41,8 @@ export const controllerFlagsOf = (given: readonly string[], provider: string): P
 };
 
 /**
- * Parses `name=value` pairs.
- * @param known The known flags. If present, each flag must exist and accept its value.
+ * Parses flags of the form `name=value`.
+ * @param known The flags that exist. With `known`, each flag must exist and accept its value.
  * @throws UserError that names the option and the flag
  */
 async function checked(option: string, given: readonly string[], known?: Flags): Promise<ContainerFlags> {

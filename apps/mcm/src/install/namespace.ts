@@ -6,7 +6,7 @@ interface Namespace {
 }
 
 /**
- * Creates the namespace of an installation if it does not exist.
+ * Creates the namespace of an installation, unless it exists.
  * @returns true if the namespace was created
  * @throws UserError if the namespace is in deletion, or if the user may not create it
  */
@@ -19,7 +19,7 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
       `namespace ${name} is being deleted; wait for the end of the deletion, or use another --namespace`,
     );
   } catch (error) {
-    // If the user may not read namespaces, the request for the first object shows whether the namespace exists.
+    // Without the permission to read namespaces, the request for the first object shows whether the namespace exists.
     if (isForbidden(error)) return false;
     if (!isNotFound(error)) throw error;
   }

@@ -2,7 +2,7 @@ import { type Clock, type EventObject, errorText, events, ignoreNotFound, type K
 
 const POLL_MS = 2_000;
 
-/** A Deployment, a StatefulSet or a DaemonSet, with the fields that show its readiness. */
+/** A Deployment, StatefulSet or DaemonSet, with the fields that show whether it is ready. */
 interface Workload {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly generation?: number };
@@ -19,7 +19,7 @@ interface Workload {
   };
 }
 
-/** The fields of a pod that explain why the pod is not ready. */
+/** The fields of a pod that show why the pod is not ready. */
 interface Pod {
   readonly metadata: { readonly name: string };
   readonly status?: {
@@ -45,8 +45,8 @@ export interface ReadyOptions {
 }
 
 /**
- * Waits until all Deployments, StatefulSets and DaemonSets in the list are rolled out.
- * @returns the reasons why objects are not ready at the timeout, or an empty list if all objects are ready
+ * Waits until all Deployments, StatefulSets and DaemonSets are rolled out.
+ * @returns the reasons why objects are not ready at the timeout; an empty list if all are ready
  */
 export async function untilReady(
   client: KubeClient,
@@ -76,9 +76,7 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/**
- * Returns the number of replicas that must be available. In a DaemonSet, the number of replicas is the number of nodes.
- */
+/** Returns how many replicas must be available. For a DaemonSet, this is the number of nodes. */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 
@@ -88,7 +86,10 @@ const availableOf = (workload: Workload): number =>
 const updatedOf = (workload: Workload): number =>
   count(workload, workload.kind === 'DaemonSet' ? 'updatedNumberScheduled' : 'updatedReplicas');
 
-/** Describes the available pods. During an upgrade, old pods can be available, so the text contains the new pods. */
+/**
+ * Returns a text about the available pods. During an upgrade, old pods can be available too, so the text contains the
+ * number of new pods.
+ */
 function headOf(workload: Workload): string {
   const { kind, metadata } = workload;
   const [wanted, available, updated] = [wantedOf(workload), availableOf(workload), updatedOf(workload)];
@@ -141,7 +142,7 @@ async function reasonOfPod(
     return [`pod ${metadata.name}, container ${name}: ${reason}${message ? `: ${message}` : ''}${crashed}`];
   });
   if (waiting.length > 0) return waiting;
-  // Some reasons, such as a missing Secret, are only in events.
+  // Some reasons, such as a missing Secret, are not in the status of the pod but only in its events.
   const recent = await ignoreNotFound(
     client
       .resource<EventObject>(events, namespace)

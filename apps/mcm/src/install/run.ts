@@ -38,7 +38,10 @@ export type InstallFlags = ClusterFlags & {
   readonly output: OutputFormat;
 };
 
-/** Returns true if the user requested the section. A requested part includes its objects for the target cluster. */
+/**
+ * Returns true if a user has requested an optional section. If the user requests a part, its objects for the target
+ * cluster are included.
+ */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
@@ -47,8 +50,8 @@ const isFleet = ({ with: parts, part }: InstallFlags): boolean => parts.includes
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
 /**
- * Returns the provider. The flag has no default, and only an installation of roles in the target cluster needs no
- * provider.
+ * Returns the provider in the flags. The flag has no default. Only the installation of roles in the target cluster
+ * needs no provider.
  */
 function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   const others = `${PROVIDERS.join(', ')}, or the name of another provider with --controller-image`;

@@ -15,21 +15,21 @@ export interface LocalInstance {
 export const isOfDataDir = (files: readonly string[], dataDir: string): boolean =>
   files.every((file) => resolve(file) === resolve(join(dataDir, 'kubeconfig')));
 
-/** Returns the `mcm up` that uses a data directory, or undefined if no `mcm up` is running. */
+/** Returns the running `mcm up` that uses a data directory. If none is running, the result is undefined. */
 export function runningInstance(dataDir: string): LocalInstance | undefined {
   try {
     const found = inspectDataDir(dataDir);
     return found?.running ? { pid: found.state.pid, silent: found.state.silent ?? [] } : undefined;
   } catch (error) {
-    // The kubeconfig works without the state, for example if another version of mcm wrote the state.
+    // If another version of mcm wrote the state, the state cannot be read, but the kubeconfig is valid.
     if (error instanceof UserError) return undefined;
     throw error;
   }
 }
 
 /**
- * Returns the programs of the local instance that do not respond. The lock is checked only for an instance with such
- * programs, because the check could delay a start of the instance.
+ * Returns the programs of the local instance that do not respond. The lock is checked only if a program does not
+ * respond, because the check could delay the start of an instance.
  */
 export function silentProgramsOf(dataDir: string): readonly ControllerHealth[] {
   if (!hasSilence(dataDir)) return [];
@@ -40,12 +40,15 @@ function hasSilence(dataDir: string): boolean {
   try {
     return (readState(resolve(dataDir))?.silent ?? []).length > 0;
   } catch (error) {
-    if (error instanceof UserError) return false; // As in `runningInstance`.
+    if (error instanceof UserError) return false; // Another version of mcm may have written the state.
     throw error;
   }
 }
 
-/** Describes a local instance whose control plane does not respond. The text follows a semicolon. */
+/**
+ * Returns a text about a local instance whose control plane does not respond. In the message, the text follows a
+ * semicolon.
+ */
 export function silenceText(instance: LocalInstance | undefined, now: Date): string {
   if (instance === undefined) return 'the local instance is not running; start the instance with: mcm up';
   const known = instance.silent.find(({ name }) => name === CONTROL_PLANE);

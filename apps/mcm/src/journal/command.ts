@@ -32,7 +32,7 @@ export function addJournal(program: Command, environment: CommandEnvironment): v
   });
 }
 
-/** Adds the flag with the addresses of controllers. */
+/** Adds the flag for the addresses of controllers to a command. */
 export const withController = (command: Command): Command =>
   command.option(
     '--controller <url>',

@@ -7,10 +7,10 @@ import { inspectDataDir } from '../instance/data-dir.ts';
 
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default ports of both controllers. `kubectl port-forward` serves the controllers at the same addresses. */
+/** The default addresses of both controllers. After `kubectl port-forward`, the controllers have these addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** The time limit of each request, so that a controller that does not respond cannot block the command. */
+/** The time limit of a request. A controller that does not respond must not block the command. */
 const TIME_MS = 30_000;
 
 interface FetchedJournal {
@@ -18,7 +18,7 @@ interface FetchedJournal {
   readonly journal: JournalText;
 }
 
-/** The journals of controllers, and one sentence for each controller without a journal. */
+/** The journals of the controllers. For each controller without a journal, a sentence. */
 export interface FetchedJournals {
   readonly found: readonly FetchedJournal[];
   readonly problems: readonly string[];
@@ -46,9 +46,8 @@ const fetchFrom: Fetch = async (url) => {
 };
 
 /**
- * Returns the addresses of the controllers, from the first of these sources that contains addresses: the flag, the
- * local instance, the default ports.
- * @throws UserError for an invalid address
+ * Returns the addresses of the controllers: from the flag, from the local instance, or the defaults.
+ * @throws UserError if an address is invalid
  */
 export function controllerUrls(flags: ControllerFlags): readonly URL[] {
   const given = flags.controller ?? localControllers(flags) ?? DEFAULTS;
@@ -61,8 +60,8 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
 }
 
 /**
- * Returns the addresses of the local instance, or undefined if the flags select another cluster or the instance does
- * not run.
+ * Returns the addresses in the local instance. If the flags select another cluster, or the instance is not running, the
+ * result is undefined.
  */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);
@@ -71,10 +70,7 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   return findKubeconfigs(flags).every((file) => resolve(file) === own) ? found.state.controllers : undefined;
 }
 
-/**
- * Reads the journals of all controllers. If a controller does not respond, the result contains a problem instead of an
- * error.
- */
+/** Reads the journals of all controllers. If a controller does not respond, the result contains a sentence about it. */
 export async function fetchJournals(
   urls: readonly URL[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -104,6 +100,6 @@ function refusal({ origin }: URL, status: number, text: string): string {
   return `the program at ${origin} answers ${status}: ${text.slice(0, 200).trim()}`;
 }
 
-/** A hint with the steps to reach the controllers of a cluster. */
+/** A hint about the steps with which a user can reach the controllers of a cluster. */
 export const REACH_HINT =
   'start the local instance with "mcm up", or forward the ports: kubectl port-forward -n NAMESPACE deploy/machine-controller-manager 10258 10259';

@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
 export interface JournalRow {
-  /** The time of the decision, RFC 3339. For several equal decisions, the time of the last decision. */
+  /** The time of the decision as RFC 3339. If the decision was repeated, the time of the last repetition. */
   readonly at: string;
   readonly firstAt: string;
   readonly count: number;
@@ -21,19 +21,19 @@ export interface JournalRow {
   readonly observation: unknown;
 }
 
-/** The filter for decisions. A filter selects decisions by their objects. */
+/** The filter for decisions. The filter selects decisions by the objects that they concern. */
 export interface JournalScope {
-  /** The namespace of the objects, or undefined for all namespaces. */
+  /** The namespace of the objects. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   readonly object?: { readonly kind: string; readonly name: string } | undefined;
-  /** The objects of the deployments that a label selector selects. */
+  /** The objects that belong to the deployments of a label selector. */
   readonly selected?: ObjectScope | undefined;
 }
 
 const RELATED: Readonly<Record<string, readonly string[]>> = { Machine: ['Machine', 'VM', 'Node'] };
 
 function isWanted({ subject }: RecordedDecision, { namespace, object, selected }: JournalScope): boolean {
-  // A decision about a Node belongs to every namespace, because a Node has no namespace.
+  // A Node has no namespace, so a decision about a Node belongs to every namespace.
   if (namespace !== undefined && subject.namespace !== '' && subject.namespace !== namespace) return false;
   if (selected !== undefined && !isInScope(subject, selected)) return false;
   return (
@@ -42,7 +42,7 @@ function isWanted({ subject }: RecordedDecision, { namespace, object, selected }
   );
 }
 
-/** Returns the decisions of all journals, oldest first. */
+/** Returns the decisions in all journals, the oldest first. */
 export function journalRows(
   journals: readonly JournalText[],
   scope: JournalScope = { namespace: undefined },
@@ -80,9 +80,9 @@ function observationOf(record: RecordedDecision): unknown {
 
 interface JournalTable {
   readonly wide: boolean;
-  /** If `namespace` is undefined, the lines contain the namespace of each object. */
+  /** The selected namespace. If it is undefined, each line contains the namespace of its object. */
   readonly namespace: string | undefined;
-  /** The function that aligns the columns. By default, all rows are aligned as one table. */
+  /** Aligns the columns of the rows. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

@@ -13,11 +13,14 @@ export interface ReplayFlags {
   readonly all?: true;
 }
 
-/** Matches the names of journals in a bundle. */
+/** Matches the file names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/** The maximum size of a file in bytes. The text of a larger file does not fit into a JavaScript string. */
+/**
+ * A file may have at most this number of bytes. The text of a larger file would exceed the limit for strings in
+ * JavaScript.
+ */
 const MOST_BYTES = 500_000_000;
-/** The maximum length of a value in text output. Longer values are cut. */
+/** A value in text output has at most this number of characters. A longer value is truncated. */
 const LONGEST_VALUE = 300;
 
 interface DifferenceRow {
@@ -26,11 +29,11 @@ interface DifferenceRow {
   readonly namespace: string;
   readonly at: string;
   readonly because: string;
-  /** The first field of the decision that differs. `field` is empty if the decision cannot be repeated. */
+  /** The first field in which the two decisions differ. If the decision cannot be repeated, `field` is empty. */
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;
-  /** The reason why the decision cannot be repeated. `problem` is empty if the decision was repeated. */
+  /** The reason why mcm cannot repeat the decision. If mcm repeated the decision, `problem` is empty. */
   readonly problem: string;
 }
 
@@ -49,7 +52,7 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // The exit code is set first, because it also applies to errors that this function throws.
+  // If this function throws an error, the process needs this exit code too.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));
@@ -85,8 +88,8 @@ const differenceRow = ({ record, difference, because }: ReplayDifference): Diffe
 });
 
 /**
- * Returns the exit code. If no decision was repeated, the code is not 0, because nothing proves that the decisions are
- * equal.
+ * Returns the exit code of a replay. If no decision was repeated, the code is not 0, because the replay has proved
+ * nothing.
  */
 const exitCodeOf = ({ differing, problems, repeated }: ReplayModel): number => {
   if (differing > 0) return PLAN_EXIT.changes;

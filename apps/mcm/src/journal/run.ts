@@ -26,12 +26,12 @@ export type JournalFlags = AskFlags &
     readonly watch?: true;
   };
 
-/** The kinds of objects about which decisions are recorded. */
+/** The kinds of objects that decisions in a journal concern. */
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
-/** The interval of requests while the command watches, and the number of records in each response. */
+/** With --watch, the interval of requests, and the number of records in a response. */
 const WATCH = { gapMs: 2_000, limit: '500' };
 
-/** Runs `mcm journal`. */
+/** Runs the command `mcm journal`. */
 export async function reportJournal(
   text: string | undefined,
   flags: JournalFlags,
@@ -70,7 +70,7 @@ interface Follow extends Pick<JournalFlags, 'output'> {
   readonly clock: Clock;
 }
 
-/** Prints new decisions, and repetitions of earlier decisions, until the signal aborts. */
+/** Prints new decisions, and repetitions of earlier decisions, until the signal is aborted. */
 async function follow(
   { again, known, problems, scope, output, align, clock }: Follow,
   { say, draw, warn, signal }: Telling & Pick<CommandEnvironment, 'signal'>,
@@ -97,8 +97,8 @@ async function follow(
 }
 
 /**
- * Returns a key that changes when a decision is repeated or its actions end. A repetition changes the time, and the end
- * of the actions changes the outcome.
+ * Returns a key for a decision. The key changes when the decision is repeated, or when its actions end. A repetition
+ * changes the time, and the end of the actions changes the outcome.
  */
 const seenKey = ({ controller, namespace, object, decision, at, because, outcome }: JournalRow): string =>
   JSON.stringify([controller, namespace, object, decision, at, because, outcome]);
@@ -115,8 +115,8 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * Returns the namespace from the flags or from the context. The result is undefined for all namespaces. Without a
- * kubeconfig, the result is also undefined, because the addresses of the controllers need no kubeconfig.
+ * Returns the namespace in the flags or in the context. For all namespaces, the result is undefined. Without a
+ * kubeconfig, it is undefined too, because only addresses of controllers are necessary.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {
   if (flags.allNamespaces) return undefined;

@@ -1,32 +1,32 @@
 import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
-/** The levels of log lines, lowest first. */
+/** The levels of log lines, the lowest first. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
 
 export interface LogEntry {
   readonly program: string;
   /**
-   * The time, RFC 3339. A line without a time, such as a line of a stack, gets the time of the previous line. `at` is
-   * empty at the start of a file.
+   * The time of the line as RFC 3339. A line without a time, such as a part of a stack, gets the time of the line
+   * before. At the start of a file, `at` may be empty.
    */
   readonly at: string;
-  /** The level of the line, or undefined for an unstructured line. */
+  /** The level of the line. An unstructured line has no level. */
   readonly level: Level | undefined;
   readonly message: string;
-  /** The fields of a structured line, except time, level and message. */
+  /** The fields of a structured line, without time, level and message. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A filter for entries. An entry must match all conditions. */
+/** A filter for log lines. A line must match all conditions. */
 export interface LogFilter {
   readonly programs?: readonly string[] | undefined;
   readonly machine?: string | undefined;
-  /** The lowest level of lines that match the filter. */
+  /** The lowest level that the filter selects. */
   readonly level?: Level | undefined;
 }
 
-/** Parses one line. The message of an unstructured line is the whole line. */
+/** Parses a line of a log. The message of an unstructured line is the whole line. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };
@@ -47,13 +47,13 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
     const isEntry = typeof value === 'object' && value !== null && 'msg' in value && 'level' in value;
     return isEntry ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // A killed program may leave an incomplete line, which is printed unchanged.
+    return undefined; // A killed program may leave an incomplete line, so the line is printed unchanged.
   }
 }
 
 /**
- * Returns true if a value contains the name of the machine. The value can be the name, `namespace/name`, or a list with
- * the name.
+ * Returns true if a value refers to a machine. Such a value is the name of the machine, `namespace/name`, or a list
+ * that contains the name.
  */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)
@@ -61,8 +61,8 @@ const names = (value: unknown, machine: string): boolean =>
     : typeof value === 'string' && (value === machine || value.endsWith(`/${machine}`));
 
 /**
- * Returns true if an entry matches the filter. An unstructured line has no level, but matches every level, because it
- * may contain the cause of a crash.
+ * Returns true if a line matches the filter. An unstructured line may contain the cause of a crash, so it matches every
+ * level.
  */
 export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilter): boolean {
   if (programs && !programs.includes(entry.program)) return false;
@@ -70,13 +70,13 @@ export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilte
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Sorts entries by time, oldest first. The lines of each program stay in their order. */
+/** Sorts log lines by time, the oldest first. The lines of one program keep their order. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** Formats one entry. A JSON entry is one line, and a YAML entry is one document. */
+/** Formats a log line. In JSON, the result is one line, and in YAML, one document. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

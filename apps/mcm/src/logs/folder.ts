@@ -7,11 +7,11 @@ import { FileTail } from './tail.ts';
 
 const SUFFIX = '.log';
 
-/** A folder that contains a log `PROGRAM.log` for each program. */
+/** A folder with a file `PROGRAM.log` for each program. */
 export class LogFolder {
   readonly #path: string;
   readonly #tails = new Map<string, FileTail>();
-  /** The time of the last structured line of each program. */
+  /** For each program, the time of its last structured line. */
   readonly #times = new Map<string, string>();
 
   constructor(path: string) {
@@ -19,7 +19,7 @@ export class LogFolder {
   }
 
   /**
-   * Returns the names of the programs with a log.
+   * Returns the names of the programs that have a log.
    * @throws UserError if the folder cannot be read
    */
   async programs(): Promise<string[]> {
@@ -33,7 +33,7 @@ export class LogFolder {
     }
   }
 
-  /** Returns the new lines of all programs since the last call, oldest first. */
+  /** Returns the lines of all programs that were written since the last call, the oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {
@@ -44,10 +44,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /**
-   * Returns the incomplete lines at the ends of the files. The caller must call `unfinished` after all programs have
-   * stopped.
-   */
+  /** Returns incomplete lines at the end of the logs. Must be called after all programs have stopped. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }
@@ -59,8 +56,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields new lines until the signal aborts, starting with unread earlier lines. The iteration continues after a log
-   * is rotated, and after a program is restarted.
+   * Yields the lines that were not read yet, and then new lines until the signal is aborted. If a log is rotated or a
+   * program restarts, the iteration continues.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();
@@ -70,7 +67,7 @@ export class LogFolder {
     const failed = new Promise<never>((_, reject) => {
       watcher.on('error', reject);
     });
-    failed.catch(() => undefined); // The error is ignored here, because the loop below throws it.
+    failed.catch(() => undefined); // The loop below throws this error.
     signal.addEventListener('abort', wake, { once: true });
     try {
       while (!signal.aborted) {

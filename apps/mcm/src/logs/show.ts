@@ -20,8 +20,8 @@ export interface LogEnvironment {
 }
 
 /**
- * Prints logs. With `follow`, the command continues until the signal aborts.
- * @throws UserError if there are no logs, or no log of a named program
+ * Prints the logs of programs. With `follow`, new lines are printed until the signal is aborted.
+ * @throws UserError if no logs exist, or if a program has no log
  */
 export async function showLogs(
   programs: readonly string[],

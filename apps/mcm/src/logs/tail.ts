@@ -2,13 +2,10 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
 const CHUNK = 64 * 1024;
-/** The number of bytes at the start of a file that identify the file. */
+/** This number of bytes at the start of a file identifies the file. */
 const HEAD = 256;
 
-/**
- * Reads the new lines of a file. `FileTail` detects when a rotation replaces the file, and when a restart empties the
- * file.
- */
+/** Reads the new lines of a log file. The class notices if a rotation replaces the file, or a restart empties it. */
 export class FileTail {
   readonly #path: string;
   #file: FileHandle | undefined;
@@ -22,20 +19,21 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** Returns the complete lines since the last call, or an empty list if the file does not exist. */
+  /** Returns the complete lines since the last call. If the file does not exist, the list is empty. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
-    // Lines that the program wrote to the old file after the last read come before the lines of the new file.
+    // After the last read, the program may have written to the old file. These lines come before the lines of the new
+    // file.
     if (this.#file) {
       if (await this.#beginsAnew(this.#file)) lines.push(...this.#begin());
       lines.push(...(await this.#readOn(this.#file)));
     }
     const there = await inodeOf(this.#path);
     if (there === undefined || (this.#file && there === this.#inode)) return lines;
-    // For a short time after the rotation, the program may have written to the old file.
+    // Directly after the rotation, the program may still write to the old file.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // If the new file is already deleted, the next call opens its successor.
+    // If the new file no longer exists, the next call opens the file that replaces it.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -43,7 +41,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** Returns the incomplete last line in a list. The list is empty if the last line is complete. */
+  /** Returns a list with the incomplete last line. If the last line is complete, the list is empty. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -53,9 +51,7 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /**
-   * Starts at the beginning of the file. The result is the incomplete last line, which the program will not complete.
-   */
+  /** Continues at the start of the file. Returns the incomplete last line, which the program will never complete. */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;
@@ -66,8 +62,8 @@ export class FileTail {
   }
 
   /**
-   * Returns true if the file was emptied. The new content may be longer than the old content, so the first bytes are
-   * also compared.
+   * Returns true if the file was emptied and written again. The new content may be longer than the old one, so the
+   * first bytes are compared too.
    */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();

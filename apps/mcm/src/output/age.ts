@@ -1,6 +1,6 @@
 /**
- * Formats a duration as kubectl does: `45s`, `12m`, `3h10m`, `5d`. The result is `<unknown>` if the duration is not a
- * number.
+ * Formats a duration as kubectl does: `45s`, `12m`, `3h10m`, `5d`. If the duration is not a number, the result is
+ * `<unknown>`.
  */
 export function age(ms: number): string {
   if (Number.isNaN(ms)) return '<unknown>';

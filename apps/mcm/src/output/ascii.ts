@@ -1,4 +1,4 @@
-/** The replacements in ASCII for symbols in the output of commands. */
+/** ASCII replacements for the symbols in the output of commands. */
 const SIGNS: Readonly<Record<string, string>> = {
   '├─': '|-',
   '└─': '`-',
@@ -12,12 +12,12 @@ const SIGNS: Readonly<Record<string, string>> = {
   '’': "'",
 };
 
-/** Replaces the symbols. Characters without a replacement stay unchanged. */
+/** Replaces the symbols in a text by ASCII. Characters without a replacement stay unchanged. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
 /**
  * Returns true if the locale supports only ASCII, such as C and POSIX. If the environment contains no locale, the
- * result is false.
+ * terminal supports more than ASCII.
  */
 export function isAscii(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = [env.LC_ALL, env.LC_CTYPE, env.LANG].find((value) => value) ?? '';

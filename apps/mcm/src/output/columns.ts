@@ -1,11 +1,11 @@
 type Rows = readonly (readonly string[])[];
 
-/** Formats rows as aligned columns, two spaces apart. */
+/** Formats rows as aligned columns with two spaces in between. */
 export const columns = (rows: Rows): string[] => growingColumns()(rows);
 
 /**
- * Returns a function that formats the next rows of a table. As in kubectl, later rows keep the column widths of earlier
- * rows.
+ * Returns a function that formats rows of a table in several steps. As in kubectl, later rows use the column widths of
+ * the rows before.
  */
 export function growingColumns(): (rows: Rows) => string[] {
   let widths: readonly number[] = [];

@@ -3,7 +3,7 @@ import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
 import { columnsOf, wrapped, wrappedText } from './wrap.ts';
 
-/** Loads the package `yaml`. Commands call the function only for YAML output. */
+/** Loads the package `yaml`, which only YAML output needs. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
 function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & DocumentOptions = {}): string {
@@ -21,10 +21,10 @@ export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
- * Returns the output of a command: lines of text, or the model as JSON or YAML.
- * @param text Returns the lines of text, which {@link printable} makes safe. `wide` adds columns.
- * @param columns The width of the terminal. By default, `columns` is the width of the standard output. If the output
- *   goes to a file or a pipe, `columns` is undefined.
+ * Formats the output of a command: lines of text, or the model as JSON or YAML.
+ * @param text Returns the lines of text. {@link printable} makes them safe. `wide` means additional columns.
+ * @param columns The width of the terminal. By default, this is the width of the standard output. For a file or a pipe,
+ * `columns` is undefined.
  */
 export function formatted<T>(
   format: OutputFormat,
@@ -43,10 +43,7 @@ export function printProblem(message: string): void {
   process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
 }
 
-/**
- * Formats one item of a sequence. In JSON, each item of a sequence is one line. In YAML, each item of a sequence is one
- * document.
- */
+/** Formats an item of a sequence. In JSON, an item is one line. In YAML, an item is one document. */
 export function eachFormatted(
   format: OutputFormat,
   model: object,
@@ -59,8 +56,8 @@ export function eachFormatted(
 }
 
 /**
- * Formats objects that users can apply. In JSON, the result is a `List`. In all other formats, the result is a stream
- * of YAML documents.
+ * Formats objects so that users can apply them. In JSON, the result is a `List`. In any other format, the result is a
+ * stream of YAML documents.
  */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
@@ -68,6 +65,6 @@ export function listFormatted(format: OutputFormat, objects: readonly object[], 
   return stream === '' ? [] : [stream.trimEnd()];
 }
 
-/** Returns several objects as one stream of YAML documents. */
+/** Formats several objects as a stream of YAML documents. */
 export const yamlStream = (objects: readonly object[]): string =>
   objects.map((object) => yamlOf(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

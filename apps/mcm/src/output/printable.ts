@@ -7,21 +7,20 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r': '\\r', '\u001b': '^[' };
 
 /**
- * Makes a line safe to print on a terminal. Names and messages may contain escape sequences, line breaks or characters
- * that reorder text. Each unsafe character is replaced by a visible form. A tab stays unchanged.
+ * Makes a line safe for a terminal. Names and messages may contain escape sequences, line breaks or characters that
+ * reorder text. A visible form replaces each unsafe character. A tab stays unchanged.
  */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (char) => NAMED[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);
 
-/** Matches the unsafe characters except the line break, which separates the lines of JSON and YAML. */
+/** Matches unsafe characters in JSON and YAML. A line break is safe, because it separates lines. */
 const UNSAFE_IN_QUOTES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Returns true if a string needs double quotes, so that {@link escapedInQuotes} can escape its characters. */
+/** Returns true if a string needs double quotes in YAML, so that {@link escapedInQuotes} can escape its characters. */
 export const needsQuotes = (text: string): boolean => text.search(UNSAFE_IN_QUOTES) >= 0;
 
 /**
- * Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser of JSON or YAML returns the
- * original text.
+ * Escapes unsafe characters of JSON, or of YAML with double quotes, as `\\u`. A parser still returns the original text.
  */
 export const escapedInQuotes = (text: string): string =>
   text.replace(UNSAFE_IN_QUOTES, (char) =>

@@ -1,9 +1,9 @@
-/** Matches the start of a line: the branches of a tree and the dash of a list, in Unicode or ASCII. */
+/** Matches the start of a line: branches of a tree and the dash of a list, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
 /**
- * Returns the text at the start of a continuation line. The text is as wide as the start of the first line, and
- * continues the vertical lines of branches.
+ * Returns the start of a continuation line. The text is as wide as the start of the first line, and continues the
+ * vertical lines of a tree.
  */
 const below = (lead: string): string =>
   lead
@@ -11,7 +11,7 @@ const below = (lead: string): string =>
     .replaceAll('|-', '| ')
     .replaceAll(/[└─`-]/g, ' ');
 
-/** Returns the width of a terminal, or undefined for a file or a pipe. */
+/** Returns the width of a terminal. For a file or a pipe, the result is undefined. */
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 
@@ -22,8 +22,8 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .join('\n');
 
 /**
- * Returns the start of a cell in a table row, so that continuation lines start below the cell. Cells are two spaces
- * apart. The result is undefined if no cell has enough room, for example in the right half of a terminal.
+ * Returns the start of continuation lines for a row of a table, which are below a cell of the row. Two cells have two
+ * spaces in between. If no cell has enough room, for example in the right half of a terminal, the result is undefined.
  */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
   const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
@@ -39,10 +39,10 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
 }
 
 /**
- * Splits a line between words into several lines of at most `columns` characters. The following lines have the
- * indentation of the first line's text, or of a cell if the line is a row of a table. A word that is longer than the
- * width, such as a path, gets its own line.
- * @param columns The width. If `columns` is undefined, for example for a file or a pipe, the line is not split.
+ * Splits a line between words, so that each part has at most `columns` characters. Continuation lines are indented like
+ * the text of the line, or like a cell if the line is a row of a table. A longer word, such as a path, has its own
+ * line.
+ * @param columns The width of the output. For a file or a pipe, `columns` is undefined, and the line is not split.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];

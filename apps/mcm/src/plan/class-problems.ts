@@ -7,7 +7,9 @@ interface Reader {
   readonly readAlternatives: (machineClass: MachineClass, text: string | undefined) => readonly string[];
 }
 
-/** The parsers of provider specs, by the provider in lower case. Each parser is loaded at its first use. */
+/**
+ * The functions that parse provider specs, by the provider in lower case. Each of them is loaded when it is first used.
+ */
 const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   aws: () => import('@mcm/provider-aws/class'),
   azure: () => import('@mcm/provider-azure/class'),
@@ -16,8 +18,8 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 };
 
 /**
- * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. The result is undefined if its
- * provider spec is valid, or if its provider is not part of this project. `classProblem` reads no Secret.
+ * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. If the provider spec is valid,
+ * or the provider is not part of this project, the result is undefined. The function reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
@@ -25,8 +27,8 @@ export async function classProblem(machineClass: MachineClass): Promise<string |
 }
 
 /**
- * Returns the problems of the capacity alternatives for a class, one sentence each. If one alternative has a problem,
- * no alternative has an effect. Problems of the class itself are excluded, because `classProblem` reports them.
+ * Returns the problems of a class's capacity alternatives, one sentence for each problem. If one alternative has a
+ * problem, all alternatives are ignored. `classProblem` reports the problems of the class itself.
  */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,

@@ -2,24 +2,24 @@ import { Annotations, type Machine, type MachineClass, type MachineDeployment, t
 import type { Simulation } from '@mcm/core';
 import { controllerOf } from '@mcm/kube';
 
-/** The input for estimates of prices and quotas. */
+/** The data for estimates of prices and quotas. */
 export interface CostInput {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** All machines of the namespace. */
+  /** All machines in the namespace of the deployment. */
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
   readonly steps: Simulation['steps'];
-  /** Returns the time in milliseconds until the VM of a deleted machine no longer exists. */
+  /** Returns the number of milliseconds until the VM of a deleted machine is gone. */
   readonly gone: (machine: Machine) => number;
 }
 
 export interface Costs {
-  /** The prices of the machines of the deployment, or undefined if no class has a price. */
+  /** A text about the prices of the machines. If no class has a price, the text is undefined. */
   readonly text: string | undefined;
-  /** Classes whose quota is too small for the plan. */
+  /** Sentences about classes whose quota is too small for the plan. */
   readonly shortages: readonly string[];
-  /** Sentences about invalid annotations, and about classes without a price. */
+  /** Sentences about invalid annotations, and about classes that have no price. */
   readonly remarks: readonly string[];
 }
 
@@ -50,8 +50,8 @@ function quotaOf(machineClass: MachineClass): number | undefined {
 const classIn = ({ spec }: Pick<Machine, 'spec'>): string => spec.class.name ?? '';
 
 /**
- * Returns how many machines of each class exist: now, and after each change of the plan. A deleted machine counts until
- * its VM is gone.
+ * Returns how many machines of each class exist now, and after each step of the plan. A deleted machine counts until
+ * its VM no longer exists.
  */
 function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly Counts[] {
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
@@ -69,7 +69,7 @@ function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly
   });
   let counts: Counts = new Map([...Map.groupBy(own, classIn)].map(([name, machines]) => [name, machines.length]));
   const all = [counts];
-  // If a drain never ends, the VM of the machine stays and still costs money.
+  // If a drain never ends, the VM stays and costs money.
   const ending = changes.filter(({ at }) => Number.isFinite(at));
   for (const { machineClass, by } of ending.toSorted((a, b) => a.at - b.at || b.by - a.by)) {
     counts = new Map(counts).set(machineClass, (counts.get(machineClass) ?? 0) + by);
@@ -127,7 +127,9 @@ function remarksOf(all: readonly Counts[], classes: readonly MachineClass[], has
     });
 }
 
-/** Estimates the costs of a plan, and compares its machines with the quotas. The function has no side effects. */
+/**
+ * Estimates the costs of a plan, and compares the number of machines with the quotas. The function has no side effects.
+ */
 export function costsOf(input: CostInput): Costs {
   const all = countsOf(input);
   const text = priceText(all, input.classes);

@@ -4,20 +4,20 @@ import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
-/** The durations that the user has set with flags, in milliseconds. */
+/** The durations in the flags of the user, in milliseconds. */
 export interface GivenDurations {
   readonly join?: number | undefined;
   readonly drain?: number | undefined;
   readonly update?: number | undefined;
 }
 
-/** Returns the join times of machines with a Node, in milliseconds. */
+/** Returns how long machines took to join, in milliseconds, for machines with a Node. */
 function joinTimes(machines: readonly Machine[], nodes: readonly Node[], className?: string): readonly number[] {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
   return machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // If the Node is older than its machine, the VM was adopted, so the machine has no join time.
+    // If the Node is older than the machine, mcm adopted an existing VM, so the machine has no join time.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
 }
@@ -25,14 +25,14 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** Returns the median join time of machines with a Node, or undefined if no machine has joined. */
+/** Returns the median of the join times. If no machine has joined, the result is undefined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
   className?: string,
 ): number | undefined => median(joinTimes(machines, nodes, className));
 
-/** The numbers of steps in a plan, for the kinds of steps with an assumed duration. */
+/** The number of steps in a plan, for each type of step with an assumed duration. */
 interface Steps {
   readonly made: number;
   readonly deleted: number;
@@ -41,7 +41,7 @@ interface Steps {
 
 const rounded = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
-/** Returns lines with the assumed durations of the steps of a plan, and the origin of each duration. */
+/** Returns lines about the assumed durations of a plan's steps, and their origins. */
 export function durationLines(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
@@ -77,9 +77,9 @@ function joinLine(
 }
 
 /**
- * Returns the duration of a drain. A blocked drain ends when its pods may be deleted. If the pods may never be deleted,
- * the duration is infinite.
- * @param guess The duration of a drain without blockers
+ * Returns the duration of a drain in milliseconds. A blocked drain ends when its pods may be deleted by force. If they
+ * may never be deleted, the duration is infinite.
+ * @param guess the duration of a drain that nothing blocks
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
   const goes = drain.pods.some(({ fate }) => fate !== 'stays');
@@ -89,7 +89,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** Returns the drain timeout for a drain that never ends, or undefined for a drain that ends. */
+/** Returns the drain timeout if a drain never ends. For any other drain, the result is undefined. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }
@@ -118,7 +118,7 @@ export function durationsOf(
   };
   return {
     join,
-    // If the cloud has refused the deletion of a VM, the plan assumes that the VM is never deleted.
+    // If the cloud has refused to delete the VM, the plan assumes that the VM stays forever.
     gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
     undrained: ({ metadata }) => {
       const drain = drains.get(metadata.name);

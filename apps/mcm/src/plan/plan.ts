@@ -24,12 +24,12 @@ import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 interface PlannedStep {
-  /** The time from the start of the plan to the step, such as `3m0s`. */
+  /** The time of the step after the start of the plan, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. `zone` is absent if the deployment has no zones. */
+  /** The zone of the machine. If the deployment has no zones, `zone` is undefined. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -42,45 +42,49 @@ export interface DeploymentPlan {
   readonly steps: readonly PlannedStep[];
   /** The estimated duration until the last step. */
   readonly lasts: string;
-  /** Whether the deployment matches its spec at the end of the plan. */
+  /** Whether the deployment has reached its spec at the end of the plan. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** The prices of the machines of the deployment. If no MachineClass has a price, `costs` is absent. */
+  /** A text about the prices of the machines. If no MachineClass has a price, `costs` is undefined. */
   readonly costs?: string | undefined;
-  /** The state of the deployment at the end of the plan, or the event for which the deployment waits. */
+  /** How the deployment looks at the end of the plan, or the event for which it waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];
 }
 
-/** The input of a plan. */
+/** The objects from which a plan is computed. */
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   /**
-   * The reason why the stored class of the template is invalid. If the provider spec is valid or cannot be checked,
-   * `classProblem` is absent.
+   * The reason why the class in the template is invalid. If the provider spec of the class is valid or cannot be
+   * checked, `classProblem` is undefined.
    */
   readonly classProblem?: string | undefined;
-  /** True if the file changes the stored class of the template. */
+  /** Whether the file changes the class in the template. */
   readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
-  /** The health of the controllers. The plan must not announce an action of a stopped controller. */
+  /** The states of the controllers. A plan must not contain an action of a stopped controller. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Returns a preview of the drain of each machine. The preview is null if the user may not read the drain. */
+/** Returns a preview of each machine's drain. If the user may not read the pods of a drain, its preview is null. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** The maximum number of previewed drains. For all other machines, the plan assumes drains without blockers. */
+/**
+ * A plan previews at most this number of drains. For all other machines, the plan assumes that nothing blocks their
+ * drains.
+ */
 const MOST_DRAINS = 20;
 
 /**
- * Plans a deployment in two passes. The first pass finds the deleted machines, and the second pass adds the blockers of
- * their drains. The second pass is slow, so it runs only if a drain takes a different time than the first pass assumed.
+ * Computes the plan of a deployment in two passes. The first pass finds the machines that will be deleted, and the
+ * second pass uses the previews of their drains. The second pass runs only if a drain needs another time than the first
+ * pass assumed.
  */
 export async function planDeployment(
   source: PlanSource,
@@ -104,7 +108,7 @@ export async function planDeployment(
   return described(source, simulation, drains, { unseen, given, now, gone });
 }
 
-/** Returns the machines of the deployment that are in deletion and whose nodes may still have pods. */
+/** Returns the machines of a deployment that are in deletion and whose nodes may still have pods. */
 function goingOf({ sets, fleet }: PlanSource): Machine[] {
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return fleet.filter(
@@ -137,7 +141,7 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
   }
 }
 
-/** Formats an estimate in seconds, because the estimate is not more precise. */
+/** Formats an estimated duration in seconds, because it is not more precise. */
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
 interface Estimates {
@@ -215,8 +219,8 @@ const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): 
     : waits.replace(/^for /, 'it waits for ');
 
 /**
- * Reports that the rollout waits for the rollout budget of the fleet. The simulation does not know when the budget
- * allows the rollout.
+ * Returns a sentence about the rollout budget of the fleet, if the rollout waits for it. The simulation cannot know
+ * when the budget allows the rollout.
  */
 function budgetBlocker(deployment: MachineDeployment): string[] {
   const hold = reportedBudgetHold(deployment);
@@ -261,9 +265,7 @@ function assumptions(source: PlanSource, unseen: number): string[] {
   ];
 }
 
-/**
- * Reports what happens if an in-place update fails, because the simulation assumes that all in-place updates succeed.
- */
+/** Returns a sentence about failed in-place updates, because the simulation assumes that all of them succeed. */
 function failedUpdates(deployment: MachineDeployment, updated: number): string[] {
   if (updated === 0) return [];
   const then = stopsOnFailedUpdate(deployment)
@@ -272,14 +274,14 @@ function failedUpdates(deployment: MachineDeployment, updated: number): string[]
   return [`the simulation assumes that in-place updates succeed; if an update fails, ${then}`];
 }
 
-/** Reports what happens if a pod of a canary is not Ready, because the simulation assumes that all pods are Ready. */
+/** Returns a sentence about canary pods that are not Ready, because the simulation assumes that all pods are Ready. */
 function canaryPods({ metadata: { annotations = {} } }: MachineDeployment, made: number): string[] {
   if (annotations[Annotations.RolloutCanaryPodsReady] !== 'true' || made === 0) return [];
   const then = annotations[Annotations.RolloutUndoOnFailure] === 'true' ? 'undoes' : 'pauses';
   return [`the simulation assumes that pods of canaries are Ready; if a pod is not Ready, mcm ${then} the rollout`];
 }
 
-/** Returns the classes of the file, and the stored classes that the file does not contain. */
+/** Returns the classes in the file, and the stored classes that the file does not contain. */
 export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
   ...more,
   ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),

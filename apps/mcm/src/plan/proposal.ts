@@ -6,24 +6,24 @@ import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
 /**
- * The annotation of `kubectl apply` with the last applied object. A field that is only in the last applied object was
- * removed from the file.
+ * The annotation in which `kubectl apply` stores the last applied object. If the file lacks a field of this object, the
+ * user has removed the field.
  */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {
   /**
-   * The MachineDeployments of the file. If the file has no MachineDeployment, the plan contains the stored deployments
-   * that use the classes.
+   * The MachineDeployments in the file. If the file contains none, the plan is for the stored deployments that use the
+   * classes in the file.
    */
   readonly deployments: readonly KubeObject[];
-  /** Classes that the file would create or change. */
+  /** The classes that the file creates or changes. */
   readonly classes: readonly MachineClass[];
 }
 
 /**
- * Separates the objects of a file by kind. A selector limits the MachineDeployments of the file.
- * @throws UserError if there is neither a MachineDeployment nor a MachineClass, or if the selector is invalid
+ * Returns the MachineDeployments and MachineClasses in a file. A selector limits the MachineDeployments of the file.
+ * @throws UserError if the file contains none of them, or if the selector is invalid
  */
 export function proposalsIn(objects: readonly KubeObject[], from: string, selector?: string): Proposals {
   const ours = objects.filter((object) => object.apiVersion?.startsWith('machine.sapcloud.io/') === true);
@@ -49,8 +49,8 @@ function matcherOf(selector: string | undefined): LabelSelector {
 }
 
 /**
- * Returns the merge patch of `kubectl apply` for custom resources. The patch contains the fields of the file, and null
- * for fields that exist only in the last applied object.
+ * Returns the merge patch that `kubectl apply` sends for a custom resource. The patch contains the fields in the file,
+ * and null for the fields that only the last applied object has.
  */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;
@@ -59,7 +59,9 @@ function threeWayPatch(last: unknown, file: unknown): unknown {
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
-/** Returns the fields of the last applied object that a file can remove: labels, annotations and fields of the spec. */
+/**
+ * Returns the parts of the last applied object from which a file can remove fields: labels, annotations and the spec.
+ */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
@@ -74,14 +76,14 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : {};
   } catch {
-    return {}; // If the annotation is unreadable, no field is removed.
+    return {}; // If the annotation cannot be parsed, no field counts as removed.
   }
 }
 
 /**
- * Returns the deployment as the server would store it after `kubectl apply`.
- * @param stored Undefined for a new deployment
- * @throws UserError that names the invalid field
+ * Returns the deployment that the API server would store after `kubectl apply`.
+ * @param stored The stored deployment. For a new deployment, the value is undefined.
+ * @throws UserError with the name of the invalid field
  */
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {
   const { metadata: _, status: __, ...rest } = file as KubeObject & { status?: unknown };

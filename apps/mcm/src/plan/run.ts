@@ -44,7 +44,7 @@ export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** A set to which the errors of refused reads of nodes and drains are added. */
+  /** If nodes or drains cannot be read, the errors of the API server are added to this set. */
   readonly unread?: Set<string>;
   readonly controllers?: readonly ControllerHealth[];
 }
@@ -83,13 +83,13 @@ export async function reportPlan(
   });
 }
 
-/** Returns the exit code for the result of plans. */
+/** Returns the exit code of `mcm plan` for its plans. */
 export function planExit(plans: readonly DeploymentPlan[]): number {
   if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file with the objects of the cluster. The function changes nothing in the cluster. */
+/** Computes a plan for each deployment in a file, from the objects in the cluster. The cluster stays unchanged. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -134,7 +134,7 @@ export async function planAll(
       controllers: environment.controllers ?? [],
       nodes: all,
     };
-    // If the user may not read Nodes, drains are unknown, and the output contains a note.
+    // If the user may not read Nodes, the durations of drains are unknown, and the output contains a note.
     const preview = (machines: readonly Machine[]) =>
       drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, environment);
     plans.push(await planDeployment(source, given, preview, now));
@@ -143,7 +143,7 @@ export async function planAll(
 }
 
 /**
- * Returns the stored deployments whose templates name a class. @throws UserError if no stored deployment names the
+ * Returns the stored deployments whose templates contain a class. @throws UserError if no stored deployment uses the
  * class
  */
 async function usersOf(
@@ -166,7 +166,7 @@ async function usersOf(
 const settingsOf = (machineClass: MachineClass): object =>
   withoutUndefined({ ...machineClass, metadata: undefined, kind: undefined, apiVersion: undefined });
 
-/** Returns true if the settings of the stored class and of the class in the file differ. */
+/** Returns true if a class in the file has other settings than the stored class. */
 const isChanged = (stored: MachineClass, own: MachineClass): boolean =>
   !isDeepStrictEqual(settingsOf(stored), settingsOf(own));
 
@@ -175,7 +175,7 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** Refuses a file with an invalid class. @throws UserError if a class of the file or its alternatives are invalid */
+/** Verifies the classes in a file. @throws UserError if a class or its capacity alternatives are invalid */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {
@@ -189,8 +189,8 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
 }
 
 /**
- * Refuses a deployment with invalid alternatives.
- * @throws UserError if the alternatives of a deployment are invalid for its class
+ * Verifies the capacity alternatives of the deployments.
+ * @throws UserError if the alternatives of a deployment do not fit its class
  */
 async function refuseInvalidAlternatives(
   file: Pick<KubeObject, 'metadata'>,
@@ -210,8 +210,8 @@ async function readAround(client: KubeClient, namespace: string) {
 }
 
 /**
- * Previews the drains one after the other, because each preview reads the pods of a node. The result of a preview is
- * null if the user may not read pods.
+ * Previews drains one after the other, because each preview reads all pods of a node. If the user may not read pods,
+ * the preview of a drain is null.
  */
 async function drainsOf(
   target: KubeClient,

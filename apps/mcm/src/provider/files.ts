@@ -1,8 +1,8 @@
 import type { ProviderName } from './names.ts';
 
 /**
- * The example of the conformance package: driver, cloud emulator and configuration. A new provider starts as a copy of
- * the example.
+ * The example in the conformance package: a driver, an emulated cloud and a configuration. The package of a new
+ * provider starts as a copy of this example.
  */
 export interface Example {
   readonly driver: string;
@@ -19,8 +19,8 @@ const rename = (text: string, { plain, pascal }: ProviderName): string =>
     .replaceAll('toy', plain);
 
 /**
- * Returns all files of a new provider's package, by their path in its folder.
- * @param version The version of the mcm packages
+ * Returns the files in the package of a new provider, by their path in its folder.
+ * @param version the version of the mcm packages
  */
 export function providerFiles(name: ProviderName, example: Example, version: string): ReadonlyMap<string, string> {
   return new Map([

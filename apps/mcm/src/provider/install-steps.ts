@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { isRecord } from '@mcm/kube';
 
 /**
- * Returns the shell commands that install the dependencies of a new provider. No public registry contains the packages
- * of mcm, so the commands use the tarballs of a clone.
- * @param self The file of the running program
+ * Returns the shell commands that install the dependencies of a new provider. The mcm packages are not in a public
+ * registry, so the commands use tarballs from a clone.
+ * @param self the file of the running program
  */
 export function installSteps(self: string): readonly string[] {
   const clone = above(self, (folder) => existsSync(join(folder, 'pnpm-workspace.yaml')) && hasCommand(folder));
@@ -27,8 +27,8 @@ function above(file: string, isWanted: (folder: string) => boolean): string | un
 }
 
 /**
- * Returns the folder of the tarball from which npm installed the running program. The result is undefined for a program
- * from a registry.
+ * Returns the folder with the tarball from which npm installed mcm. If mcm was installed from a registry, the result is
+ * undefined.
  */
 function tarballsOf(self: string): string | undefined {
   const at = self.lastIndexOf(join('node_modules', '@mcm', 'cli'));
@@ -42,5 +42,5 @@ function tarballsOf(self: string): string | undefined {
   return typeof tarball === 'string' ? dirname(resolve(project, tarball.slice('file:'.length))) : undefined;
 }
 
-/** Quotes a path for a POSIX shell if needed. */
+/** Adds quotes to a path for a POSIX shell, if necessary. */
 const quoted = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);

@@ -1,10 +1,10 @@
 import { UserError } from '../command/errors.ts';
 
-/** The name of a provider, in the forms for code and documents. */
+/** The name of a provider in several forms, for code and documents. */
 export interface ProviderName {
-  /** The form for package names, binaries and provider IDs, such as `hetzner-cloud`. */
+  /** The name in packages, binaries and provider IDs, such as `hetzner-cloud`. */
   readonly plain: string;
-  /** The form for identifiers, such as `HetznerCloud`. */
+  /** The name in identifiers, such as `HetznerCloud`. */
   readonly pascal: string;
 }
 
@@ -12,8 +12,8 @@ const RULE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 30;
 
 /**
- * Returns the forms of a name.
- * @throws UserError with the rules for names
+ * Returns all forms of a provider name.
+ * @throws UserError with the rules for names, if the name is invalid
  */
 export function providerName(plain: string): ProviderName {
   if (!RULE.test(plain) || plain.length > LONGEST)

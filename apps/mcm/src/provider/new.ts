@@ -26,8 +26,8 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /**
- * Writes the package of a new provider into a folder with the name of the provider.
- * @param parent The folder in which the new folder is created.
+ * Creates the package of a new provider, in a folder with the name of the provider.
+ * @param parent The folder that will contain the new folder.
  * @returns the paths of the files, relative to the new folder.
  * @throws UserError if the name is invalid, or the folder is not empty
  */

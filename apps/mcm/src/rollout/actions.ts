@@ -26,11 +26,11 @@ export interface Done {
   readonly namespace: string;
   readonly name: string;
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back' | 'promoted';
-  /** The revision to which an undo returns. */
+  /** The revision that the undo restores. */
   readonly revision?: number;
-  /** The set that a promotion has recorded as the last good set. */
+  /** The MachineSet that the promotion has recorded as the last good set. */
   readonly set?: string;
-  /** True if an undo also resumed the rollout. */
+  /** Whether the undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -43,12 +43,12 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
 });
 
 /**
- * The maximum number of attempts after conflicts. During a rollout, the manager writes the deployment about once per
+ * After this number of conflicts, an action fails. During a rollout, the manager writes the deployment about once per
  * second.
  */
 const TRIES = 20;
 
-/** Repeats a read and a write after a conflict, so that frequent writes of the manager cannot prevent a pause. */
+/** Repeats a read and a write after a conflict. Frequent writes of the manager therefore cannot prevent a pause. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -59,7 +59,10 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** Writes a patch with the resource version that was read, so that a concurrent change causes a conflict. */
+/**
+ * Writes a patch with the resource version of the read object. If another client changes the object, the write fails
+ * with a conflict.
+ */
 async function patch(
   { client, namespace, name }: Target,
   seen: MachineDeployment,
@@ -76,7 +79,7 @@ async function patch(
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
 /**
- * Pauses the rollout. Scaling continues during a pause.
+ * Pauses the rollout of a deployment. During the pause, scaling continues.
  * @throws UserError if the rollout is already paused
  */
 export function pause(target: Target): Promise<Done> {
@@ -89,7 +92,7 @@ export function pause(target: Target): Promise<Done> {
 }
 
 /**
- * Resumes the rollout.
+ * Resumes the rollout of a deployment.
  * @throws UserError if the rollout is not paused
  */
 export function resume(target: Target): Promise<Done> {
@@ -102,8 +105,8 @@ export function resume(target: Target): Promise<Done> {
 }
 
 /**
- * Starts a rollout that replaces every machine.
- * @throws UserError for a paused deployment
+ * Starts a rollout that replaces every machine of a deployment.
+ * @throws UserError if the deployment is paused
  */
 export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
@@ -116,10 +119,10 @@ export function restart(target: Target): Promise<Done> {
 }
 
 /**
- * Ends the soak time of the canaries, or the pause between batches, of the current rollout. The command records the
- * newest set as the last good set, and the manager continues immediately. The next change of the template starts with
- * canaries again.
- * @throws UserError if no rollout waits for canaries or batches, and for a paused deployment
+ * Ends the soak time of the canaries, or the pause between two batches, in the current rollout. The action records the
+ * newest MachineSet as the last good set, and the manager continues immediately. After the next change of the template,
+ * the rollout starts with canaries again.
+ * @throws UserError if no rollout waits for canaries or batches, or if the deployment is paused
  */
 export function promote(target: Target): Promise<Done> {
   return onLatest(async () => {
@@ -150,10 +153,10 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * Requests an undo to a revision. The value 0 selects the previous revision. The manager performs the undo and reports
- * the result in an event. The write also resumes a paused deployment, because the manager could continue the rollout
- * between two writes.
- * @throws UserError for an unknown revision and for the current revision
+ * Requests that the manager restores a revision. The value 0 selects the previous revision. The manager restores the
+ * revision and writes an event about the result. The same write resumes a paused deployment. Between two writes, the
+ * manager could continue the rollout.
+ * @throws UserError if the revision is unknown or is the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {

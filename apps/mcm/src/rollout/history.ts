@@ -17,7 +17,7 @@ interface RevisionView {
   readonly changeCause?: string | undefined;
 }
 
-/** Returns all revisions, oldest first. */
+/** Returns all revisions of a deployment, the oldest first. */
 function revisionsOf({ deployment, sets, machines }: DeploymentReading): readonly RevisionView[] {
   const { current } = splitSets(deployment, sets);
   return sets
@@ -59,7 +59,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
 }
 
 /**
- * Returns the template of one revision. In text output, the template is YAML.
+ * Returns the template of a revision. For text output, the template is formatted as YAML.
  * @throws UserError if the revision does not exist
  */
 export async function revisionTemplate(

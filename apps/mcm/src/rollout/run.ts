@@ -22,8 +22,8 @@ const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise
   );
 
 /**
- * Calls `work` for the named deployment, or for each deployment of the selector. If the action fails for one
- * deployment, the command continues with the next deployment. If an action failed, the exit code is 1.
+ * Calls `work` for the named deployment, or for each deployment that matches the selector. If `work` fails for a
+ * deployment, the command continues with the next one. After a failure, the exit code is 1.
  */
 const onEach = (
   flags: RolloutFlags,
@@ -69,13 +69,13 @@ export const reportStatus = (
     };
     until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
-    // If the user interrupts the command, the rollout has not failed, so the command throws the interrupt.
+    // If the user interrupts the command, this does not mean that the rollout has failed.
     until.throwIfAborted();
     if (!well) process.exitCode = 1;
   });
 };
 
-/** The actions of `mcm rollout`, by the name of the command. */
+/** The actions of `mcm rollout`, by the name of the subcommand. */
 const CHANGES = {
   pause,
   resume,

@@ -12,14 +12,16 @@ export interface RolloutState {
   readonly text: string;
 }
 
-/** Conditions that exist only while the rollout is blocked or delayed. */
+/** The types of conditions that a deployment has only while its rollout is blocked or delayed. */
 const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
-/** Reasons of a blocked rollout that only a user can fix. With any other reason, the rollout can continue by itself. */
+/**
+ * The reasons of a blocked rollout that require a user. With any other reason, the rollout may continue without a user.
+ */
 const PERMANENT: ReadonlySet<string> = new Set([
   'ValidationFailed',
   'SelectingAll',
@@ -35,7 +37,7 @@ function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status'
   return `machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
 }
 
-/** Returns the state of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
+/** Returns the progress of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
 export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
   const name = `machinedeployment ${metadata.name}`;
@@ -76,15 +78,15 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
 
 const HEALTH_EVERY_MS = 10_000;
 
-/** Returns the controllers that the rollout needs and that are not working. */
+/** Returns the controllers that are necessary for the rollout but are not working. */
 async function stoppedFor({ client, namespace, clock, programs }: Target, deployment: MachineDeployment) {
   const all = await readControllers({ client, namespace, clock, deployments: [deployment], programs });
   return notActing(all).filter(({ name }) => name !== 'machine-config-controller');
 }
 
 /**
- * Until the signal aborts, prints each controller that stops working. The health is polled, because a stopped
- * controller causes no event.
+ * Prints each controller that stops working, until the signal is aborted. The controllers are assessed at an interval,
+ * because no event occurs if a controller stops.
  */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
   let known: readonly ControllerHealth[] = [];
@@ -100,9 +102,9 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the state of the rollout. With `follow`, every change is printed until the rollout is complete, has failed, or
- * reaches the timeout.
- * @returns true if the rollout is complete. Without `follow`, the result is also true if the rollout is in progress.
+ * Prints the progress of a rollout. With `follow`, each change is printed until the rollout is complete, has failed, or
+ * has not ended before the timeout.
+ * @returns true if the rollout is complete. Without `follow`, the result is also true if the rollout makes progress.
  */
 export async function followStatus(
   target: Target,
@@ -131,7 +133,9 @@ export async function followStatus(
 interface FollowOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;
-  /** The maximum time to follow, in milliseconds. The value 0 means no limit. */
+  /**
+   * With `follow`, the maximum duration of the command in milliseconds. For the value 0, the duration is not limited.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -164,8 +168,8 @@ async function followDeployment(
 }
 
 /**
- * Watches the deployment until its rollout ends. The result is `unknown` if the watch ended or its resource version has
- * expired.
+ * Watches a deployment until its rollout ends. If the watch ends or its resource version has expired, the result is
+ * `unknown`.
  */
 async function nextEnd(
   target: Target,

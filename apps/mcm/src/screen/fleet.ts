@@ -13,12 +13,12 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template. If no rollout is in progress, the number is zero. */
+  /** The number of machines with an older template. Without a rollout, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
-  /** Whether the manager has processed the newest spec. */
+  /** Whether the manager has processed the current spec. */
   readonly observed: boolean;
-  /** The message of the first condition that reports a problem. */
+  /** The message of the first condition with a problem. */
   readonly problem: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface MachineView {
   readonly name: string;
   readonly phase: string;
   readonly node: string;
-  /** The activity or wait of a machine that is not Running. */
+  /** What a machine does or waits for, if it is not Running. */
   readonly doing: string;
   readonly createdAt: string;
 }
@@ -40,7 +40,7 @@ export interface EventView {
   readonly count: number;
 }
 
-/** The state of the fleet for a screen or for lines of text, in a stable order. All texts are safe to print. */
+/** The fleet, prepared for the screen or for lines of text, in a stable order. All texts are safe for a terminal. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];
@@ -50,11 +50,14 @@ export interface FleetView {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** The phases of machines in their usual order. A machine has the empty phase while its VM is being created. */
+/**
+ * The phases of machines, in the order in which a machine usually has them. While the VM of a machine is being created,
+ * its phase is empty.
+ */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
-/** The maximum number of events in a view. */
+/** A view contains at most this number of events. */
 const MOST_EVENTS = 50;
 
 export function viewFleet(
@@ -76,7 +79,7 @@ export function viewFleet(
     machines: views,
     phases: new Map([...phases].sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))),
     events: events
-      // The events of workloads in the namespace would hide the events of machines.
+      // Events of workloads in the namespace would hide the events of machines.
       .filter(({ involvedObject }) => FLEET_KINDS.has(involvedObject.kind ?? ''))
       .map(viewEvent)
       .sort((a, b) => a.at.localeCompare(b.at))
@@ -85,7 +88,7 @@ export function viewFleet(
   };
 }
 
-/** Returns true if all machines of each deployment exist, are available and have the newest template. */
+/** Returns true if all machines of all deployments exist, are available and have the current template. */
 export const isSettled = (fleet: FleetView): boolean =>
   fleet.deployments.length > 0 &&
   fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&
@@ -121,9 +124,9 @@ const shown = (text: string | undefined): string | undefined => (text === undefi
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 /**
- * Returns a machine for the screen.
- * @param acts Whether the machine controller is working. If the controller is not working, its last report gets a
- *   prefix, because the controller does not execute the announced actions.
+ * Returns a machine, prepared for the screen.
+ * @param acts Whether the machine controller is working. If not, its last report gets a prefix, because the controller
+ * does not execute the actions in the report.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const { metadata, status } = machine;
@@ -141,7 +144,7 @@ function viewMachine(machine: Machine, acts: boolean): MachineView {
   };
 }
 
-/** Removes the words with which all texts about drains start. */
+/** Removes the words with which every text about a drain starts. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

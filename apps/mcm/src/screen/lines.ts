@@ -1,13 +1,13 @@
 import { CONTROLLER_NAMES, type ControllerHealth, controllerSentence } from '../controllers/health.ts';
 import type { FleetView } from './fleet.ts';
 
-/** Describes the changes of a fleet as plain lines, for an output that is not a terminal. */
+/** Formats the changes of a fleet as lines, for an output that is not a terminal. */
 export class FleetLines {
   #phases = new Map<string, string>();
   #rollouts = new Map<string, string>();
   #stopped: readonly ControllerHealth[] = [];
 
-  /** Returns the lines for the changes since the last call. */
+  /** Returns lines about the changes since the previous call. */
   next(fleet: FleetView, now: Date): string[] {
     const lines: string[] = [];
     const phases = new Map(fleet.machines.map((machine) => [machine.name, machine.phase]));

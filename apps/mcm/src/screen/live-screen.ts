@@ -1,4 +1,4 @@
-/** The parts of a terminal that the live screen uses. */
+/** The functions of a terminal that the live screen uses. */
 export interface Terminal {
   readonly columns?: number;
   readonly rows?: number;
@@ -9,17 +9,17 @@ const control = (sequence: string): string => `\u001b[${sequence}`;
 const HOME = control('H');
 const CLEAR_LINE = control('2K');
 const CLEAR_BELOW = control('J');
-/** No cursor, no wrapping of long lines, and no scroll keys for the mouse wheel. */
+/** The terminal modes of the screen: no cursor, no wrapping of long lines, and no scroll keys for the mouse wheel. */
 const MODES = ['?25l', '?7l', '?1007l'].map(control).join('');
 const ENTER = `${control('?1049h')}${MODES}`;
 const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
-/** A terminal that supports synchronized output shows a frame only when the frame is complete. */
+/** The start of a frame. A terminal with synchronized output shows the frame only after its end. */
 const BEGIN_FRAME = control('?2026h');
 const END_FRAME = control('?2026l');
 
 /**
- * Draws frames on the alternate screen of a terminal. Each frame replaces the whole screen, because a resized terminal
- * wraps and moves the lines of the previous frame.
+ * Draws frames on the alternate screen of a terminal. A resized terminal wraps and moves the lines of the previous
+ * frame, so each frame replaces the whole screen.
  */
 export class LiveScreen {
   readonly #terminal: Terminal;
@@ -31,42 +31,45 @@ export class LiveScreen {
     terminal.write(ENTER);
   }
 
-  /** The size of the terminal. Some terminals report no size, or a size of zero. */
+  /** The size of the terminal. Some terminals report no size, or the size zero. */
   get size(): { readonly columns: number; readonly rows: number } {
     return { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
   }
 
-  /** Draws a frame. An unchanged frame writes nothing. */
+  /** Draws a frame. If the frame is unchanged, nothing is written. */
   draw(frame: string): void {
     if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
-    // After a line that is as wide as the terminal, the cursor is on its last character. Each line is cleared first, so
-    // that the last character stays.
+    // If a line is as wide as the terminal, the cursor stays on its last character. A line is cleared before it is
+    // written, so that its last character stays.
     const lines = frame.split('\n').map((line) => `${CLEAR_LINE}${line}\r\n`);
     this.#terminal.write(`${BEGIN_FRAME}${HOME}${lines.join('')}${CLEAR_BELOW}${END_FRAME}`);
   }
 
-  /** The terminal has a new size, so the next frame is drawn also if its text is unchanged. */
+  /** After a change of the size, the next frame is drawn even if its text is unchanged. */
   resized(): void {
     this.#shown = undefined;
   }
 
-  /** Restores the terminal for the shell. Until `resume`, the screen draws nothing. */
+  /** Restores the terminal, because the shell needs it. The screen draws nothing until `resume`. */
   suspend(): void {
     if (this.#suspended) return;
     this.#suspended = true;
     this.#terminal.write(LEAVE);
   }
 
-  /** Uses the terminal again. The next frame is drawn even if its text is unchanged. */
+  /** Prepares the terminal again after `suspend`. The next frame is drawn even if its text is unchanged. */
   resume(): void {
-    // On the alternate screen, the sequence for the alternate screen would replace the stored position of the cursor.
+    // If the terminal is on the alternate screen, the control sequence would replace the stored position of the cursor.
     this.#terminal.write(this.#suspended ? ENTER : MODES);
     this.#suspended = false;
     this.#shown = undefined;
   }
 
-  /** Restores the terminal. The last frame, if any, stays below the earlier output of the terminal. */
+  /**
+   * Restores the terminal when the screen is no longer needed. A last frame is printed below the earlier output of the
+   * terminal.
+   */
   close(frame?: string): void {
     const leave = this.#suspended ? '' : LEAVE;
     this.#terminal.write(frame === undefined ? leave : `${leave}${frame}\n`);

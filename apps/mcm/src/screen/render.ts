@@ -4,10 +4,10 @@ import { age } from '../output/age.ts';
 import { wrapped } from '../output/wrap.ts';
 import type { DeploymentView, EventView, FleetView } from './fleet.ts';
 
-/** The state of a program. In the state `failed`, the program has ended unexpectedly and is restarted after a delay. */
+/** The state of a program of `mcm up`. `failed`: the program has ended unexpectedly, and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
-/** The content and the size of the live screen. */
+/** What the live screen shows, and the size of the screen. */
 export interface ScreenView {
   readonly title: string;
   readonly now: Date;
@@ -25,12 +25,12 @@ export interface ScreenView {
 }
 
 /**
- * The minimum width of a terminal with columns of the usual width. On a narrower terminal, a column is only as wide as
- * its longest text.
+ * On a terminal with at least this number of columns, the columns of the screen have their usual width. On a narrower
+ * terminal, a column is only as wide as its longest text.
  */
 const NARROW = 100;
 
-/** Returns the width of a column: the usual width, or on a narrow terminal the width of its longest text. */
+/** Returns the width of a column: its usual width, or on a narrow terminal the width of its longest text. */
 const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
   columns < NARROW ? Math.max(0, ...texts.map(({ length }) => length)) : usual;
 
@@ -142,7 +142,7 @@ function deploymentLines(view: ScreenView): string[] {
   return deployments.flatMap((one) => deploymentLine(one, widths, bar, view.columns));
 }
 
-/** Returns the lines of a deployment. If the problem does not fit on the first line, it gets its own lines. */
+/** Formats a deployment as lines. If its problem does not fit on the first line, the problem is on separate lines. */
 function deploymentLine(
   d: DeploymentView,
   [name, counts]: readonly [name: number, counts: number],
@@ -210,7 +210,7 @@ const eventLines = (events: readonly EventView[]): string[] =>
         }),
       ];
 
-/** Cuts a colored line after its last whole word within `columns` visible characters. */
+/** Shortens a colored line to `columns` visible characters, after the last whole word. */
 export function cut(line: string, columns: number): string {
   const text = stripVTControlCharacters(line);
   if (text.length <= columns) return line;

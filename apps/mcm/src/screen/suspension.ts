@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The parts of the process that a suspension uses. */
+/** The functions of the process that are necessary for a suspension. */
 interface Host {
   readonly pid: number;
   on(signal: 'SIGTSTP' | 'SIGCONT', listener: () => void): unknown;
@@ -8,7 +8,7 @@ interface Host {
   kill(pid: number, signal: 'SIGTSTP'): unknown;
 }
 
-/** The part of a screen that is active only while the process is in the foreground. */
+/** A screen that is visible only while the process is in the foreground. */
 interface Suspendable {
   suspend(): void;
   /** Shows the screen again, and draws the whole screen. */
@@ -16,17 +16,17 @@ interface Suspendable {
 }
 
 export interface Suspension {
-  /** Resumes a suspended screen if the process is in the foreground again. */
+  /** Shows a suspended screen again if the process is in the foreground. */
   check(): void;
   end(): void;
 }
 
 /**
  * Returns true if the process belongs to the foreground process group of its terminal. `stat` is the content of
- * `/proc/self/stat`. Without the file, the result is true.
+ * `/proc/self/stat`. If this file does not exist, the result is true.
  */
 export function isForeground(stat: string | undefined): boolean {
-  // The name of the program is in parentheses and can contain spaces.
+  // The name of the program is in parentheses and may contain spaces.
   const [, , group, , , foreground] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return group === foreground;
 }
@@ -35,20 +35,21 @@ function readStat(): string | undefined {
   try {
     return readFileSync('/proc/self/stat', 'utf8');
   } catch {
-    return undefined; // Only Linux has the status file of a process.
+    return undefined; // The status file of a process exists only on Linux.
   }
 }
 
 /**
- * Suspends the screen when the user presses Ctrl-Z, and resumes the screen after `fg`. After `bg`, the screen stays
- * suspended, because the terminal belongs to the shell.
+ * Hides the screen when the user presses Ctrl-Z, and shows it again after `fg`. After `bg`, the shell uses the
+ * terminal, so the screen stays hidden.
  */
 export function followSuspension(screen: Suspendable, host: Host = process, stat = readStat): Suspension {
   let suspended = false;
   const onStop = (): void => {
     suspended = true;
     screen.suspend();
-    // The listener replaces the default action, which stops the process. Without the listener, the second signal stops it.
+    // The default action of the signal stops the process, but the listener replaces it. Without the listener, another
+    // signal of this type stops the process.
     host.off('SIGTSTP', onStop);
     host.kill(host.pid, 'SIGTSTP');
   };
@@ -59,7 +60,7 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
     screen.resume();
   };
   const onContinue = (): void => {
-    // Other programs may also have used the terminal after SIGSTOP.
+    // After SIGSTOP, other programs may have written to the terminal too.
     if (suspended) check();
     else screen.resume();
   };

@@ -13,7 +13,7 @@ import { type Branch, fleetTree } from './tree.ts';
 const inNamespace = <T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, readonly T[]> =>
   Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? '');
 
-/** Removes the Nodes of all branches. The command reads only the seed, so the Nodes of the clusters are unknown. */
+/** Removes the Nodes from the tree. The Nodes of the clusters are unknown, because the command reads only the seed. */
 const withoutNodes = (branches: readonly Branch[]): readonly Branch[] =>
   branches
     .filter(({ kind }) => kind !== 'Node')
@@ -39,8 +39,8 @@ function branchOfCluster(
 }
 
 /**
- * Returns the clusters of a fleet with their objects. Clusters with a problem come first. A cluster without a problem
- * shows its objects only if `all` is true.
+ * Returns the tree of a fleet: its clusters with their objects. The clusters with a problem are first. For a cluster
+ * without a problem, objects are shown only with `all`.
  */
 export async function clusterTree(
   client: KubeClient,

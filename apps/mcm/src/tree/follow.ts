@@ -23,14 +23,12 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/**
- * The minimum time between two reads of a changed fleet. Many changes within the minimum time cause only one output.
- */
+/** Two reads of a changed fleet have at least this interval. Several changes within the interval cause one output. */
 const GAP_MS = 1_000;
-/** The interval of the health checks, because a controller that stops causes no event. */
+/** At this interval, the controllers are assessed, because no event occurs if a controller stops. */
 const LOOK_MS = 2_000;
 
-/** The tree and the health of the controllers at one time. */
+/** The tree and the states of the controllers at one time. */
 export interface Look {
   readonly model: readonly Branch[];
   readonly health: readonly ControllerHealth[];
@@ -39,16 +37,16 @@ export interface Look {
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** If `selector` is present, only deployments with the given labels are shown. */
+  /** The label selector of the deployments. If it is undefined, all deployments are shown. */
   readonly selector?: string | undefined;
-  /** If `name` is present, only the named deployment is shown. */
+  /** The name of the only deployment to show. If it is undefined, all deployments are shown. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
 }
 
-/** Watches a fleet, and shows each tree that differs from the last tree, until the signal aborts. */
+/** Watches a fleet until the signal is aborted. Each tree that differs from the previous one is shown. */
 export async function followTree(
   { client, target, namespace, programs }: Pick<Cluster, 'client' | 'target' | 'namespace' | 'programs'>,
   { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,
@@ -81,12 +79,12 @@ export async function followTree(
   const isKnown = (): boolean => informers.every(({ synced, refused }) => synced || refused !== undefined);
   let before = '';
   while (!signal.aborted) {
-    // Without the deployments, sets and machines, the tree would look like that of an empty namespace.
+    // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace.
     const refusals = [watched.deployments, watched.sets, watched.machines].map(({ refused }) => refused);
     if (refusals.every((refused) => refused !== undefined)) throw refusals[0];
     if (isKnown()) {
       const look = lookAt();
-      // If only a time has changed, the tree is not shown again.
+      // If only a time has changed, the tree is not printed again.
       const text = JSON.stringify([look.model, notActing(look.health)]);
       if (text !== before) show(look);
       before = text;

@@ -28,11 +28,11 @@ export type TreeFlags = AskFlags & {
   readonly selector?: string;
   readonly all?: true;
   readonly watch?: true;
-  /** The label selector of the namespaces of a fleet, or true for the default label. */
+  /** The label selector for the namespaces of a fleet. The value true means the default label. */
   readonly fleet?: true | string;
 };
 
-/** Runs `mcm tree`. */
+/** Runs the command `mcm tree`. */
 export const reportTree = (
   deployment: string | undefined,
   flags: TreeFlags,
@@ -68,12 +68,12 @@ function tellFleet(
   return reportOrFollow(telling, flags, {
     read: () => clusterTree(client, { namespace, selector, now: realClock.now() }, { all: flags.all === true }),
     text: linesOf,
-    // The printed text is compared, because the text does not contain all fields of the model.
+    // Some fields of the model are not printed, so the printed text is compared.
     watched: (model) => withoutDurations(isText ? linesOf(model, flags.output === 'wide') : model),
   });
 }
 
-/** Prints the tree after each change. */
+/** Prints the tree again after each change. */
 async function watchTree(
   cluster: Cluster,
   deployment: string | undefined,
@@ -81,7 +81,7 @@ async function watchTree(
   telling: Telling & Pick<CommandEnvironment, 'signal' | 'random'>,
 ): Promise<void> {
   const name = deployment === undefined ? undefined : nameOf('MachineDeployment', deployment);
-  // If no object has the name, the command ends with an error instead of an empty tree.
+  // If the deployment does not exist, the command ends with an error instead of an empty tree.
   if (name !== undefined) await readDeployment(cluster.client, cluster.namespace, name);
   const scope = {
     allNamespaces: allNamespaces === true,
@@ -130,8 +130,8 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
 }
 
 /**
- * Returns the objects of one namespace or of all namespaces. With a selector, only the objects of the selected
- * deployments are read.
+ * Returns the objects of one namespace or of all namespaces. With a selector, only objects of the selected deployments
+ * are read.
  */
 async function readTree(
   { client, target, namespace }: Cluster,
@@ -147,8 +147,8 @@ async function readTree(
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  // Without the deployments, sets and machines, the tree would look like that of an empty namespace. The error names
-  // the permission.
+  // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace. The
+  // error contains the missing permission.
   if (!deployments && !sets && !fleet) await client.resource(machineDeployments, within).list();
   const source = { deployments: deployments ?? [], sets: sets ?? [], machines: fleet ?? [], nodes };
   return selector === undefined ? source : ofDeployments(source);

@@ -8,40 +8,40 @@ import { problemOf } from '../explain/reasons/conditions.ts';
 import { waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
-/** An object in the tree, with its state and the objects that it owns. */
+/** An object in the tree, with a text about it and the objects that it owns. */
 export interface Branch {
   readonly kind: 'Cluster' | 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** The namespace of the object. Only roots have a namespace, and only if the tree contains all namespaces. */
+  /** The namespace of the object. Only a root has a namespace, and only if the tree contains all namespaces. */
   readonly namespace?: string;
-  /** A short text, such as `3/3 available`, `Running` or `Ready`. */
+  /** A short text about the object, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;
-  /** The numbers in the state of a deployment or a set. */
+  /** The numbers in the text about a deployment or a set. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** The start of a temporary state of a machine, RFC 3339. */
+  /** The time since which a machine is in a temporary state, as RFC 3339. */
   readonly since?: string | undefined;
-  /** The end of the preservation of a machine, RFC 3339. */
+  /** The time at which the preservation of a machine ends, as RFC 3339. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object. If the object has no problem, `problem` is absent. */
+  /** The problem of the object. If the object has no problem, `problem` is undefined. */
   readonly problem?: string;
-  /** Additional columns for `-o wide`, by heading. */
+  /** The additional columns for `-o wide`, by their heading. */
   readonly more: Readonly<Record<string, string>>;
   readonly children: readonly Branch[];
 }
 
-/** The objects of a namespace for the tree. */
+/** The objects of a namespace from which the tree is built. */
 export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Nodes of the target cluster. `nodes` is undefined if they could not be read. */
+  /** The Nodes of the target cluster. If they cannot be read, `nodes` is undefined. */
   readonly nodes: readonly Node[] | undefined;
 }
 
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Groups objects by the UID of their controller. Objects whose controller is not in `owners` have the key ''. */
+/** Groups objects by the UID of their controller. If the controller of an object is not in `owners`, its key is ''. */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -56,7 +56,7 @@ function grouped<T extends MachineSet | Machine>(
 const without = (problem: string | undefined) => (problem === undefined || problem === '' ? {} : { problem });
 
 /**
- * Returns the tree: deployments with their sets, machines and Nodes. The tree has these additional roots:
+ * Builds the tree: deployments with their sets, machines and Nodes. The tree also has these roots:
  * - sets and machines without a controller
  * - Nodes without a machine, if the namespace has machines
  */
@@ -96,16 +96,16 @@ export function fleetTree(
 
 interface TreeOptions {
   /**
-   * Returns the health of the controllers of a namespace. The tree announces no action of a stopped controller. By
-   * default, the tree assumes that all controllers work.
+   * Returns the states of the controllers in a namespace. If a controller has stopped, the tree contains no future
+   * action of it. Without this function, all controllers count as working.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   readonly allNamespaces?: boolean;
-  /** Whether to include old sets without machines, which are only the revision history of a deployment. */
+  /** Whether to show old sets without machines, which exist only as revisions of a deployment. */
   readonly all?: boolean;
 }
 
-/** Removes the empty sets of deployments, except the newest set of each deployment. */
+/** Removes sets without machines, except the newest set of each deployment. */
 function withoutOld(
   setsOf: ReadonlyMap<string, readonly MachineSet[]>,
   isEmpty: (set: MachineSet) => boolean,
@@ -196,7 +196,7 @@ function branchOfMachine(
       providerID: spec.providerID ?? 'no VM yet',
       ...withoutUndefined({ zone: offeringOf(machine)?.zone }),
     },
-    // A missing Node of a stopped VM is no problem, because the controller deletes the Node of a stopped VM.
+    // The controller deletes the Node of a stopped VM, so a missing Node is not a problem.
     children:
       nodeName === '' || (!node && powerOf(machine)?.is === 'Stopped')
         ? []
@@ -224,7 +224,7 @@ function branchOfNode(node: Node, problem?: string): Branch {
   };
 }
 
-/** @param namespace The namespace of all branches. If absent, the branches can be in any namespace. */
+/** @param namespace The namespace of all objects. Without it, the objects may be in different namespaces. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date, namespace?: string): string[] {
   if (branches.length === 0)
     return [
@@ -239,7 +239,7 @@ export function treeLines(branches: readonly Branch[], wide: boolean, now: Date,
 }
 
 interface Drawing {
-  /** The prefix for the line of a branch. `rest` is the prefix for the lines below the branch. */
+  /** The text before a branch on its first line. `rest` is the text before the lines below the branch. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

@@ -15,11 +15,10 @@ import {
 const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
- * Simulates the agent for critical components, which removes the taint of critical components from Ready Nodes. User
- * data or an in-place update can add the taint to a Node. Without the agent, the Node would never run pods, and its
- * machine would stay Pending.
+ * Simulates the agent that removes the taint for critical components from Ready Nodes. User data or an in-place update
+ * can add this taint to a Node. Without the agent, the Node would never run pods, and its machine would stay Pending.
  *
- * @returns A promise that resolves when the signal aborts
+ * @returns A promise that resolves when the signal is aborted
  */
 export async function runComponentAgent(
   client: KubeClient,

@@ -6,22 +6,27 @@ import { type DataDir, readIfThere } from '../instance/data-dir.ts';
 
 const HOST = '127.0.0.1';
 /**
- * The validity of the certificates in a data directory. Users should replace a data directory before its certificates
- * expire.
+ * The certificates in a data directory are valid for this time. Users should replace a data directory before its
+ * certificates expire.
  */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** The endpoint of the config server, from which machines get the configuration for their first boot. */
+/**
+ * The address and certificates of the config server, from which machines get the configuration for their first boot.
+ */
 export interface ConfigServerPlace {
   readonly port: number;
   /** The directory with `tls.crt` and `tls.key`. */
   readonly certificates: string;
-  /** The certificate authority that machines trust, as PEM. */
+  /** The certificate authority of the config server as PEM, which machines trust. */
   readonly authority: string;
 }
 
-/** Reads or creates the endpoint: a free port, and certificates in the data directory. */
+/**
+ * Reads the address and certificates of the config server. The first call selects a free port and creates the
+ * certificates.
+ */
 export async function configServerPlace(data: DataDir): Promise<ConfigServerPlace> {
   const certificates = data.file('config-server');
   const authority = readIfThere(data.file('config-server', 'ca.crt')) ?? (await issue(data, certificates));
@@ -37,8 +42,8 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // The file `ca.crt` is written last. If the file is missing, all files are created again. The key of the CA is not
-  // stored, because it signs only once.
+  // `ca.crt` is the last file that is written. If `ca.crt` is missing, all files are created again. The key of the CA
+  // signs only one certificate, so it is not stored.
   put('ca.crt', authority.cert);
   return authority.cert;
 }
@@ -54,7 +59,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Adds the URL of the pool's configuration to the user data of a machine. */
+/** Adds the URL of a pool's configuration to the user data of a machine. */
 export const pointingTo = (userData: string, { port, authority }: ConfigServerPlace, pool: string): string =>
   `${JSON.stringify(
     {

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 100;
 
 /**
  * Stops the `mcm up` of a data directory, and waits until the process has ended.
- * @returns false if no process runs
+ * @returns false if no `mcm up` uses the directory
  * @throws {UserError} if the process does not end in time, or belongs to another user
  */
 export async function down(dataDir: string): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function down(dataDir: string): Promise<boolean> {
       `cannot stop process ${pid} of ${dataDir}: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  // The command polls, because the release of a lock causes no event.
+  // No event occurs when a lock is released, so the command checks the lock at an interval.
   for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
     if (!inspectDataDir(dataDir)?.running) return true;
     await sleep(realClock, LOOK_EVERY_MS);

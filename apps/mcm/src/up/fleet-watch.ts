@@ -21,16 +21,16 @@ import type { ControllerHealth } from '../controllers/health.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
-/** The current state of the fleet in one namespace. */
+/** The fleet in one namespace, as watches report it. */
 export interface FleetWatch {
-  /** Resolves when each kind of object was listed once. */
+  /** Resolves when all kinds of objects were listed once. */
   synced(signal: AbortSignal): Promise<void>;
   view(): FleetView;
 }
 
 /**
- * Time for which the controllers may be starting. The controllers start together with the watch, and until they run,
- * the Leases are from the last run.
+ * During this time, a controller may be starting. The controllers start together with the watch. Until they run, the
+ * Leases are from the previous run.
  */
 const STARTING_MS = 20_000;
 
@@ -43,7 +43,7 @@ export function watchFleet(
     log: Logger;
     signal: AbortSignal;
     onChange: () => void;
-    /** Returns the programs that do not respond. */
+    /** Returns the programs of `mcm up` that do not respond to requests. */
     programs?: () => readonly ControllerHealth[];
   },
 ): FleetWatch {
@@ -63,7 +63,7 @@ export function watchFleet(
   controllers.run();
   const eventInformer: Informer<EventObject> = createInformer<EventObject>(client, events, {
     ...common,
-    // The screen shows no events of pods, and most events of a cluster are events of pods.
+    // Most events in a cluster are events of pods, and the screen does not show them.
     fieldSelector: 'involvedObject.kind!=Pod',
   });
   const running = [...Object.values(informers), eventInformer] as readonly Informer<KubeObject>[];

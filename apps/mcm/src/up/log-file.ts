@@ -1,12 +1,12 @@
 import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 
-/** The maximum size of a log file at the start of a program. A larger log file is renamed. */
+/** If a log file is larger at the start of its program, it is renamed. */
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**
- * Prepares the log of a program, which continues the log of earlier starts. A log over 10 MiB is renamed to `PATH.1`,
- * which replaces an earlier `PATH.1`. If a killed process has left an incomplete last line, the function adds a line
- * break.
+ * Prepares the log file of a program. The log of earlier starts stays in the file. A log over 10 MiB is renamed to
+ * `PATH.1`, which replaces the earlier `PATH.1`. If a killed process has left an incomplete line, the function ends
+ * this line.
  */
 export function continueLog(path: string, mostBytes = MOST_BYTES): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

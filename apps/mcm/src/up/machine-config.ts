@@ -21,17 +21,19 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** A custom pool, whose nodes are workers with an additional configuration. */
+/** The second pool, whose nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
-/** Returns the node labels of a pool, for the template of its machines. */
+/** Returns the labels that assign a node to a pool, for the template of machines. */
 export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
   defined({
     [roleLabel('worker')]: '',
     [roleLabel(pool)]: pool !== 'worker' ? '' : undefined,
   });
 
-/** Returns the class for the machines of the custom pool, which boot with the configuration of the pool. */
+/**
+ * Returns the class for machines of the custom pool. At its boot, such a machine gets the configuration of the pool.
+ */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...own,
   name: `${name}-${CUSTOM.name}`,
@@ -42,8 +44,8 @@ export const CUSTOM_POOL = CUSTOM.name;
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
 
 /**
- * Returns a pool of workers, and a custom pool. Each pool refers to its machines, so that the token of a machine gives
- * access only to the configuration of its pool.
+ * Returns the pool of workers and a custom pool. Each pool refers to its machines, so the token of a machine can read
+ * only the configuration of its pool.
  */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {
@@ -66,7 +68,7 @@ const pools = (): readonly Draft<MachineConfigPool>[] => [
   },
 ];
 
-/** Creates the ControllerConfig, two pools, and a second deployment with the machines of the custom pool. */
+/** Creates the ControllerConfig, two pools, and another deployment for the machines of the custom pool. */
 export async function seedMachineConfig(
   client: KubeClient,
   machineClass: Provider['machineClass'],
@@ -107,7 +109,7 @@ const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
 /**
- * Returns the roles with the permissions of daemons that kubelets do not have, as in
+ * Returns the roles that daemons need in addition to the permissions of kubelets, as in
  * `mcm install --with machine-config`.
  */
 const daemonRoles = () => {

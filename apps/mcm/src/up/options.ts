@@ -13,27 +13,27 @@ export interface UpFlags {
   readonly quiet?: boolean;
 }
 
-/** The options of `mcm up` after validation, with defaults. */
+/** The validated options of `mcm up`. */
 export interface UpOptions {
   readonly dataDir: string;
   /**
    * The port of the control plane. If `port` is undefined, the first start selects a free port, and later starts use
-   * the same port.
+   * this port again.
    */
   readonly port: number | undefined;
   /**
-   * The replicas of the first deployment. If `machines` is undefined, the first start creates 3 replicas, and later
-   * starts change nothing.
+   * The number of replicas of the first deployment. If `machines` is undefined, the first start creates 3 replicas, and
+   * later starts change nothing.
    */
   readonly machines: number | undefined;
   /**
-   * The name of a provider, or a third-party driver. If `provider` is undefined, the first start uses `local`, and
-   * later starts use the provider of the directory.
+   * The name of a provider, or the driver of a third-party provider. If `provider` is undefined, the first start uses
+   * `local`, and later starts use the provider of the directory.
    */
   readonly provider: string | undefined;
   /**
-   * Whether the machine-config-controller also runs. If `machineConfig` is undefined, the value of the first start is
-   * used.
+   * Whether `mcm up` also runs the machine-config-controller. If `machineConfig` is undefined, the choice of the first
+   * start applies.
    */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
@@ -44,8 +44,8 @@ export interface UpOptions {
 const MAX_MACHINES = 10_000;
 
 /**
- * Validates the options, and adds defaults.
- * @throws {UserError} that names the flag and its valid values
+ * Validates the flags of `mcm up`, and adds defaults.
+ * @throws {UserError} with the name and the valid values of the flag
  */
 export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
   return {

@@ -8,48 +8,44 @@ import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/ku
 import { UserError } from '../command/errors.ts';
 import type { ProgramState } from '../screen/render.ts';
 
-/** The command line of a program of `mcm up`. */
+/** The command with which `mcm up` starts a program. */
 export interface ProgramSpec {
   readonly name: string;
-  /** The main module of the program, as `import.meta.resolve` returns it. */
+  /** The URL of the program's main module, from `import.meta.resolve`. */
   readonly module: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
 
-/** Environment variables of a program. A variable that the user has set takes precedence. */
+/** The environment variables of each program. If the user has set a variable, the value of the user applies. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Limits the C library to two memory pools instead of one per thread, as in the images. With two memory pools, each
-  // program uses 5 MB less.
+  // Limits the C library to two memory pools, as in the images. By default, it has one pool for each thread. This saves
+  // 5 MB of memory per program.
   MALLOC_ARENA_MAX: '2',
-  // If the variable is set, the first module of a program uses the compile cache, which saves 40 ms per start from
-  // source.
+  // With this variable, the first module of a program uses the compile cache. From source, this saves 40 ms per start.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** The delay before a restart. The delay has no random part, because the screen should be predictable. */
+/** The delay before a program is restarted. The delay is not random, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
-/**
- * The maximum number of consecutive crashes before the first `ready`. After the maximum number of crashes, the program
- * is not restarted.
- */
+/** If a program crashes this often before its first `ready`, it is not restarted. */
 const MAX_CRASHES = 3;
-/** The minimum time between two reports of dropped log lines. */
+/** Two reports of dropped log lines have at least this interval. */
 const TROUBLE_PERIOD_MS = 60_000;
 
 /**
- * Signals that Node.js sends to its own process, for example when it aborts. If a program ends because of another
- * signal, another process sent the signal.
+ * The signals that Node.js sends to its own process, for example when it aborts. Any other signal that ends a program
+ * comes from another process.
  */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A supervised program. A program that ends unexpectedly is restarted. */
+/** A program that `mcm up` supervises. If the program ends unexpectedly, it is restarted. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
-  /** The address that the program printed after the word `ready`. */
+  /** The address that the program has printed after the word `ready`. */
   address = '';
   restarts = 0;
   /** The reason why log lines were dropped. If no line was dropped, `problem` is empty. */
@@ -59,9 +55,9 @@ export class Program {
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #reportedProblem = Number.NEGATIVE_INFINITY;
-  /** How often in a row the program ended before it printed `ready`. */
+  /** How often the program has ended before it printed `ready`, without a success in between. */
   #early = 0;
-  /** How often in a row the program crashed before it printed `ready`. */
+  /** How often the program has crashed before it printed `ready`, without a success in between. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -71,7 +67,7 @@ export class Program {
     this.spec = spec;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
-    // The log continues after a restart, because users need the log of the failed run.
+    // After a restart, the program continues its log, because users need the log of the failed run.
     this.#file = new FileSink(spec.logFile, { append: true });
     this.#log = new LossyWriter({
       sink: options.sink ?? this.#file.write,
@@ -80,7 +76,7 @@ export class Program {
     });
   }
 
-  /** Reports dropped lines at most once per period, because a program with many log lines would fill the screen. */
+  /** Reports dropped log lines only once per period. A program with many log lines would fill the screen. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
@@ -94,11 +90,10 @@ export class Program {
   }
 
   /**
-   * Starts the program. When the program prints `ready`, the promise resolves with the address of the program. If the
-   * program is killed before `ready`, the supervisor restarts the program with a growing delay.
-   * @param signal Ends the wait. After the abort of the signal, the promise rejects with the reason of the signal.
-   * @throws {UserError} with the last line of the program, immediately when it exits with an error, or after three
-   *   crashes
+   * Starts the program. The promise resolves with the address of the program when the program prints `ready`. If
+   * another process kills the program before this, the program is restarted with a growing delay.
+   * @param signal ends the wait After the abort, the promise rejects with the reason of the signal.
+   * @throws {UserError} with the last line of the program, if it exits with an error or crashes three times
    */
   start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -111,13 +106,13 @@ export class Program {
   }
 
   /**
-   * Starts the process of the program.
-   * @param giveUp Called if the program ended too often before it printed `ready`. If `giveUp` is absent, the number of
-   *   restarts is unlimited.
+   * Starts a process for the program.
+   * @param giveUp Called if the program has ended too often before it printed `ready`. Without `giveUp`, the number of
+   * restarts is not limited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // The program runs in a detached process group, so that Ctrl-C reaches only the supervisor. The supervisor stops
-    // its programs in order. The IPC channel closes when the supervisor ends, even by a kill.
+    // The program runs in its own process group, so Ctrl-C reaches only the supervisor. The supervisor then stops the
+    // programs in order. If the supervisor ends, even by a kill, the IPC channel closes.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -161,15 +156,15 @@ export class Program {
     });
   }
 
-  /** After a restart, the program uses the same port, because other programs have its address. */
+  /** A restarted program uses its previous port, because other programs know its address. */
   #args(): readonly string[] {
     const port = URL.canParse(this.address) ? new URL(this.address).port : '';
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
   /**
-   * Returns true if the program itself caused its end. If another process killed the program, the result is false.
-   * After its own error, such as an invalid flag, a restart would only repeat the error.
+   * Returns true if an error of the program ended the program. If another process has killed the program, the result is
+   * false. After an error such as an invalid flag, a restart would only repeat the error.
    */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
@@ -179,7 +174,7 @@ export class Program {
 
   /**
    * Restarts the program after a delay.
-   * @param onReady Called with the address that the program prints first
+   * @param onReady called with the first address that the program prints
    */
   #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
@@ -198,7 +193,8 @@ export class Program {
   }
 
   /**
-   * Terminates the program, and kills it if it does not end in time. The promise resolves when the program has ended.
+   * Stops the program with a signal. If the program does not end in time, it is killed. The promise resolves when the
+   * program has ended.
    */
   async stop(): Promise<void> {
     this.#transition('stopped');
@@ -213,15 +209,18 @@ export class Program {
   }
 }
 
-/** The start of the message that Node.js prints when it aborts, for example because the memory is exhausted. */
+/** The start of the message that Node.js prints when it aborts, for example without free memory. */
 const ABORT = 'FATAL ERROR';
 
-/** Returns the new last error after a line of output. The stack that Node.js prints after its abort is ignored. */
+/**
+ * Returns the last error in the output of a program, after another line of output. The stack after an abort of Node.js
+ * is ignored.
+ */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }
 
-/** Returns the message of a structured log line, or the line itself. */
+/** Returns the message in a line of a structured log. Any other line is returned unchanged. */
 function sentenceOf(line: string): string {
   if (!line.startsWith('{')) return line.trim();
   try {

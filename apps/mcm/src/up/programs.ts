@@ -5,7 +5,7 @@ import type { ConfigServerPlace } from './config-server.ts';
 import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 
-/** The names of the programs on the screen and in `logs/`. */
+/** The names of the programs, for the screen and the files in `logs/`. */
 const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
@@ -33,8 +33,8 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
   ]);
 
 /**
- * Returns the program of the cloud.
- * @param more Additional flags
+ * Returns the command of the cloud program.
+ * @param more additional flags of the command
  */
 export const cloudProgram = (
   data: DataDir,
@@ -42,12 +42,12 @@ export const cloudProgram = (
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** Flags with very high rate limits for each address, because all machines of the fleet have the same address. */
+/** The flags for high rate limits. All machines of the fleet have one address, and the limits apply to each address. */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
 /**
- * Returns the machine-config-controller.
- * @param boots The settings of the config server. If absent, the program has no config server.
+ * Returns the command of the machine-config-controller.
+ * @param boots The settings of the config server. Without `boots`, the program has no config server.
  */
 export const machineConfigProgram = (data: DataDir, namespace: string, boots?: ConfigServerPlace): ProgramSpec =>
   spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
@@ -58,7 +58,7 @@ export const machineConfigProgram = (data: DataDir, namespace: string, boots?: C
       : []),
   ]);
 
-/** Returns the program of the manager on a free port. */
+/** Returns the command of the manager, which uses a free port. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
   spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', [
     ...controllerFlags(data, namespace),

@@ -11,23 +11,24 @@ import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
 
 /**
- * Shows the progress. On a terminal, the progress is a live screen. In a file or a pipe, the progress is lines of text.
+ * Shows the progress of `mcm up`. On a terminal, the reporter is a live screen. For a file or a pipe, it prints lines
+ * of text.
  */
 export interface Reporter {
-  /** Reports a change, which the next frame shows. */
+  /** Must be called after a change. The next frame shows the change. */
   changed(): void;
-  /** Registers a listener for changes. The returned function removes the listener. */
+  /** Registers a listener for changes, and returns a function that removes it. */
   onChange(listener: () => void): () => void;
   follow(fleet: FleetWatch): void;
   settled(fleet: FleetView): void;
   stopping(): void;
-  /** Draws the last state and restores the terminal. */
+  /** Draws the last frame and restores the terminal. */
   end(): void;
 }
 
 interface ReporterIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal, for example by removing colors. */
+  /** Adapts a text to the terminal, for example removes colors. */
   readonly draw: (text: string) => string;
   readonly title: string;
   readonly startedAt: Date;
@@ -42,7 +43,7 @@ const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), eve
 export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
   options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
 
-/** Collects changes, and calls `draw` at most once for each frame. */
+/** Collects changes. For each frame, `draw` is called at most once. */
 abstract class FramedReporter implements Reporter {
   protected readonly io: ReporterIo;
   protected fleet: FleetWatch | undefined;
@@ -87,7 +88,7 @@ abstract class FramedReporter implements Reporter {
 
 class LiveReporter extends FramedReporter {
   readonly #screen: LiveScreen;
-  /** Restores the terminal if the process ends because of an error. */
+  /** Restores the terminal if an error ends the process. */
   readonly #onExit = (): void => this.#screen.close();
   readonly #suspension: Suspension;
   #tick: Timer | undefined;
@@ -111,7 +112,7 @@ class LiveReporter extends FramedReporter {
     this.#schedule();
   }
 
-  /** Draws the next frame after some time, because ages change without an event. */
+  /** Draws the next frame after some time even without an event, because ages change. */
   #schedule(): void {
     this.#tick = realClock.setTimeout(() => {
       this.#suspension.check();

@@ -12,7 +12,7 @@ import {
 } from '@mcm/kube';
 import type { Provider } from './clouds/index.ts';
 
-/** The names of the first objects that `mcm up` creates in a new control plane. */
+/** The names of the objects that `mcm up` creates in a new control plane. */
 export const FIRST_FLEET = {
   namespace: 'default',
   deployment: 'workers',
@@ -27,7 +27,10 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Creates or updates CRDs, by default the CRDs of machines. The promise resolves when the server serves the CRDs. */
+/**
+ * Creates or updates CRDs. By default, these are the CRDs of machines. The promise resolves when the API server serves
+ * the CRDs.
+ */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,
@@ -44,8 +47,8 @@ export interface FirstCloud extends Pick<Provider, 'machineClass'> {
 }
 
 /**
- * Writes the Secret of the cloud if its data, such as the address, has changed. The class and the deployment are
- * created only once, so that changes and deletions of the user are kept.
+ * Writes the Secret of the cloud if its data has changed, for example the address. The class and the deployment are
+ * created only once, because a user may change or delete them.
  */
 export async function seedFleet(
   client: KubeClient,
@@ -53,7 +56,7 @@ export async function seedFleet(
   options: {
     first: boolean;
     machines: number | undefined;
-    /** Labels for the nodes of the first deployment. */
+    /** The labels for the nodes of the first deployment. */
     nodeLabels?: Readonly<Record<string, string>> | undefined;
     signal: AbortSignal;
   },

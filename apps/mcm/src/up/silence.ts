@@ -5,7 +5,7 @@ import type { ControllerHealth } from '../controllers/health.ts';
 import { CONTROL_PLANE, type SilentProgram, silentHealth } from '../controllers/programs.ts';
 import type { ProgramState } from '../screen/render.ts';
 
-/** A supervised program that serves an API. */
+/** A program of `mcm up` that serves an API. */
 interface Served {
   readonly spec: { readonly name: string };
   readonly state: ProgramState;
@@ -14,30 +14,30 @@ interface Served {
 }
 
 const CHECK_MS = 2_000;
-/** The time after which a program without a response is reported. */
+/** A program that has not responded for this time is reported. */
 const SILENT_MS = 10_000;
 
 interface SilenceOptions {
   readonly clock: Clock;
   readonly programs: readonly Served[];
   readonly cloud: string;
-  /** Resolves when the address responds. */
+  /** Sends a request, and resolves when the address responds. */
   readonly ask: (address: string, signal: AbortSignal) => Promise<void>;
 }
 
 interface SilenceRun {
-  /** Returns the health of all controllers and programs. */
+  /** Returns the states of all controllers and programs. */
   readonly health: () => readonly ControllerHealth[];
-  /** Called after each change of the programs that do not respond. */
+  /** Called when the list of programs without a response changes. */
   readonly record: (silent: readonly SilentProgram[]) => void;
-  /** Called after each check, because a program that stops causes no event. */
+  /** Called after each check, because no event occurs if a program stops. */
   readonly onCheck: () => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Finds programs that run but do not respond, for example after SIGSTOP. The cloud gets a request every 2 s. For the
- * control plane, the watch of the Leases already finds missing responses.
+ * Finds programs that are running but do not respond, for example after SIGSTOP. The cloud receives a request every 2
+ * s. The control plane needs no request, because the watch of the Leases notices missing responses.
  */
 export class Silence {
   readonly #options: SilenceOptions;
@@ -49,13 +49,13 @@ export class Silence {
     this.#answeredAt = options.clock.now();
   }
 
-  /** Returns the cloud if the cloud does not respond. */
+  /** Returns the cloud in a list if it does not respond. If it responds, the list is empty. */
   health(): readonly ControllerHealth[] {
     const late = this.#options.clock.now().getTime() - this.#answeredAt.getTime() > SILENT_MS;
     return late ? [silentHealth(this.#programOf(this.#options.cloud, this.#answeredAt.toISOString()))] : [];
   }
 
-  /** Checks the cloud until the signal aborts. */
+  /** Checks the cloud until the signal is aborted. */
   async run({ health, record, onCheck, signal }: SilenceRun): Promise<void> {
     let recorded = '[]';
     while (!signal.aborted) {
@@ -74,7 +74,8 @@ export class Silence {
   async #check(): Promise<void> {
     const { clock, ask } = this.#options;
     const program = this.#find(this.#options.cloud);
-    // The screen already shows a program that is starting. A driver without a cloud program has the path "/none".
+    // If a program is starting, the screen already shows this. A driver without a cloud program has an address with the
+    // path "/none".
     if (program?.state !== 'ready' || program.address.endsWith('/none')) {
       this.#asking?.abort();
       this.#answeredAt = clock.now();
@@ -85,7 +86,7 @@ export class Silence {
     this.#asking = asking;
     const answered = await ask(program.address, asking.signal).then(
       () => true,
-      () => false, // The program has closed the connection, or the request has ended. The next check asks again.
+      () => false, // The connection or the request has ended. The next check sends another request.
     );
     this.#asking = undefined;
     if (answered) this.#answeredAt = clock.now();
@@ -100,7 +101,10 @@ export class Silence {
   }
 }
 
-/** Sends a request and resolves with any response. The request contains no secret, so its certificate is not verified. */
+/**
+ * Sends a request. The promise resolves with any response. The request contains no secret, so the certificate of the
+ * server is not verified.
+ */
 export const askAddress = (address: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const get = address.startsWith('https:') ? getHttps : getHttp;

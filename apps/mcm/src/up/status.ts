@@ -31,12 +31,12 @@ type StatusReport =
       readonly server: string;
       readonly fleet: FleetView;
       readonly quarantinedVms: readonly QuarantinedVm[];
-      /** The disruption budgets and circuit breakers. */
+      /** The disruption budgets and circuit breakers of the namespace. */
       readonly disruptions: readonly ScopeDisruptions[];
     };
 
 /**
- * Reads the status of the instance in a data directory.
+ * Reads the status of the local instance in a data directory.
  * @throws KubeError if its control plane does not respond
  */
 async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
@@ -45,7 +45,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
   const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
-  // Malformed objects are not reported here, because other commands report them.
+  // Other commands report malformed objects.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all, classes, disruptions] = await Promise.all([
@@ -69,7 +69,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   };
 }
 
-/** Runs `mcm status`. */
+/** Runs the command `mcm status`. */
 export async function reportStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
   const kubeconfig = join(dataDir, 'kubeconfig');
   const report = await status(dataDir, kubeconfig).catch((error: unknown) => {

@@ -35,22 +35,22 @@ import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 import { askAddress, Silence } from './silence.ts';
 
-/** The streams of the terminal, and the signal that stops all programs. */
+/** The streams of the terminal, and a signal. The abort of the signal stops all programs. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
-  /** Adapts a text to the terminal, for example by removing colors. */
+  /** Adapts a text to the terminal, for example removes colors. */
   readonly draw: (text: string) => string;
   readonly signal: AbortSignal;
   readonly random: Random;
 }
 
 /**
- * Starts the control plane, the cloud and both controllers. All programs run until the signal aborts. With
- * `exitWhenReady`, all programs stop when the fleet reaches its desired state.
- * @throws {UserError} if the user can fix the problem. All started programs are stopped first.
+ * Starts the control plane, the cloud and both controllers. All programs run until the signal is aborted. With
+ * `exitWhenReady`, all programs stop when the fleet has reached its desired state.
+ * @throws {UserError} if the user can fix the problem. Before this error, all started programs are stopped.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {
-  // If the driver does not exist, the command ends before it creates a directory.
+  // If the driver does not exist, the command must not create a directory, so the driver is checked first.
   const provider = given.provider === undefined ? undefined : providerName(given.provider, process.cwd());
   const options = { ...given, provider };
   const data = openDataDir(options.dataDir);
@@ -102,7 +102,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older data directory, the pools do not refer to machines, so the token of a machine gives no access to its
+  // In an older data directory, the pools do not refer to machines. The token of a machine then cannot read a
   // configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
@@ -205,7 +205,7 @@ const watch = (client: KubeClient, io: BringUpIo, silence: Silence): FleetWatch 
     programs: () => silence.health(),
   });
 
-/** Resolves when the fleet reaches its desired state, or when the signal aborts. */
+/** Resolves when the fleet has reached its desired state, or when the signal is aborted. */
 function untilSettled(fleet: FleetWatch, reporter: Reporter, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -225,8 +225,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   );
 
 /**
- * Stops the controllers first, so that they can release their Leases. The cloud is stopped next, and the control plane
- * last.
+ * Stops the controllers first, because they must release their Leases. The cloud stops after the controllers, and the
+ * control plane stops last.
  */
 async function stopInOrder(running: readonly Program[]): Promise<void> {
   const [plane, cloud, ...controllers] = running;
@@ -236,8 +236,8 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * Returns the provider that the flag selects, or the provider of the data directory.
- * @throws {UserError} if the data directory contains a fleet of another provider
+ * Returns the provider in the flag. Without the flag, returns the provider of the data directory.
+ * @throws {UserError} if the data directory belongs to another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   const { state } = data;
@@ -250,9 +250,9 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
 }
 
 /**
- * Returns true if machine configs are used. The value of the first start stays, because the nodes of the first
- * deployment need labels.
- * @throws {UserError} if the flag does not match the directory or the provider
+ * Returns true if the instance uses machine configs. The first start decides, because the nodes of the first deployment
+ * need labels.
+ * @throws {UserError} if the flag contradicts the first start, or the provider does not support machine configs
  */
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {
   const before = data.state?.seeded ? (data.state.machineConfig ?? false) : undefined;

@@ -5,32 +5,33 @@ import { readNodes } from '../cluster/allowed.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The deployments that a command lists or changes. */
+/** The deployments that `mcm zone` lists or changes. */
 export interface ZoneTarget {
   readonly client: KubeClient;
-  /** The namespace of the deployments, or undefined for all namespaces. */
+  /** The namespace of the deployments. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
-  /** The cluster of the nodes, or undefined if the cluster is not known. */
+  /** The client of the cluster with the nodes. If this cluster is unknown, the value is undefined. */
   readonly target?: KubeClient | undefined;
   /**
-   * The name of the only deployment to change. If `deployment` is undefined, all deployments with the zone are changed.
+   * The name of the only deployment that is changed. If `deployment` is undefined, all deployments that use the zone
+   * are changed.
    */
   readonly deployment?: string | undefined;
-  /** A label selector of deployments. */
+  /** The label selector of the deployments. */
   readonly selector?: string | undefined;
 }
 
-/** The result for one deployment. */
+/** The result of the command for one deployment. */
 export interface ZoneChange {
   readonly namespace: string;
   readonly deployment: string;
   readonly zone: string;
   readonly action: 'evacuated' | 'returned' | 'unchanged';
-  /** The reason why the deployment cannot be changed. */
+  /** The reason why the command cannot change the deployment. */
   readonly problem?: string;
 }
 
-/** The data of one zone of a deployment. */
+/** A zone of a deployment, with the numbers of its machines. */
 export interface ZoneRow {
   readonly namespace: string;
   readonly deployment: string;
@@ -40,7 +41,7 @@ export interface ZoneRow {
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
 }
 
-/** The maximum number of attempts after conflicts. The manager may write the deployment at the same time. */
+/** After this number of conflicts, a write fails. The manager may write the deployment at the same time. */
 const TRIES = 20;
 
 const placeOf = ({ namespace }: ZoneTarget): string =>
@@ -60,8 +61,8 @@ async function listed(target: ZoneTarget): Promise<readonly MachineDeployment[]>
 type Change = (evacuated: ReadonlySet<string>, zones: readonly string[]) => readonly string[];
 
 /**
- * Changes every deployment with the zone. If one deployment cannot be changed, the function still changes the other
- * deployments, because the zone may be failing.
+ * Changes every deployment that uses the zone. If a deployment cannot be changed, the others are still changed, because
+ * the zone may be failing.
  */
 async function change(
   target: ZoneTarget,
@@ -90,7 +91,8 @@ async function change(
 }
 
 /**
- * Writes one deployment. The resource version is a precondition, so a change by another client causes a new attempt.
+ * Writes a deployment. The resource version is a precondition, so the write is repeated after a change by another
+ * client.
  */
 async function write(
   client: KubeClient,
@@ -120,23 +122,23 @@ async function write(
 
 /**
  * Evacuates a zone. The machines of the zone are replaced in other zones, and the zone gets no new machines.
- * @throws UserError if no deployment has the zone
+ * @throws UserError if no deployment uses the zone
  */
 export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'evacuated', (evacuated, zones) => zones.filter((name) => name === zone || evacuated.has(name)));
 
 /**
- * Ends the evacuation of a zone. The zone gets new machines until all zones have about the same number of machines.
- * @throws UserError if no deployment has the zone
+ * Ends the evacuation of a zone. The zone gets new machines until all zones have almost equal numbers of machines.
+ * @throws UserError if no deployment uses the zone
  */
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
 
-/** Returns the zones of the deployments, with the numbers of their machines. */
+/** Returns the zones of deployments, with the number of machines in each zone. */
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);
-  // A machine that is older than the list of zones has no recorded zone, so the zone of its Node is used.
+  // If a machine is older than the list of zones, it has no recorded zone, so the zone of its Node counts.
   const nodes = target.target && (await readNodes(target.target));
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   return deployments.flatMap((deployment) => {

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
 /**
- * The path of the permission for logins. A user of the dashboard needs the permission `get` for the non-resource URL.
+ * The non-resource URL in the permission for the dashboard. A user of the dashboard needs the verb `get` for this URL.
  */
 const ACCESS_PATH = '/dashboard';
 
-/** The lifetime of a session. In a session, each request also needs a token that the API server accepts. */
+/** The lifetime of a session. In a session, the API server must also accept the user's token at each request. */
 const SESSION_MS = 8 * 3_600_000;
-/** The maximum number of sessions. Without a limit, logins could exhaust the memory. */
+/** The dashboard stores at most this number of sessions. Without a limit, logins could exhaust the memory. */
 const MOST_SESSIONS = 1_000;
 /** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;
@@ -19,14 +19,15 @@ const MOST_BODY = 16_384;
  */
 const COOKIE = '__Host-mcm-dashboard';
 
-/** Authorizes requests from other machines. */
+/** Decides whether a request from another computer is allowed. */
 export interface Gate {
-  /** Returns the refusal of the request, or undefined if the request is allowed. */
+  /** Returns the refusal of a request. If the request is allowed, the result is undefined. */
   check(request: IncomingMessage): Promise<Refusal>;
-  /** Logs in with the token of a form. The result is the cookie of the new session, or the refusal. */
+  /** Logs a user in with the token in a form. The result is the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
   /**
-   * Ends the session of a request. The result is a cookie that removes the session from the browser, or the refusal.
+   * Ends the session to which a request belongs. The result is a cookie that removes the session from the browser, or
+   * the refusal.
    */
   logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
@@ -38,8 +39,8 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
     .find(([name]) => name === COOKIE)?.[1];
 
 /**
- * Returns true if a form comes from a page of the dashboard. Without the check, another site could log a user in with
- * the token of an attacker, or end the session of the user.
+ * Returns true if a form was sent from a page of the dashboard. Without the check, another site could log a user in
+ * with the token of an attacker, or end the session of the user.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';
@@ -56,8 +57,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 /**
- * Creates the gate. A request needs a bearer token or a session with a token, even on loopback. For each token, the
- * gate sends a TokenReview, and a SubjectAccessReview for the path `/dashboard`.
+ * Creates the access check of the dashboard. A request needs a bearer token, or a session with a token, even on
+ * loopback. For each token, the check sends a TokenReview, and a SubjectAccessReview for the path `/dashboard`.
  */
 export function createGate(options: {
   readonly client: KubeClient;

@@ -1,7 +1,7 @@
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (char) => ENTITIES[char] ?? char);
 
-/** Returns the login page, which works without JavaScript. */
+/** Returns the HTML of the login page, which works without JavaScript. */
 export const loginPage = (problem = ''): string => `<!doctype html>
 <html lang="en">
 <head>

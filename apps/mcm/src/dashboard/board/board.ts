@@ -28,7 +28,8 @@ import { Table } from './table.ts';
 import { Unreachable } from './unreachable.ts';
 
 /**
- * The maximum number of samples for each rollout, and of rollouts with samples. All samples together use at most 20 MB.
+ * The maximum number of samples of one rollout. The same number limits the rollouts with samples. All samples together
+ * use at most 20 MB.
  */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
@@ -39,7 +40,7 @@ const TREND_MS = 10_000;
 export interface BoardOptions {
   readonly sources: Sources;
   readonly namespace: string | undefined;
-  /** The labels of the clusters of a fleet, or undefined without a fleet. */
+  /** The label selector for the clusters of a fleet. Without a fleet, the value is undefined. */
   readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -48,15 +49,15 @@ export interface BoardOptions {
   readonly controllers: Controllers;
   /** Whether users must log in. */
   readonly login: boolean;
-  /** Called when any data has changed. */
+  /** Called when data of the dashboard has changed. */
   readonly onDirty: () => void;
 }
 
 type Kind = 'machines' | 'deployments' | 'classes' | 'pools' | 'clusters';
 
 /**
- * All rows of the dashboard and their history. A watch event only stores the key of its object, and `flush` computes
- * the rows of the stored keys. The cost of a change does not depend on the size of the fleet.
+ * The rows of the dashboard and their history. A watch event only stores the key of its object. `flush` later computes
+ * the row of each stored key. The cost of a change does not depend on the size of the fleet.
  */
 export class Board {
   readonly lives = new Lives();
@@ -100,8 +101,8 @@ export class Board {
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
-    // A change of a Node or a class changes the rows of its machines. Only the creation of a set changes rows, because
-    // the machines of a new set get their deployment.
+    // If a Node or a class changes, the rows of its machines are computed again. For a set, only its creation changes
+    // rows, because its machines then belong to a deployment.
     nodes.onChange((change) => {
       if (change.type === 'updated' && !differs(change.old, change.object)) return;
       this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
@@ -131,7 +132,7 @@ export class Board {
     if (all.length > 0) this.#options.onDirty();
   }
 
-  /** Must be called when the list of missing data may have changed. */
+  /** Must be called when the missing data may have changed. */
   touchGaps(): void {
     this.#gapsAreDirty = true;
     this.#options.onDirty();
@@ -144,8 +145,8 @@ export class Board {
   }
 
   /**
-   * Assesses the controllers, because their health affects the rows of their namespace. The caller must call
-   * `assessControllers` every 2 s.
+   * Assesses the controllers, which affect the rows of their namespace. The caller must call `assessControllers` every
+   * 2 s.
    */
   assessControllers(): void {
     const { controllers, sources, onDirty } = this.#options;
@@ -166,7 +167,7 @@ export class Board {
   }
 
   /**
-   * Raises the levels of objects that wait for too long, and drops old history. The caller must call `tick` every few
+   * Raises the level of objects that wait for too long, and removes old history. The caller must call `tick` every few
    * seconds.
    */
   tick(): void {
@@ -182,7 +183,10 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /** Computes the rows of changed objects. Returns the message for the pages, or undefined if nothing changed. */
+  /**
+   * Computes the rows of changed objects. Returns the message for the pages. If nothing changed, the result is
+   * undefined.
+   */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);
@@ -254,7 +258,10 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /** Calls `handle` for each changed key. An error of one object does not hide the changes of other objects. */
+  /**
+   * Calls `handle` for each changed key. If the handling of one object fails, the changes of other objects are still
+   * sent.
+   */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();
@@ -301,7 +308,7 @@ export class Board {
       this.#count(before.row.level, -1);
       this.#assessed.delete(key);
       this.#machines.drop(key);
-      // The start of a short deletion was not seen, if the deletion started and ended between two calls of `flush`.
+      // If a deletion started and ended between two calls of `flush`, its start is recorded now.
       if (!isLeaving(before.row)) this.#leave(before.row, now);
       this.lives.drop(key, now);
       return;
@@ -377,7 +384,7 @@ export class Board {
   }
 
   /**
-   * Returns the samples of a rollout. If there are too many rollouts, the samples of the oldest rollout are dropped.
+   * Returns the samples of a rollout. If too many rollouts have samples, the samples of the oldest rollout are removed.
    */
   #samplesOf(key: string): Samples {
     const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
@@ -403,7 +410,7 @@ const isLeaving = (row: MachineRow | undefined): boolean => row?.stage === 'drai
 
 /**
  * Returns true if a change of a Node changes the row of its machine. Kubelets update the status of a Node every few
- * seconds without a change of the row.
+ * seconds, and most of these updates do not change a row.
  */
 const differs = (a: Node, b: Node): boolean =>
   a.metadata.uid !== b.metadata.uid || JSON.stringify(a.metadata.labels) !== JSON.stringify(b.metadata.labels);

@@ -5,15 +5,15 @@ import { type ControllerHealth, isFirst } from '../../controllers/health.ts';
 import type { ControllerWatch } from '../../controllers/watch.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The objects that show which namespaces have controllers. */
+/** The objects whose namespaces need controllers. */
 interface Fleet {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
 /**
- * The level of each state. A controller without a Lease may run without leader election, so the state `unknown` is no
- * problem.
+ * The level for each state of a controller. A controller without leader election has no Lease, so its state `unknown`
+ * is not a problem.
  */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
@@ -22,33 +22,33 @@ const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   unknown: 'leaving',
 };
 
-/**
- * Stores the health of the controllers in each watched namespace. The health is from the last call of
- * {@link Controllers.assess}.
- */
+/** The state of the controllers in each watched namespace. {@link Controllers.assess} updates the states. */
 export class Controllers {
   readonly #watch: ControllerWatch;
   readonly #namespace: string | undefined;
   #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
   #programs: readonly ControllerHealth[] = [];
 
-  /** @param namespace The watched namespace, or undefined for all namespaces */
+  /** @param namespace the watched namespace; undefined for all namespaces */
   constructor(watch: ControllerWatch, namespace: string | undefined) {
     this.#watch = watch;
     this.#namespace = namespace;
   }
 
-  /** Returns the health of the controllers of a namespace, or an empty list before the first assessment. */
+  /** Returns the state of the controllers in a namespace. Before the first assessment, the list is empty. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
   }
 
-  /** Sets the programs of the local instance that do not respond. The next assessment contains these programs. */
+  /**
+   * Sets the programs of the local instance that do not respond to requests. The next assessment contains these
+   * programs.
+   */
   notePrograms(programs: readonly ControllerHealth[]): void {
     this.#programs = programs;
   }
 
-  /** Assesses all controllers, and returns the namespaces whose controllers have a changed health. */
+  /** Assesses all controllers, and returns the namespaces in which the state of a controller has changed. */
   assess(fleet: Fleet): ReadonlySet<string> {
     const deployments = byNamespace(fleet.deployments.store.list());
     const machines = byNamespace(fleet.machines.store.list());

@@ -6,14 +6,14 @@ import { needsText } from '../../cluster/allowed.ts';
 import { BLOCKED_LIMIT_MS } from '../rows/machine-row.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The maximum number of drains with watched pods. Each drain needs a few watches. */
+/** The dashboard watches the pods of at most this number of drains. Each drain needs a few watches. */
 const MOST_WATCHED = 10;
 
 interface Watch {
   readonly drain: FollowedDrain;
   readonly node: string;
   ready: boolean;
-  /** The highest number of pods on the node during the drain. */
+  /** The highest number of pods on the node since the start of the drain. */
   pods: number;
   blockedSince: number | undefined;
   readonly end: AbortController;
@@ -21,15 +21,15 @@ interface Watch {
 
 export interface DrainOptions {
   /**
-   * The cluster of the pods. In a fleet, `target` is undefined and no drain is watched, because the pods are in other
-   * clusters.
+   * The client of the cluster with the pods. In a fleet, `target` is undefined and no drain is watched, because the
+   * pods are in other clusters.
    */
   readonly target: KubeClient | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
   /** Called when a watched drain has changed. */
   readonly onChange: () => void;
-  /** Returns the settings of the machine controller. Unknown settings have their defaults. */
+  /** Returns the settings of the machine controller. If a setting is unknown, its default is used. */
   readonly defaults: () => MachineDefaults;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
 }
@@ -41,7 +41,7 @@ const byDeletion = (a: Machine, b: Machine): number =>
   (a.metadata.deletionTimestamp ?? '').localeCompare(b.metadata.deletionTimestamp ?? '') ||
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Watches the objects that each drain depends on, until the drain ends. */
+/** Watches the pods, disruption budgets and volumes of each drain until the drain ends. */
 export class Drains {
   readonly #options: DrainOptions;
   readonly #watches = new Map<string, Watch>();
@@ -51,7 +51,7 @@ export class Drains {
     this.#options = options;
   }
 
-  /** Updates the list of machines in deletion. The ten oldest machines with a Node are watched. */
+  /** Updates the list of machines that are being deleted. Of the machines with a Node, the ten oldest are watched. */
   follow(going: readonly Machine[]): void {
     const { target } = this.#options;
     if (target === undefined) return;
@@ -79,7 +79,7 @@ export class Drains {
         watch.ready = true;
         onChange();
       },
-      () => undefined, // The rejection is ignored, because the promise rejects when the watch ends.
+      () => undefined, // The promise rejects when the watch ends, so the rejection is ignored.
     );
     return watch;
   }
@@ -90,7 +90,7 @@ export class Drains {
     return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
   }
 
-  /** Returns the reasons that block a drain, or an empty list if the drain is not watched. */
+  /** Returns the reasons why a drain makes no progress. If the drain is not watched, the list is empty. */
   blockersOf(machine: Machine): readonly string[] {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }

@@ -3,20 +3,20 @@ import type { EventObject } from '@mcm/kube';
 import { eventRow } from '../rows/other-rows.ts';
 import { Table } from './table.ts';
 
-/** The maximum number of stored events. */
+/** The dashboard stores at most this number of events. */
 const MOST_EVENTS = 1_000;
 
 /** The newest events of machines, sets, deployments, classes, pools and nodes. */
 export class Events {
   readonly table = new Table<EventRow>();
 
-  /** Adds an event, and returns whether the dashboard shows the event. */
+  /** Adds an event. Returns true if the dashboard shows such events. */
   add(event: EventObject, now: number): boolean {
     const row = eventRow(event, now);
     if (row === undefined || !this.table.put(row)) return false;
     const { rows } = this.table;
     if (rows.size < MOST_EVENTS * 1.2) return true;
-    // Old events are dropped only when the number of events is twice the limit, because sorting should be rare.
+    // Sorting should be rare, so old events are removed only when the number of events is twice the limit.
     const oldest = [...rows.values()].toSorted((a, b) => a.at - b.at).slice(0, rows.size - MOST_EVENTS);
     for (const { key } of oldest) this.table.drop(key);
     return true;

@@ -4,19 +4,19 @@ import { needsText } from '../../cluster/allowed.ts';
 import { visible } from '../rows/text.ts';
 
 export interface Gaps {
-  /** Kinds that have not been read yet. */
+  /** The kinds that the dashboard has not read yet. */
   readonly missing: readonly string[];
   /** The kinds that the user may not read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Kinds without a working watch, and the time of the last response for each kind. */
+  /** The kinds whose watch does not work, each with the time of the last response. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
-  /** The error of the last attempt to read a missing or outdated kind. */
+  /** The error of the last attempt to read one of the missing or outdated kinds. */
   readonly why: string | undefined;
 }
 
 type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'sinceDataMs'>;
 
-/** Stores which kinds cannot be watched, and why. */
+/** Stores which kinds the dashboard cannot watch, and the reasons. */
 export class GapKeeper {
   readonly #clock: Clock;
   readonly #failing = new Map<string, unknown>();
@@ -53,7 +53,7 @@ export class GapKeeper {
   }
 }
 
-/** Returns sentences about the missing data, the cause, and the missing permissions. */
+/** Returns sentences about missing data, its cause, and the missing permissions. */
 export function gapSentences({ missing, refused, stale, why = '' }: Gaps): readonly string[] {
   return [
     ...(stale

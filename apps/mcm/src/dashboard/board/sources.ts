@@ -28,7 +28,7 @@ import {
 import { type MachineConfigPool, machineConfigPools } from '@mcm/machine-config';
 import { GapKeeper, type Gaps } from './gaps.ts';
 
-/** Caches of the objects of a fleet, which watches keep up to date. */
+/** The caches of all objects that the dashboard shows. Watches update the caches. */
 export interface Sources {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -36,44 +36,44 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** If the CRD does not exist, the list stays empty and is not reported as missing data. */
+  /** The pools. If the CRD does not exist, the list stays empty, and no missing data is reported. */
   readonly pools: Informer<MachineConfigPool>;
-  /** The namespaces of the clusters of a fleet. Without a fleet, no watch runs, and the list stays empty. */
+  /** The namespaces of the clusters in a fleet. Without a fleet, no watch runs, and the list stays empty. */
   readonly clusters: Informer<KubeObject>;
-  /** The Leases in the namespace of the peer Leases of a fleet. Without a fleet, the list stays empty. */
+  /** The Leases by which the replicas of a fleet find each other. Without a fleet, the list stays empty. */
   readonly peers: Informer<Lease>;
   /**
-   * Returns the machines of a set, by the UID of the set. The cost of the lookup depends only on the size of the
-   * result.
+   * Returns the machines of a set. The argument is the UID of the set. The time depends only on the number of these
+   * machines.
    */
   machinesOf(setUid: string): readonly Machine[];
-  /** Returns the machines that are being deleted. The cost depends only on the size of the result. */
+  /** Returns the machines that are being deleted. The time depends only on the number of these machines. */
   going(): readonly Machine[];
   /**
-   * Disruption budgets and circuit breakers. Each budget applies to one namespace, so `guards` is undefined if all
+   * The disruption budgets and circuit breakers. A budget belongs to one namespace, so `guards` is undefined if all
    * namespaces are watched.
    */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
-  /** Starts all watches. Register the change handlers first. */
+  /** Starts all watches. The handlers of changes must be registered before. */
   run(): void;
 }
 
 export interface SourceOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
-  /** The namespace to watch, or undefined for all namespaces. */
+  /** The watched namespace. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   /**
-   * The labels of the namespaces of a fleet. In a fleet, the nodes are in other clusters, so no nodes and no pools are
-   * watched.
+   * The label selector for the namespaces of a fleet. In a fleet, nodes and pools are in other clusters, so they are
+   * not watched.
    */
   readonly fleet: string | undefined;
-  /** The namespace of the peer Leases of a fleet. */
+  /** The namespace in which the replicas of a fleet store their Leases. */
   readonly peersIn: string;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a kind is read for the first time, when its read is refused, or when its watch ends. */
+  /** Called when a kind is read for the first time, when a read is refused, or when a watch ends. */
   readonly onGap: () => void;
 }
 
@@ -87,7 +87,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes, which make up most of a Node. The page does not show images and volumes. */
+/** Removes images and volumes, the largest parts of a Node. The dashboard does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
@@ -103,7 +103,7 @@ export function watchSources(options: SourceOptions): Sources {
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
     classes: createInformer<MachineClass>(client, machineClasses, common),
-    // Events of pods are not watched, because most events of a cluster are events of pods.
+    // Most events in a cluster are events of pods, so events of pods are not watched.
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
   };
   const hosts = createInformer<Node>(target, nodes, { ...watching, project: lean });
@@ -112,15 +112,15 @@ export function watchSources(options: SourceOptions): Sources {
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
   const others = fleet === undefined ? [hosts] : [clusters, peers];
   const needed = [...Object.values(kinds), ...others] as readonly Informer<KubeObject>[];
-  // Returns true if the class exists. If the user may not read classes, the page cannot report a missing class, so the
-  // result is true.
+  // Returns true if a class exists. If the user may not read classes, the result is true, because the dashboard cannot
+  // know that a class is missing.
   const hasClass = (name: string): boolean =>
     kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
     !kinds.classes.synced ||
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // If the list of objects is empty, no change event follows. The page must still show that the list was read.
+    // If no objects exist, the first list causes no change event. The dashboard must still know that the list was read.
     informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {

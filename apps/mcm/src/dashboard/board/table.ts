@@ -2,13 +2,13 @@ import type { Delta } from '@mcm/dashboard';
 
 type Row = { readonly key: string };
 
-/** The rows of one kind, and the changes since the last message. */
+/** The rows of one table, and their changes since the last message. */
 export class Table<T extends Row> {
   readonly rows = new Map<string, T>();
   readonly #put = new Map<string, T>();
   readonly #drop = new Set<string>();
 
-  /** Adds or replaces a row, and returns whether the row changed. */
+  /** Adds or replaces a row. Returns true if the row changed. */
   put(row: T): boolean {
     const before = this.rows.get(row.key);
     if (before !== undefined && isSame(before, row)) return false;
@@ -30,7 +30,7 @@ export class Table<T extends Row> {
     for (const row of rows) this.put(row);
   }
 
-  /** Returns the changes since the last call, or undefined if nothing has changed. */
+  /** Returns the changes since the previous call. If nothing has changed, the result is undefined. */
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {
@@ -44,7 +44,7 @@ export class Table<T extends Row> {
 }
 
 /**
- * Returns true if two rows have equal fields. The arrays in a row contain only strings, so their items can be compared
+ * Returns true if the fields of two rows are equal. All arrays in rows contain strings, so their items can be compared
  * directly.
  */
 function isSame(a: Row, b: Row): boolean {

@@ -2,15 +2,15 @@ import type { Clock, Informer, Lease } from '@mcm/kube';
 import { peerOf, unreachableOf } from '../../fleet/actions.ts';
 
 /**
- * The last observed version of a peer Lease. The age of the version is measured with the clock of this process, because
- * the clocks of the replicas may differ.
+ * The last observed version of a replica's Lease. The clocks of the replicas may differ, so the clock of this process
+ * measures the age of the version.
  */
 interface Observed {
   readonly version: string | undefined;
   readonly atMs: number;
 }
 
-/** Finds the clusters whose API server does not answer a live replica of the fleet. */
+/** Finds the clusters whose API server does not respond to a live replica of the fleet. */
 export class Unreachable {
   readonly #leases: Pick<Informer<Lease>, 'store'>;
   readonly #clock: Clock;
@@ -23,16 +23,16 @@ export class Unreachable {
   }
 
   /**
-   * Returns a sentence with the replicas that cannot reach the cluster. The text is empty if all live replicas reach
-   * the cluster.
+   * Returns a sentence about the replicas that cannot reach the API server of a cluster. If all live replicas reach the
+   * API server, the text is empty.
    */
   of(cluster: string): string {
     return this.#texts.get(cluster) ?? '';
   }
 
   /**
-   * Reads the peer Leases, and returns the clusters with a changed sentence. The caller must call `assess` every few
-   * seconds.
+   * Reads the Leases of the replicas, and returns the clusters whose sentence has changed. The caller must call
+   * `assess` every few seconds.
    */
   assess(): readonly string[] {
     const found = new Map<string, string[]>();

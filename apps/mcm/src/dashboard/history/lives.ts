@@ -1,13 +1,16 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** The maximum number of segments of all machines together. All segments of the histories use about 30 MB. */
+/** All machines together have at most this number of segments. All segments of the histories use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
-/** The time for which the history of a deleted machine is kept, unless there are too many segments. */
+/**
+ * After its deletion, the history of a machine is kept for this time. If too many segments exist, it is removed
+ * earlier.
+ */
 const KEPT_MS = 6 * 3_600_000;
-/** The maximum number of samples of a drain. If there are more samples, every second older sample is dropped. */
+/** A drain has at most this number of samples. Above the limit, every second older sample is removed. */
 const MOST_DRAIN_SAMPLES = 300;
 /**
- * The maximum number of marks of a machine. If there are more marks, older marks are dropped, except the mark of the
+ * A machine has at most this number of marks. Above the limit, the oldest marks are removed, except the mark of the
  * creation.
  */
 const MOST_MARKS = 100;
@@ -19,14 +22,14 @@ interface Life {
   gone: number;
   successor: string;
   predecessor: string;
-  /** The provider ID of the machine's VM. `vm` is empty until the VM exists. */
+  /** The provider ID of the VM. Until the VM exists, `vm` is empty. */
   vm: string;
   readonly segments: Segment[];
   readonly marks: Mark[];
   drain: DrainSample[];
 }
 
-/** The history of a machine, as far as the dashboard knows it. */
+/** The history of a machine that the dashboard has recorded. */
 export interface Remembered {
   readonly row: MachineRow;
   readonly life: MachineLife;
@@ -39,15 +42,15 @@ export interface Remembered {
 const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'joined and Ready', delete: 'drained' };
 
 /**
- * The histories of all machines, including machines that were deleted in the last hours. If there are too many
- * segments, the oldest segments are dropped. The cost of a change does not depend on the size of the fleet.
+ * The histories of all machines, including machines that were deleted in the last hours. If too many segments exist,
+ * the oldest segments are removed. The cost of a change does not depend on the size of the fleet.
  */
 export class Lives {
   readonly #lives = new Map<string, Life>();
   readonly #ofDeployment = new Map<string, Set<Life>>();
-  /** The machines in the order of their segments: one entry for each segment, oldest first. */
+  /** One entry for each segment, oldest first. The entry is the machine to which the segment belongs. */
   #order: Life[] = [];
-  /** Deleted machines in the order of their deletion. */
+  /** The deleted machines, in the order of their deletion. */
   readonly #gone: Life[] = [];
   #dropped = 0;
   readonly #most: number;
@@ -61,8 +64,8 @@ export class Lives {
   }
 
   /**
-   * Adds the new row of a machine.
-   * @param isNew False if the machine existed when the dashboard started
+   * Records the new row of a machine.
+   * @param isNew false if the machine already existed when the dashboard started
    */
   put(row: MachineRow, now: number, isNew: boolean): void {
     const known = this.#lives.get(row.key);
@@ -70,7 +73,7 @@ export class Lives {
       this.#update(known, row, now);
       return;
     }
-    // If a new machine has the name of a deleted machine, the history of the deleted machine is dropped.
+    // If a new machine has the name of a deleted machine, the old history is removed.
     if (known !== undefined) this.#forget(known);
     const life: Life = {
       key: row.key,
@@ -89,7 +92,7 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // If the machine existed before the dashboard started, only its row contains the start of its state.
+    // The dashboard did not observe the start of this state, so the time comes from the row of the machine.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -113,7 +116,7 @@ export class Lives {
     this.#ofDeployment.set(group, (this.#ofDeployment.get(group) ?? new Set()).add(life));
   }
 
-  /** Marks a machine as deleted. */
+  /** Records that a machine was deleted. */
   drop(key: string, now: number): void {
     const life = this.#lives.get(key);
     if (life === undefined || life.gone !== 0) return;
@@ -134,13 +137,13 @@ export class Lives {
     }
   }
 
-  /** Stores the provider ID of the VM of a machine, because the page of the deleted machine shows it too. */
+  /** Stores the provider ID of a machine's VM, which the page shows even after the deletion of the machine. */
   hasVm(key: string, providerID: string): void {
     const life = this.#lives.get(key);
     if (life !== undefined && providerID !== '') life.vm = providerID;
   }
 
-  /** Stores that one machine replaces another machine. */
+  /** Stores that the machine `next` replaces the machine `gone`. */
   pair(gone: string, next: string): void {
     const [before, after] = [this.#lives.get(gone), this.#lives.get(next)];
     if (before === undefined || after === undefined) return;
@@ -155,7 +158,10 @@ export class Lives {
     return { row, life: lifeOf(life), drain, successor, predecessor, vm };
   }
 
-  /** Returns the histories of the newest machines of a deployment, oldest first. `most` limits their number. */
+  /**
+   * Returns the histories of the newest machines of a deployment, the oldest of them first. `most` is the maximum
+   * number of histories.
+   */
   ofDeployment(ns: string, name: string, most: number): readonly MachineLife[] {
     const all = [...(this.#ofDeployment.get(`${ns}/${name}`) ?? [])];
     return all
@@ -165,8 +171,8 @@ export class Lives {
   }
 
   /**
-   * Drops the histories of machines that were deleted too long ago. The cost depends only on the number of histories
-   * that are dropped.
+   * Removes the histories of machines whose deletion was too long ago. The time depends only on the number of removed
+   * histories.
    */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
@@ -174,7 +180,7 @@ export class Lives {
     for (const life of expired) this.#forget(life);
   }
 
-  /** Returns true if the history was not dropped or replaced by the history of a new machine. */
+  /** Returns true if the history still belongs to the current machine with this name. */
   #isCurrent(life: Life): boolean {
     return this.#lives.get(life.key) === life;
   }
@@ -182,8 +188,8 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // If the oldest segment must be kept, it moves to the end of the order. The number of attempts to find an old
-    // segment is limited.
+    // If the oldest segment must stay, it moves to the end of the list. The loop tries only a few times to find a
+    // segment that can be removed.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }
@@ -193,7 +199,7 @@ export class Lives {
     this.#dropped += 1;
     if (life === undefined || !this.#isCurrent(life)) return;
     if (life.segments.length > 1) life.segments.shift();
-    // The last segment of an existing machine is its current state, so it is kept.
+    // The last segment of an existing machine is its current state and must stay.
     else if (life.gone === 0) this.#order.push(life);
     else this.#forget(life);
     if (life.gone !== 0 && life.segments.length === 1) this.#forget(life);

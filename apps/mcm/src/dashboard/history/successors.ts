@@ -1,8 +1,8 @@
 import type { MachineRow } from '@mcm/dashboard';
 
-/** The time within which a new machine can be the successor of a deleted machine. */
+/** A machine that is created later than this time after a deletion cannot be the successor of the deleted machine. */
 const WITHIN_MS = 1_800_000;
-/** The maximum number of machines of a deployment without a known successor or predecessor. */
+/** For each deployment, at most this number of machines wait for a successor or predecessor. */
 const MOST_WAITING = 1_000;
 
 interface Waiting {
@@ -11,19 +11,19 @@ interface Waiting {
 }
 
 /**
- * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not contain
- * the successor of a machine, and a rollout can create the successor before the deletion.
+ * Guesses the successor of each deleted machine from the order of events in its deployment. The API does not store the
+ * successor of a machine. In a rollout, the successor may be created before the deletion.
  */
 export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
   readonly #leavers = new Map<string, Waiting[]>();
 
-  /** Called when a machine was created. The result is the machine that the created machine replaces. */
+  /** Must be called after a machine was created. Returns the machine that the created machine replaces. */
   created(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** Called when the deletion of a machine starts. The result is the successor, if the successor already exists. */
+  /** Must be called when the deletion of a machine starts. Returns the successor, if it already exists. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }
@@ -38,7 +38,7 @@ export class Successors {
     const group = `${ns}/${deployment}`;
     const waiting = (from.get(group) ?? []).filter(({ at }) => now - at < WITHIN_MS);
     const other = waiting.find((each) => each.key !== key);
-    // A machine that is being deleted can no longer be a successor.
+    // A machine in deletion can no longer be the successor of another machine.
     const left = waiting.filter((each) => each !== other && each.key !== key);
     if (left.length === 0) from.delete(group);
     else from.set(group, left);

@@ -6,7 +6,7 @@ import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts'
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The row of a deployment, and the time at which its state becomes failed if no event follows. */
+/** The row of a deployment. Without an event, its state becomes failed at the given time. */
 export interface AssessedDeployment {
   readonly row: DeploymentRow;
   readonly base: RolloutState;
@@ -25,13 +25,13 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 
 const MANAGER = 'machine-controller-manager';
 const MACHINE_CONTROLLER = 'machine-controller';
-/** The states that end only when both controllers work. */
+/** The states of a rollout that end only if both controllers work. */
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
 
-/** Returns the reason why no controller can end a state. The reason is empty if the controllers work. */
+/** Returns the reason why the controllers cannot end a state. If the controllers work, the reason is empty. */
 function standstillOf(state: RolloutState, controllers: readonly ControllerHealth[], name: string): string {
   const needsBoth = NEEDING.includes(state);
-  // The manager alone can end an intended wait, such as the soak of a canary.
+  // For an intended wait, such as the soak time of a canary, only the manager must work.
   if ((needsBoth || state === 'waiting') && !doesAct(controllers, MANAGER, name))
     return `${MANAGER} is not working on the deployment`;
   if (needsBoth && !doesAct(controllers, MACHINE_CONTROLLER))
@@ -41,8 +41,8 @@ function standstillOf(state: RolloutState, controllers: readonly ControllerHealt
 
 /**
  * Returns the row of a deployment, from its status and the health of its manager.
- * @param before The last result, which contains the start of the current state
- * @param controllers The controllers of its namespace
+ * @param before the previous result, which contains the start of the current state
+ * @param controllers the controllers in the namespace of the deployment
  */
 export function deploymentRow(
   deployment: MachineDeployment,
@@ -51,7 +51,7 @@ export function deploymentRow(
   controllers: readonly ControllerHealth[],
 ): AssessedDeployment {
   const { metadata, spec, status } = deployment;
-  // While machines start, the condition `Available` is False, but a starting machine is not a problem.
+  // While machines start, the condition `Available` is False, but this is not a problem.
   const reported = problemsOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
   const wait = reported.find(isIntendedWait);
   const problem = reported.find((condition) => condition !== wait);

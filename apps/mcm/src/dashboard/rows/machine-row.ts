@@ -8,41 +8,38 @@ import { waitUnder } from '../../explain/reasons/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The related objects that affect the row of a machine. */
+/** The objects in addition to a machine that determine its row. */
 export interface AroundMachine {
-  /** The name of its MachineDeployment, or an empty string. */
+  /** The name of the MachineDeployment of the machine, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If the list is complete, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If so, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
-  /** The reasons that block the drain. `blockers` is empty if the drain is not watched. */
+  /** The reasons why the drain makes no progress. If the drain is not watched, `blockers` is empty. */
   readonly blockers: readonly string[];
   readonly defaults: MachineDefaults;
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** The row of a machine, and the time at which its level becomes more urgent if no event follows. */
+/** The row of a machine. Without an event, its level becomes more urgent at the given time. */
 export interface AssessedRow {
   readonly row: MachineRow;
-  /** The level before a deadline or a long wait raises it. */
+  /** The level without the effect of a deadline or a long wait. */
   readonly base: Level;
-  /**
-   * The next time at which the level may become more urgent. `risesAt` is undefined if the level can no longer become
-   * more urgent.
-   */
+  /** The next time at which the level can become more urgent. If the level stays the same, `risesAt` is undefined. */
   readonly risesAt: number | undefined;
 }
 
-/** The time after which the dashboard shows a blocked object as failed. */
+/** The dashboard shows an object as failed if it has been blocked for this time. */
 export const BLOCKED_LIMIT_MS = 600_000;
 
 const ZONE = 'topology.kubernetes.io/zone';
 const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
- * Returns the zone of a machine from the first of these sources: its Node, its capacity alternative, its node template,
- * its class. The text is empty if the zone is unknown.
+ * Returns the zone of a machine, from the first of: its Node, its capacity alternative, its node template, its class.
+ * If the zone is unknown, the text is empty.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -51,7 +48,7 @@ function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: 
   return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
-/** Returns the zone of all machines of a class, or an empty string if the zone is unknown. */
+/** Returns the zone in which a class creates all machines. If the zone is unknown, the result is empty. */
 export function classZone(machineClass: MachineClass | undefined): string {
   const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
   const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;
@@ -77,14 +74,14 @@ function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMac
   const lacksClass = around.classesAreKnown && around.machineClass === undefined;
   const blocked = refused || FAILING.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
   if (blocked) return 'blocked';
-  // In every stage except `run`, the machine waits for the machine controller.
+  // In all stages except `run`, the machine waits for the machine controller.
   const waits = stage !== 'run' || phase === 'InPlaceUpdating';
   if (waits && !doesAct(around.controllers, 'machine-controller')) return 'blocked';
   if (stage === 'drain' || stage === 'delete') return 'leaving';
   return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
 }
 
-/** Returns the level at `now`, and the next time at which a deadline or a long wait may raise the level. */
+/** Returns the level of a machine at `now`, and the next time at which a deadline or a long wait raises it. */
 function raised(
   base: Level,
   times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
@@ -107,8 +104,8 @@ function raised(
 }
 
 /**
- * Returns the row of a machine. The cost of a row does not depend on the size of the fleet.
- * @param before The last result for the machine, which contains the start of the level
+ * Returns the row of a machine. The time does not depend on the size of the fleet.
+ * @param before the previous result for the machine, which contains the start of its level
  */
 export function machineRow(
   machine: Machine,
@@ -125,7 +122,7 @@ export function machineRow(
   const acting = machineWait(machine, around.machineClass, around.defaults);
   const wait = acting && waitUnder(acting, around.controllers);
   const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
-  // The time of the first attempt is kept, because a retry changes the times in the status.
+  // A retry changes the times in the status, so the time of the first attempt stays.
   const since = before?.base === base ? before.row.since : began;
   const deadline = wait?.deadline?.at.getTime();
   const { level, risesAt } = raised(base, { since, created, deadline }, now);

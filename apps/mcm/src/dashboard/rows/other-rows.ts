@@ -7,7 +7,7 @@ import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** Returns the row of a class, without its provider spec. */
+/** Returns the row of a class. The row does not contain the provider spec. */
 export function classRow(machineClass: MachineClass): ClassRow {
   const { metadata, provider, nodeTemplate, providerSpec } = machineClass;
   const inSpec = providerSpec as { readonly machineType?: unknown } | null | undefined;
@@ -22,7 +22,7 @@ export function classRow(machineClass: MachineClass): ClassRow {
   };
 }
 
-/** Returns the row of a pool. The dashboard shows a pool with a degraded node as failed. */
+/** Returns the row of a pool. A pool with a degraded node has the level failed. */
 export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow {
   const { machineCount = 0, updatedMachineCount = 0, readyMachineCount = 0, degradedMachineCount = 0 } = status ?? {};
   const degraded = status?.conditions?.find(({ type, status: is }) => /Degraded$/.test(type) && is === 'True');
@@ -52,8 +52,8 @@ export const clusterRow = (
   unreachable: brieflyVisible(unreachable),
 });
 
-/** The kinds whose events are shown. Events of pods and workloads would hide the events of machines. */
-/** Returns the row of an event, or undefined if the kind of its object is not shown. */
+/** The kinds whose events the dashboard shows. Events of pods and workloads would hide the events of machines. */
+/** Returns the row of an event. If the dashboard does not show its kind, the result is undefined. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
   if (!FLEET_KINDS.has(of?.kind ?? '')) return undefined;

@@ -2,7 +2,7 @@ import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditio
 import type { Node } from '@mcm/kube';
 import { refusalOf } from '../machine/machine-wait.ts';
 
-/** The maximum number of machines or nodes in a hint. */
+/** A hint names at most this number of machines or nodes. */
 const MOST_NAMES = 3;
 
 interface MachineCure {
@@ -47,7 +47,7 @@ export function hintsOf(
   return hints;
 }
 
-/** Returns hints for in-place updates that need an action of the operator. */
+/** Returns hints about in-place updates that need an action of the operator. */
 export function inPlaceHints(
   { spec }: MachineDeployment,
   machines: readonly Machine[],

@@ -6,15 +6,15 @@ import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import { blockLines } from '../reasons/block-lines.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** The maximum number of machines with equal waits that are printed on separate lines. */
+/** Up to this number of machines with equal waits, each machine has its own line. */
 const ONE_BY_ONE = 3;
 
 /**
- * Prints the waits of machines. Many machines with equal waits share one line, which names the machine with the
- * earliest deadline.
+ * Returns lines about the waits of machines. Many machines with equal waits share a line, which names the machine with
+ * the earliest deadline.
  */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // Returns a key of a wait. Waits have equal keys if their texts differ only in the names of the machines.
+  // Returns a key for a wait. Two waits have the same key if their texts differ only in the names of the machines.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {

@@ -52,41 +52,41 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the manager, computed by the decision function of the manager. */
+  /** The next step of the manager. The manager's own decision function computes it. */
   readonly next: string;
-  /** The changes that the next step makes, one line each. `changes` is empty if the manager only waits. */
+  /** The changes in the next step, one line each. If the manager only waits, `changes` is empty. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
-  /** Lines about the used part of the disruption budget, and about failed machines: replaced, waiting or kept. */
+  /** Lines about the used disruption budget and about failed machines: replaced, waiting or kept. */
   readonly disruption: readonly string[];
-  /** Flags of the manager that affect the result, or a note that the flags are not known. */
+  /** The flags of the manager that affect the explanation, or a note that the flags are unknown. */
   readonly remarks: readonly string[];
   /**
-   * VMs without a Machine that use a class of the deployment. A VM without a Machine stays until a user decides what
-   * happens to it.
+   * VMs without a Machine whose class belongs to the deployment. Such a VM stays until a user decides what happens to
+   * it.
    */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** The messages of the conditions that block the deployment. */
+  /** The messages of the conditions because of which the deployment makes no progress. */
   readonly blockers: readonly string[];
-  /** The field `status.blockedBy`, which the manager writes with `--blocked-by`. */
+  /** The field `status.blockedBy`. The manager writes the field with the flag `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
-  /** The controllers that are not working. The explanation announces no action of a controller that is not working. */
+  /** The controllers that are not working. The explanation states no next action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** Commands and edits that let the rollout continue. */
+  /** Commands and edits with which the rollout continues. */
   readonly hints: readonly string[];
-  /** Errors of the server for objects that the user may not read. */
+  /** The errors of the API server for objects that the user may not read. */
   readonly unread?: readonly string[];
 }
 
-/** Data that a caller has in its caches. For a caller without caches, the data is read once. */
+/** Data that the caller already has in its caches. Without caches, the command reads the data once. */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The health of the controllers. If `controllers` is absent, the explanation assumes that all controllers work. */
+  /** The states of the controllers. If `controllers` is undefined, all controllers count as working. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Explains a deployment from its API objects and the settings of the manager. The function has no side effects. */
+/** Explains a deployment from its objects and the settings of the manager. The function has no side effects. */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -132,7 +132,7 @@ function explainActing(
   };
   const stopped = stoppedBy(deployment);
   if (stopped) {
-    // The deletion of a deployment waits for its machines, so the hints for its machines are included.
+    // A deleted deployment waits for its machines, so the hints about its machines are included.
     const ofMachinesThere = deployment.metadata.deletionTimestamp ? hintsOf(deployment, all, sets.length) : [];
     return { ...base, ...stopped, hints: [...stopped.hints, ...ofMachinesThere] };
   }
@@ -173,7 +173,7 @@ function explainActing(
   }
 }
 
-/** Announces the check of the pods of the canaries until the manager has checked these pods in the current rollout. */
+/** Returns a hint that the manager will check the pods of the canaries, until it has checked them in this rollout. */
 function canaryHints(
   { deployment, sets }: Pick<DeploymentReading, 'deployment' | 'sets'>,
   { unfinished }: RolloutPlan,
@@ -189,7 +189,7 @@ function canaryHints(
   return [`if a pod of the canaries is not Ready after the soak time, mcm ${then} the rollout`];
 }
 
-/** Lists the machines that an autoscaler has marked for deletion, if the marks expire. */
+/** Returns a hint about the machines that an autoscaler has marked for deletion, if the marks expire. */
 function markHints({
   deployment,
   sets,
@@ -250,13 +250,15 @@ export function withoutStep(
   };
 }
 
-/** Returns true if the machine is Running or being deleted, so that no guard and no missing class can block it. */
+/**
+ * Returns true if a machine is Running or in deletion, because no guard and no missing class can block such a machine.
+ */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /**
- * Returns the reason why a deployment has no next step, if the reason does not depend on its sets and machines. The
- * result is undefined if a next step may exist.
+ * Returns the reason why a deployment has no next step, if sets and machines do not matter for it. If a next step is
+ * possible, the result is undefined.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
@@ -307,17 +309,19 @@ function whyPaused({ metadata }: MachineDeployment): string {
 
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 
-/** Returns the text of the controller about its wait, or the number of machines that must start or end. */
+/**
+ * Returns what a deployment waits for: the text of the controller, or the number of machines that must start or end.
+ */
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
 /**
- * Matches the texts of the controller for a rollout that only waits for machines. The explanation names the machines
- * instead of the texts of the controller.
+ * Matches the texts of the controller about a rollout that only waits for machines. Instead of such a text, the
+ * explanation names the machines.
  */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
-/** Returns the numbers of machines that must start and end, or undefined if both are 0. */
+/** Returns how many machines must start, and how many must end. If both numbers are 0, the result is undefined. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
@@ -326,7 +330,7 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  // Machines whose drain cannot end are not counted, because the deployment does not wait for them.
+  // If the drain of a machine cannot end, the deployment does not wait for the machine, so it is not counted.
   const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
@@ -350,7 +354,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // If both limits are 0, the manager allows one unavailable machine, because the rollout could not start without it.
+  // If both limits are 0, one machine may be unavailable. Without it, the rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
@@ -358,7 +362,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}${followedBuffer({ ...deployment, spec })}`;
 }
 
-/** Returns the CapacityBuffer of the warm machines as a part of a sentence, or an empty text. */
+/** Returns the part of a sentence about the CapacityBuffer that determines the warm machines, or an empty text. */
 function followedBuffer(deployment: MachineDeployment): string {
   const buffer = bufferOf(deployment);
   if (buffer === undefined) return '';
@@ -410,7 +414,7 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
 
 function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
   const { current } = splitSets(deployment, sets);
-  // An old set without machines is ignored, because its conditions are irrelevant.
+  // The conditions of an old set without machines are irrelevant, so the set is ignored.
   const used = sets.filter((set) => set === current || (set.spec.replicas ?? 0) > 0 || (set.status?.replicas ?? 0) > 0);
   const ofSets = used.flatMap(({ metadata, status }) =>
     (status?.machineSetCondition ?? [])
@@ -425,7 +429,7 @@ function conditionLine({ type, status, reason = '', message = '', lastTransition
   return `${type}=${status} (${reason}${from}): ${message}`;
 }
 
-/** The part of a reading that contains conditions. */
+/** The objects of a deployment whose conditions are shown. */
 type Reported = Pick<
   ReturnType<typeof problemsOf>[number],
   'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'

@@ -1,13 +1,13 @@
 import { type DisruptionBudget, type RepairPlan, vmStatesText, whyWaiting } from '@mcm/core';
 
 /**
- * Returns lines about the disruption budget: missing machines by cause, and the remaining budget. The list is empty if
- * no machine is missing or terminating.
+ * Returns lines about the disruption budget: the causes of missing machines, and the remaining budget. If no machine is
+ * missing or terminating, the list is empty.
  */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
-  // If no machine starts or terminates, the missing machines have no replacements yet, for example because of a missing
-  // class.
+  // If no machine starts or terminates, the replacements of the missing machines do not exist yet, for example because
+  // of a missing class.
   const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
     [coming, 'being replaced'],

@@ -7,7 +7,10 @@ const STATES = {
   short: ' (no capacity during the evacuation, so mcm creates machines in other zones)',
 } as const satisfies Readonly<Record<ZoneOutlook['zones'][number]['state'], string>>;
 
-/** Returns the machines of each zone, the zone of the next machine, and the zones whose limit delays the rollout. */
+/**
+ * Returns lines about zones: the machines of each zone, the zone of the next machine, and zones whose limit delays the
+ * rollout.
+ */
 export function zoneLines(outlook: ZoneOutlook | undefined): readonly string[] {
   if (!outlook) return [];
   const { zones, next } = outlook;

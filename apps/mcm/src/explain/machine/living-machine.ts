@@ -6,47 +6,51 @@ import type { MachineWait } from './machine-wait.ts';
 /** The explanation of a machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
-  /** The start of the machine's phase, RFC 3339. For a machine that has not joined yet, the time of its creation. */
+  /**
+   * The time at which the phase of the machine started, as RFC 3339. If the machine has not joined yet, the time of its
+   * creation.
+   */
   readonly since?: string | undefined;
-  /** The end of the preservation as text, or the request for a preservation that has not started. */
+  /** A text about the end of the preservation, or about a preservation that has not started yet. */
   readonly preserved?: string | undefined;
-  /** The interruption that the cloud has announced, as one sentence. */
+  /** A sentence about the interruption that the cloud has announced. */
   readonly interruption?: string | undefined;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
-  /** The capacity alternative for the VM. If `alternative` is absent, the VM uses the first choice. */
+  /** The capacity alternative that the VM uses. If the VM uses the first choice, `alternative` is undefined. */
   readonly alternative?: string | undefined;
-  /** The zone for which the machine was created. `zone` is absent if its deployment has no zones. */
+  /** The zone for which the machine was created. If the deployment has no zones, `zone` is undefined. */
   readonly zone?: string | undefined;
-  /** The reason for the zone of the machine. `zoneReason` is absent for machines of older versions. */
+  /** The reason why the machine was created in this zone. For machines of older versions, `zoneReason` is undefined. */
   readonly zoneReason?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
-  /** The cause of the deletion. `deletionCause` is absent if the machine is not in deletion. */
+  /** The cause of the machine's deletion. If the machine is not in deletion, `deletionCause` is undefined. */
   readonly deletionCause?: string | undefined;
-  /** The controllers that are not working. The explanation announces no action of a controller that is not working. */
+  /** The controllers that are not working. The explanation states no next action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** The activity or wait of the machine, with the deadline. `waitsFor` is null if the machine does not wait. */
+  /** What the machine does or waits for, with the deadline. If the machine does not wait, `waitsFor` is null. */
   readonly waitsFor: MachineWait | null;
-  /** The field `status.blockedBy`, which the machine controller writes with `--blocked-by`. */
+  /** The field `status.blockedBy`. The machine controller writes the field with the flag `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
-  /** The last error of the cloud. */
+  /** The last error that the cloud returned. */
   readonly cause?: ({ readonly code?: string } & Partial<ErrorKind>) | undefined;
-  /** The stages of a machine that has not joined yet. If the machine has joined, `birth` is absent. */
+  /** The steps of the creation, if the machine has not joined yet. If the machine has joined, `birth` is undefined. */
   readonly birth?: readonly CreationStep[] | undefined;
-  /** Hooks for which the machine still waits. */
+  /** The hooks for which the machine waits. */
   readonly hooks: readonly PendingHook[];
   readonly hints: readonly string[];
-  /** Requests in labels and annotations of the machine that have no effect, for example because of a wrong value. */
+  /** Labels and annotations with requests of users that have no effect, for example because of a wrong value. */
   readonly askedInVain: readonly string[];
-  /** Labels, annotations and taints of the Node that another client changed. */
+  /** The labels, annotations and taints of the Node that another client has changed. */
   readonly drift: readonly string[];
   /**
-   * VMs of the machine's class without a Machine. The VMs without a Machine stay until a user decides about the VMs.
+   * VMs without a Machine whose class is the class of this machine. Such a VM stays until a user decides what happens
+   * to it.
    */
   readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation | undefined;
   readonly events: readonly MachineEvent[];
-  /** Flags of the machine controller that affect deadlines, or a note that the flags are not known. */
+  /** The flags of the machine controller that affect deadlines, or a note that the flags are unknown. */
   readonly remarks: readonly string[];
 }
 

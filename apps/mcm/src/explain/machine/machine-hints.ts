@@ -3,11 +3,11 @@ import { CALL_RETRIES, type CreationStep, type DrainExplanation, type MachineDef
 import type { LivingMachine } from './living-machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
-/** Data about a machine that is not in the Machine object. */
+/** Data about a machine that the Machine object does not contain. */
 interface Known {
   readonly cause: LivingMachine['cause'];
   readonly drain: DrainExplanation | undefined;
-  /** The first incomplete step of the creation of a machine that has not joined. */
+  /** The first step of the creation that is not complete, if the machine has not joined. */
   readonly step: CreationStep | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
 }
@@ -76,7 +76,7 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
   }
 }
 
-/** Returns the hint about forcing the drain. Other hints describe the reasons that block the drain. */
+/** Returns the hint about forcing the drain. Other hints describe why the drain makes no progress. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []
@@ -84,7 +84,7 @@ const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] 
         `remove the blockers of the drain (see below); to force the drain now and delete the pods: ${of('label', machine)} ${Labels.ForceDeletion}=true`,
       ];
 
-/** Returns a hint for a Failed machine without a set, because no controller replaces a machine without a set. */
+/** Returns a hint for a Failed machine without a MachineSet, because no controller replaces such a machine. */
 function unreplaced(machine: Machine): string[] {
   const { metadata, status } = machine;
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);

@@ -27,26 +27,25 @@ import {
 } from '@mcm/core';
 import { brief, KEPT_UPDATE } from '../reasons/brief.ts';
 
-/** The current activity or wait of a machine, with its deadline. */
+/** What a machine currently does or waits for, with its deadline. */
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** The time since which the machine waits, RFC 3339. See {@link sinceOf}. */
+  /** The time since which the machine waits, as RFC 3339. See {@link sinceOf}. */
   readonly since?: string | undefined;
-  /** The text of the controller, without the parts that are only useful for controllers. */
+  /** The text of the controller, without the parts that do not help users. */
   readonly doing: string;
   /**
-   * The time at which the phase ends at the latest, and what happens then. `deadline` is absent if the phase has no
-   * deadline.
+   * The latest end of the phase, and what happens at this time. If the phase has no deadline, `deadline` is undefined.
    */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
-  /** The code of the last error of the cloud. */
+  /** The code of the last error that the cloud returned. */
   readonly errorCode?: string | undefined;
 }
 
 /**
- * Returns the wait of a Running machine for the node readiness controller, or undefined if the Node has no readiness
- * taint.
+ * Returns the wait of a Running machine for the node readiness controller. If the Node has no readiness taint, the
+ * result is undefined.
  */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
@@ -62,13 +61,13 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
 }
 
 /**
- * Returns the wait of a machine, or undefined for a healthy Running machine whose Node has no readiness taint.
+ * Returns what a machine waits for. For a healthy Running machine without a readiness taint, the result is undefined.
  * Deadlines come from the spec of the machine, or from the flags of the machine controller.
  *
- * @param machineClass The class, which may contain the undrainable policy. Without a class, the policy of the machine
- *   applies.
- * @param holds Reasons that prevent a replacement now, from `replacementHolds`.
- * @param defaults The flags of the machine controller, or the built-in defaults if the flags are not known
+ * @param machineClass The class of the machine, which may contain the undrainable policy. Without a class, the policy
+ * in the machine applies.
+ * @param holds The reasons from `replacementHolds` that prevent a replacement now.
+ * @param defaults The flags of the machine controller. If they are unknown, the built-in defaults.
  */
 export function machineWait(
   machine: Machine,
@@ -99,7 +98,10 @@ export function machineWait(
   };
 }
 
-/** Names the taint that delays a machine whose Node is Ready. `step` is the first incomplete step of the creation. */
+/**
+ * Adds the taint because of which a machine with a Ready Node waits. `step` is the first step of the creation that is
+ * not complete.
+ */
 export function withTaint(wait: MachineWait, step: CreationStep | undefined): MachineWait {
   switch (step?.type) {
     case 'CriticalComponentsReady':
@@ -111,7 +113,7 @@ export function withTaint(wait: MachineWait, step: CreationStep | undefined): Ma
   }
 }
 
-/** Returns the state of a machine that waits for a scale-up, or undefined for other machines. */
+/** Returns the wait of a warm machine, which waits for a scale-up. For any other machine, the result is undefined. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;
@@ -124,7 +126,7 @@ function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   );
 }
 
-/** Returns the activity of a machine: the text of the controller, unless the text only reports a completed step. */
+/** Returns what a machine does: the text of the controller, unless the text only reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   if (isDeletionAhead(machine))
@@ -141,15 +143,13 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
-/** Returns true if a machine in deletion still reports an operation from before the deletion, such as its join. */
+/** Returns true if a machine in deletion still reports an earlier operation, such as its join. */
 export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/**
- * Returns the text for an unhealthy machine. The conditions of a missing Node are outdated, so they are not printed.
- */
+/** Returns the text for an unhealthy machine. The conditions of a missing Node are outdated, so the text omits them. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -160,8 +160,8 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 const NODE_MISSING = 'Node object went missing';
 
 /**
- * Returns the time since which the machine waits. The result is the start of its deletion, its creation if it has not
- * joined, or the start of its phase.
+ * Returns the time since which the machine waits. The result is the start of the deletion, the creation (before the
+ * join), or the start of the phase.
  */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
@@ -169,13 +169,13 @@ export function sinceOf({ metadata, status }: Machine): string | undefined {
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-/** Returns the code of the last error of the cloud. */
+/** Returns the code of the last error that the cloud returned for a machine. */
 export function refusalOf({ status }: Machine): string | undefined {
   const { state, errorCode, description = '' } = status?.lastOperation ?? {};
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Returns true if the deletion has reached the steps after the drain. */
+/** Returns true if the drain of a machine in deletion has ended. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
@@ -187,7 +187,7 @@ const isWaitingForVolumes = ({ status }: Machine): boolean =>
 const LEFT_ATTACHED =
   'mcm deletes the Node anyway; pods that need the volumes may wait until a user detaches the volumes';
 
-/** What happens to the pods of a node when the drain timeout expires, by the undrainable policy. */
+/** For each undrainable policy, what happens to the pods of a node when the drain timeout expires. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'mcm forces the drain',
   Quarantine:
@@ -197,17 +197,17 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * Returns the expected result of a failure. The text says "may", because an unreachable API server stops health checks,
- * and the reasons that prevent a replacement can end.
+ * Returns what follows from a failure. The text contains "may": an unreachable API server stops health checks, and a
+ * reason against the replacement can end.
  */
 function outcomeOf(consequence: string, { metadata }: Machine, holds: readonly string[]): string {
-  // The text does not announce a replacement, because no controller replaces a machine without a set.
+  // No controller replaces a machine without a MachineSet, so the text mentions no replacement.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${consequence}`;
   if (holds.length === 0) return `the machine may be ${consequence} and replaced`;
   return `the machine may be ${consequence}, but mcm does not replace the machine while ${holds.join(', or ')}`;
 }
 
-/** Returns the reason for the immediate deletion of a machine that the cloud interrupts. */
+/** Returns the reason why mcm deletes a machine immediately, if the cloud interrupts its VM. */
 function interruptedText(machine: Machine): string {
   const interruption = interruptionOf(machine);
   if (!interruption) return '';
@@ -247,7 +247,7 @@ function deadlineOf(
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
-      // If the cloud cannot identify the node of a machine, the machine controller does not drain the node.
+      // If the cloud cannot identify a machine's VM, the machine controller does not drain the node.
       if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
       if (interruption)
         return at(
@@ -268,7 +268,7 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** Returns the text of a wait without name and phase, for an output with separate columns for name and phase. */
+/** Returns the text of a wait without name and phase, which are in separate columns of the output. */
 export function waitText(wait: MachineWait, now: Date): string {
   const reported = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = reported ? '' : ` [${wait.errorCode}]`;

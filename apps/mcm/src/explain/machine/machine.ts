@@ -61,7 +61,7 @@ import { machineHints } from './machine-hints.ts';
 import { machineWait, refusalOf, sinceOf, withTaint } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
-/** A machine of a cluster, and the clients to read it. */
+/** A machine, and the clients that can read its objects. */
 export interface MachineTarget {
   readonly client: KubeClient;
   readonly target: KubeClient;
@@ -71,8 +71,8 @@ export interface MachineTarget {
   readonly random: Random;
   readonly signal: AbortSignal;
   /**
-   * The health of the controllers, if the caller watches them. If `controllers` is absent, the function reads the
-   * health.
+   * The states of the controllers, if the caller watches them. If `controllers` is undefined, the function reads the
+   * states.
    */
   readonly controllers?: readonly ControllerHealth[];
   /** Returns the programs of the local instance that do not respond. */
@@ -90,34 +90,34 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {
-    // The error also counts as a missing machine if the client refuses the name, for example a name with a slash.
+    // If the client refuses the name, for example a name with a slash, the machine is missing too.
     if (isNotFound(error) || (error instanceof KubeError && error.reason === 'BadRequest')) return undefined;
     throw error;
   }
 };
 
-/** The maximum number of events in the explanation of a machine. */
+/** The explanation of a machine contains at most this number of events. */
 const EVENTS_TOLD = 5;
 
-/** The explanation of a machine. For a deleted machine, the explanation contains the stored data of its failure. */
+/** The explanation of a machine. For a deleted machine, the explanation contains the stored data about its failure. */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 
-/** Stored data about a machine that exists or was deleted. */
+/** Stored data about a machine. The machine may be deleted. */
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** Evidence of the machine's failures, newest first. */
+  /** The evidence of the machine's failures, the newest first. */
   readonly evidence: readonly KeptEvidence[];
-  /** VMs of the machine that are kept for an investigation. */
+  /** The VMs of the machine that mcm keeps for an investigation. */
   readonly keptVms: readonly KeptVm[];
-  /** Errors of the server for objects that the user may not read. */
+  /** The errors of the API server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
 /**
- * Explains the state of a machine.
- * @throws UserError if neither the machine nor stored data about it exists
+ * Explains what a machine does or waits for.
+ * @throws UserError if the machine does not exist, and no data about it is stored
  */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
@@ -136,7 +136,8 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
 }
 
 /**
- * Adds VMs in quarantine. After a restore of the API server, a machine may be missing while its VM is in quarantine.
+ * Adds the VMs in quarantine to an explanation. After a restore of the API server, a machine may be missing, and its VM
+ * is in quarantine.
  */
 async function withQuarantine(
   error: UserError,
@@ -160,7 +161,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   ]);
   const machineClass = ownClass ?? undefined;
   const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
-  // If the user may not read the Node, the progress of the machine is unknown.
+  // Without the permission to read the Node, the steps of the creation are unknown.
   const birth = node === null ? undefined : creationStepsOf(machine, node);
   const step = birth?.find(({ status }) => status !== 'True');
   const waiting = machineWait(machine, machineClass, settings.defaults, holds);
@@ -207,16 +208,17 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/**
- * Returns the labels, annotations and taints of the Node that differ from the machine and that the policy `Warn` keeps.
- */
+/** Returns the labels, annotations and taints of the Node that differ from the machine, if the policy is `Warn`. */
 function driftLines(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string[] {
   const drift = node ? warnedDrift(machine, machineClass, node) : [];
   if (drift.length === 0) return [];
   return [`${drift.join(', ')}: the drift policy is Warn, so mcm keeps the change`];
 }
 
-/** Returns the reasons that prevent a replacement. Objects are read only for a machine that may become Failed. */
+/**
+ * Returns the reasons that prevent the replacement of a machine. Only for a machine that may become Failed, the
+ * function reads objects.
+ */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -237,7 +239,7 @@ function alternativeOf(machine: Machine): string | undefined {
   return alternativeText(alternative);
 }
 
-/** Returns the progress of a machine that has not joined. */
+/** Returns the steps of the creation of a machine that has not joined. */
 function creationStepsOf(machine: Machine, node: Node | undefined): readonly CreationStep[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
@@ -245,7 +247,7 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
   return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
-/** Returns the kind of the cloud's error, and whether a person or a component can fix the cause. */
+/** Returns the type of the cloud's error, and whether a person or a component can fix the cause. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -253,20 +255,20 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
 
 export interface DrainPreview {
   readonly machine: string;
-  /** The name of the Node, or null if the machine has no Node. */
+  /** The name of the Node. If the machine has no Node, the name is null. */
   readonly node: string | null;
   /**
-   * The state of the drain. `drain` is null if the Node does not exist, or if the caller may not read the Node or its
-   * pods.
+   * The progress of the drain. If the Node does not exist, or the user may not read the Node or its pods, `drain` is
+   * null.
    */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
   readonly controllers: readonly ControllerHealth[];
-  /** Errors of the server for objects that the user may not read. */
+  /** The errors of the API server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
-/** Returns the state of the drain of a machine, or a preview if the machine is not in deletion. */
+/** Returns the progress of a machine's drain. If the machine is not in deletion, the result is a preview. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();

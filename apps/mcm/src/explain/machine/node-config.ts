@@ -1,10 +1,10 @@
 import { Annotations } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** States in which the machine-config-daemon needs a user to continue. */
+/** The states in which the machine-config-daemon waits for an action of a user. */
 const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
-/** Returns the state of the machine configuration of a node, or undefined if the node is up to date. */
+/** Returns a text about the machine configuration of a node. If the node is up to date, the result is undefined. */
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))

@@ -1,11 +1,11 @@
 import { Annotations, DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
-/** The text of the reason why a machine with a failed in-place update is not replaced. */
+/** The reason why mcm does not replace a machine whose in-place update has failed. */
 export const KEPT_UPDATE = `the annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment is Stop`;
 
 /**
- * Matches ends of texts that are only useful for controllers, such as the next step or a retry. The explanation prints
- * deadlines and hints instead of the ends of the messages.
+ * Matches the ends of texts that do not help users, such as the next step of the controller or a retry. The explanation
+ * contains deadlines and hints instead.
  */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
@@ -15,8 +15,8 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users. The function removes parts that are only useful for controllers.
- * The function also removes the list of node conditions at the end, which `kubectl describe node` prints.
+ * Shortens the text of a status or an event for users: removes the parts that do not help them. At the end, the list of
+ * node conditions is removed too, because `kubectl describe node` prints it.
  */
 export function brief(description: string): string {
   const text = description
@@ -36,7 +36,7 @@ export function brief(description: string): string {
   return withoutEnding(text);
 }
 
-/** Adds the code to a message, unless the message already starts with the code. */
+/** Adds the error code to a message, unless the message already starts with it. */
 const withCode = (code: string, message: string): string =>
   message.startsWith(`${code}:`) ? message : `${code}: ${message}`;
 

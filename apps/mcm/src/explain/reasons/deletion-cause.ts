@@ -11,14 +11,14 @@ interface Target {
 const BY_HAND = 'manual (no event or annotation of a controller contains another cause; events expire)';
 
 /**
- * The cause of a deletion by the machine controller. The set emits no event, because it does not delete interrupted
- * machines.
+ * The cause of a deletion for which the MachineSet writes no event. The machine controller deletes an interrupted
+ * machine itself.
  */
 const BY_CLOUD = 'interruption by the cloud';
 
 /**
- * Returns the cause of a deletion, from the event of its MachineSet or from the machine. The result is undefined if the
- * machine is not in deletion, or if the caller may not read the objects.
+ * Returns the cause of a machine's deletion, from an event of its MachineSet or from the machine. If the machine is not
+ * in deletion, or the user may not read the objects, the result is undefined.
  */
 export async function deletionCauseOf(
   { client, namespace }: Target,

@@ -33,10 +33,10 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** The maximum number of pods in a line about a blocker. The list of pods contains all pods. */
+/** A line about a blocker names at most this number of pods. A separate list contains all pods. */
 const NAMED = 5;
 
-/** Returns lines for pods and volumes that need no action, with their deadlines. */
+/** Returns lines about pods and volumes that need no action of a user, with their deadlines. */
 function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
   const leaving = pods.filter(({ fate }) => fate === 'leaving');
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
@@ -67,7 +67,7 @@ function named(names: readonly string[], noun: string): string {
   return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** Returns lines for the reasons that block the drain. Pods with the same reason are grouped. */
+/** Returns lines about the reasons why a drain makes no progress. Pods with the same reason are grouped. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
   for (const { text, hint, pods = [] } of blockers) {
@@ -84,7 +84,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod. No text of a pod contains the placeholder. */
+/** A placeholder for the name of a pod in a text. No text about a pod contains this character. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {
@@ -93,10 +93,10 @@ function inTime(at: Date, now: Date): string {
 }
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
-  // If the node has no pods to evict, the drain is complete before the first eviction.
+  // If the node has no pod to evict, the drain is complete from the start.
   if (drained) return ['the node has no pod to evict'];
-  // If no pod must leave, no timeout is printed. A wait for volumes has a separate timeout in the status of the
-  // machine.
+  // If no pod must leave the node, the timeout of the drain is irrelevant. For a wait for volumes, the status of the
+  // machine contains another timeout.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',

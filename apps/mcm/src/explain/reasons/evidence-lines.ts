@@ -1,10 +1,10 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './brief.ts';
 
-/** The maximum number of printed console lines. The ConfigMap contains all lines. */
+/** mcm prints at most this number of console lines. The ConfigMap contains all lines. */
 const CONSOLE_LINES = 15;
 
-/** Returns the evidence of a machine: the newest evidence in full, and earlier evidence by name. */
+/** Returns lines about the evidence of a machine: the complete newest evidence, and the names of earlier evidence. */
 export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
   const [newest, ...earlier] = kept;
   if (!newest) return [];
@@ -26,7 +26,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   ];
 }
 
-/** Returns lines for VMs that are kept after the deletion of their machine, for an investigation. */
+/** Returns lines about VMs that mcm keeps for an investigation after the deletion of their machine. */
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>

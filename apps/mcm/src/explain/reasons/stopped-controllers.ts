@@ -3,7 +3,7 @@ import { type ControllerHealth, doesAct, notActing } from '../../controllers/hea
 const MANAGER = 'machine-controller-manager';
 const MACHINES = 'machine-controller';
 
-/** A wait, its deadline and the expected result. */
+/** A wait with its deadline and what follows. */
 interface Wait {
   readonly phase: string;
   readonly doing: string;
@@ -11,8 +11,8 @@ interface Wait {
 }
 
 /**
- * Changes a wait if the machine controller is not working. The deadline is removed, because no action follows, and the
- * text contains the last report of the controller.
+ * Changes a wait if the machine controller is not working. The deadline is removed, because the controller does
+ * nothing, and the text contains its last report.
  */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
@@ -21,13 +21,13 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
 }
 
 /**
- * If the manager is not working, returns the reason why no machine is replaced. The reason can follow "as long as" in a
- * sentence.
+ * Returns the reason why no machine is replaced, if the manager is not working. In a sentence, the reason can follow
+ * "as long as".
  */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 
-/** The parts of an explanation that contain future actions of controllers. */
+/** The parts of an explanation that state future actions of controllers. */
 interface Announcing {
   readonly name: string;
   readonly next: string;
@@ -35,7 +35,7 @@ interface Announcing {
   readonly waitsFor: readonly Wait[];
 }
 
-/** Removes the next step from the explanation of a deployment if the manager is not working. */
+/** Removes the next step from an explanation if the manager is not working. */
 export function explanationUnder<T extends Announcing>(
   explanation: T,
   controllers: readonly ControllerHealth[],

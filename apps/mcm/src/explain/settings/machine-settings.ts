@@ -2,25 +2,25 @@ import { MACHINE_DEFAULTS, type MachineDefaults, machineDefaultsOf, machineFlags
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from './reported-flags.ts';
 
-/** The settings of the leading machine controller. Unknown settings have their defaults. */
+/** The settings of the machine controller that holds the Lease. If a setting is unknown, its default is used. */
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
   /**
-   * A text about assumed settings, or about deadlines that differ from the defaults. `remark` is undefined if there are
-   * no differences.
+   * A text about unknown settings, or about deadlines that differ from the defaults. Without differences, `remark` is
+   * undefined.
    */
   readonly remark: string | undefined;
 }
 
-/** The settings that are used if the flags are not known. */
+/** The settings to use if the flags of the machine controller are unknown. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
 /**
- * Reads the flags of the leading machine controller from its Lease. If the flags are unknown, the result contains the
- * defaults with a remark.
+ * Reads the flags of the machine controller from its Lease. If the flags are unknown, the result is the defaults with a
+ * remark.
  */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');
@@ -29,8 +29,8 @@ export async function readMachineSettings(client: KubeClient, namespace: string)
 }
 
 /**
- * Converts the published flags to settings. The holder publishes only flags that differ from the defaults. Values with
- * a wrong type are ignored.
+ * Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. A
+ * value with a wrong type is ignored.
  */
 function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSettings {
   const own = reportedValues(reported, machineFlags);

@@ -2,25 +2,24 @@ import { SAFEGUARD_DEFAULTS, type SafeguardSettings, safeguardFlags, safeguardsO
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedValues } from './reported-flags.ts';
 
-/** The settings of the leading manager. Unknown settings have their defaults. */
+/** The settings of the manager that holds the Lease. If a setting is unknown, its default is used. */
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
   /**
-   * A text about assumed settings, or about settings that differ from the defaults. `remark` is undefined if there are
-   * no differences.
+   * A text about unknown settings, or about settings that differ from the defaults. Without differences, `remark` is
+   * undefined.
    */
   readonly remark: string | undefined;
 }
 
-/** Returns the settings that are used if the flags are not known. */
+/** Returns the settings to use if the flags of the manager are unknown. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
   remark: `assuming the default flags of the manager: ${why}`,
 });
 
 /**
- * Reads the flags of the leading manager from its Lease. If the flags are unknown, the result contains the defaults
- * with a remark.
+ * Reads the flags of the manager from its Lease. If the flags are unknown, the result is the defaults with a remark.
  */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
@@ -28,8 +27,8 @@ export async function readManagerSettings(client: KubeClient, namespace: string)
 }
 
 /**
- * Converts the published flags to settings. The holder publishes only flags that differ from the defaults. Values with
- * a wrong type are ignored.
+ * Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. A
+ * value with a wrong type is ignored.
  */
 export function managerSettings(reported: Readonly<Record<string, unknown>>): ManagerSettings {
   const own = reportedValues(reported, safeguardFlags);

@@ -10,7 +10,7 @@ import {
   leases,
 } from '@mcm/kube';
 
-/** The flags that the holder of a Lease publishes, or the reason why the flags are unknown. */
+/** The flags in a Lease, or the reason why the flags are unknown. */
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
 export async function readToldFlags(client: KubeClient, namespace: string, name: string): Promise<ToldFlags> {
@@ -34,7 +34,9 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/** Returns the published value, or the fallback if the value is missing or has a wrong type. */
+/**
+ * Returns the value of a flag in the Lease. If the value is missing or has a wrong type, the result is the fallback.
+ */
 export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(reported[name], fallback);
 
@@ -43,7 +45,7 @@ export const reportedValues = <F extends Flags>(reported: Readonly<Record<string
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(reported[name], fallback)]),
   ) as FlagValues<F>;
 
-/** Returns whether each feature is on. `on` contains the default of each feature. */
+/** Returns whether each feature is on. `on` contains the default of every feature. */
 export function reportedFeatures<N extends string>(
   reported: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,

@@ -81,7 +81,7 @@ export const CHECKS = `{{- if and .Values.fleet.enabled .Values.separateControll
 {{- end }}
 ${FIXED_FLAGS}`;
 
-/** The text that Helm prints after an installation and an upgrade. */
+/** The text that Helm prints after an installation or an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if .Values.fleet.enabled }}
 

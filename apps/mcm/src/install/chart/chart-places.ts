@@ -5,24 +5,28 @@ import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * The chart adds fields of its values to the pods. The objects contain markers at the positions of the template fields,
- * and `filledIn` replaces the markers with templates. Installations without Helm use patches instead of the markers.
+ * The chart adds the fields in its values to the pods. The objects contain markers where the chart has template fields,
+ * and `filledIn` replaces the markers by templates. Users without Helm change these fields with patches.
  */
 
-/** The markers in the objects. A marker is a key or a value. */
+/** The markers in objects, which templates of the chart replace. A marker is a key or a value. */
 const FIELD = '__field__';
 const SCALAR = '__scalar__';
 const MORE = '__more__';
 const LABELS = '__labels__';
 const KEEP = '__keep__';
-/** The marker with the condition under which the chart contains an object. */
+/** The marker that contains the condition for an object of the chart. */
 export const WHEN = '__when__';
 
 /**
- * Returns the marker for the field `key` with the content of a value. If the value is empty, the chart omits the field.
+ * Returns the marker for a field `key` whose content is a value of the chart. If the value is empty, the chart omits
+ * the field.
  */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** Returns the marker for the field `key` with the text of a value. If the text is empty, the chart omits the field. */
+/**
+ * Returns the marker for a field `key` whose text is a value of the chart. If the text is empty, the chart omits the
+ * field.
+ */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
@@ -31,8 +35,8 @@ const itemIf = (condition: string, item: object): object => ({ __if__: condition
 
 const IS_SEPARATE = '.Values.separateController.enabled';
 /**
- * Adds a condition to the last item of a list, which is only for the machine controller. If the machine controller is
- * separate, the chart omits the item.
+ * Adds a condition to the last item of a list, which only the machine controller needs. If the machine controller runs
+ * in separate pods, the chart omits this item.
  */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
@@ -46,18 +50,17 @@ const KEEP_LINES = /^( *)__keep__: true$/gm;
 const RUNBOOKS = /^( *)runbook: (\S+)$/gm;
 const FILES = /^( *)(\S+): __file__(\S+)$/gm;
 /**
- * Matches the default list, which a value of the chart can replace. Each item of the value gets the selector of the
- * pods.
+ * Matches the default spread constraints, which a value of the chart can replace. In the chart, each constraint in the
+ * value gets the selector of the pods.
  */
 const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 /**
- * Matches the marker for a list of flags with their values. Numbers need `toJson`, because `%v` would print large
- * numbers with an exponent.
+ * Matches the marker for a list of flags. Numbers need `toJson`, because `%v` formats large numbers with an exponent.
  */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
-/** Matches the markers for the flag, the mount and the volume of the Secret with the webhooks of hooks. */
+/** Matches the markers for the Secret with the webhooks of machine hooks: its flag, its mount and its volume. */
 const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
-/** Matches the marker for the flag with the limit of the caches. */
+/** Matches the marker for the flag that limits the caches. */
 const CACHE_LIMIT = /^( *)- --__cacheLimit__=$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
@@ -69,7 +72,7 @@ const HOOK_LINES: Readonly<Record<string, { readonly condition: string; readonly
   ...Object.fromEntries(
     [
       ['volume', SECRET],
-      // If the machine controller runs in separate pods, the pods of the manager must not wait for the Secret.
+      // If the machine controller runs in separate pods, the pods of the manager do not need the Secret.
       ['sharedVolume', `and ${SECRET} (not ${IS_SEPARATE})`],
     ].map(([kind = '', condition = '']) => [
       kind,
@@ -86,7 +89,7 @@ const hookLines = (indent: string, kind: string): string => {
   return [`{{- if ${condition} }}`, ...lines, '{{- end }}'].map((line) => indent + line).join('\n');
 };
 
-/** Replaces the markers in the text of a template. */
+/** Replaces the markers in a template of the chart. */
 export const filledIn = (text: string): string =>
   text
     .replaceAll(HOOKS, (_, indent: string, kind: string) => hookLines(indent, kind))
@@ -203,7 +206,7 @@ function hookVolumes(containers: readonly Container[], all: boolean): readonly o
   return [{ __hooks__: !all && containers.length > 1 ? 'sharedVolume' : 'volume' }];
 }
 
-// Adds markers to a template of pods. The pods of a StatefulSet contain all containers.
+// Adds markers to a pod template. Only the pods of a StatefulSet contain all containers.
 const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -218,7 +221,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => 
   },
 });
 
-/** Adds markers to the pods of a DaemonSet, without scheduling fields. The pods of a DaemonSet run on every node. */
+/** Adds markers to the pod template of a DaemonSet, except for scheduling. A DaemonSet runs a pod on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -253,13 +256,13 @@ interface PolicySpec {
 
 const when = (condition: string, object: object): object => ({ [WHEN]: condition, ...object });
 
-/** Adds the labels or annotations of a value to the metadata. */
+/** Adds the labels or annotations in a value of the chart to the metadata. */
 const withMetadata = <T extends { readonly metadata: Metadata }>(object: T, more: object): T => ({
   ...object,
   metadata: { ...object.metadata, ...more },
 });
 
-/** Adds the markers and the labels of the chart to an object. */
+/** Adds the markers and the common labels of the chart to an object. */
 export function withPlaces(object: object): object {
   const { metadata } = object as Placed;
   return withPlacesOfKind(withMetadata(object as Placed, { labels: { ...metadata.labels, [LABELS]: true } }));
@@ -310,7 +313,7 @@ function withPlacesOfKind(placed: Placed): object {
         ),
       });
     case 'CustomResourceDefinition':
-      // Without the annotation, `helm uninstall` would delete all objects of the kind.
+      // Without this annotation, `helm uninstall` would delete the CRD and all its objects.
       return when(
         '.Values.crds.enabled',
         withMetadata(placed, {
@@ -340,7 +343,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
 }
 
-/** Adds markers to a ServiceAccount. Users can choose an existing ServiceAccount for the controllers. */
+/** Adds markers to a ServiceAccount. A user can select an existing ServiceAccount for the controllers. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   if (name === CONTROLLER_APP)

@@ -31,7 +31,7 @@ const enabled = (on: boolean, about: string): Value => value(about, on, { type: 
 const part = (on: boolean, about: string, fields: Fields = {}): Group =>
   group(about, { enabled: enabled(on, 'Whether the chart installs the objects of the section.'), ...fields });
 
-/** Returns the schema of an object that allows only the given fields. */
+/** Returns the schema of an object that may contain only the given fields. */
 const closed = (properties: object, required: readonly string[] = []): object => ({
   type: 'object',
   additionalProperties: false,
@@ -63,9 +63,9 @@ const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
 const COUNT = { type: 'integer', minimum: 0 };
 const QUANTITY = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' };
 const DURATION = { type: 'string', pattern: '^([0-9]+(ms|s|m|h))*$' };
-/** Labels of pods. The schema refuses the labels that the selector of the Deployment contains. */
+/** The schema of labels for pods. The schema refuses the labels in the selector of the Deployment. */
 const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
-/** Labels of all objects. The schema refuses the labels that the chart sets. */
+/** The schema of labels for all objects. The schema refuses the labels that the chart itself sets. */
 const COMMON_LABELS = {
   ...TEXTS,
   propertyNames: {
@@ -75,8 +75,8 @@ const COMMON_LABELS = {
 const ANYTHING = { type: 'object' };
 
 /**
- * The schemas for fields of a pod, with the allowed members. Helm refuses unknown members, because the API server would
- * ignore them.
+ * The schemas of pod fields, with their allowed members. For an unknown member, Helm reports an error. The API server
+ * would ignore it.
  */
 const ENV = {
   type: 'array',
@@ -125,7 +125,7 @@ const AFFINITY = closed({ nodeAffinity: ANYTHING, podAffinity: ANYTHING, podAnti
 const PULL_SECRETS = { type: 'array', items: closed({ name: TEXT }, ['name']) };
 const VOLUMES = { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } };
 
-/** Returns the repository of an image without its tag. */
+/** Returns an image without its tag. */
 export const repositoryOf = (image: string): string => image.replace(/:[^:/]*$/, '');
 
 function imageGroup(container: Container, program: string): Group {
@@ -436,9 +436,7 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/**
- * Returns the file values.yaml with a comment for each value. The defaults are those of an installation without Helm.
- */
+/** Returns the text of values.yaml, with a comment for each value. The defaults are the defaults of `mcm install`. */
 export const valuesText = (programs: ProgramFlags): string => textOf(values(programs));
 
 const schemaOf = (fields: Fields): object =>
@@ -453,7 +451,7 @@ const schemaOf = (fields: Fields): object =>
 export const valuesSchema = (programs: ProgramFlags): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
-    // Values that a parent chart shares with this chart.
+    // A parent chart uses this value to share values with its child charts.
     global: { type: 'object' },
     ...schemaOf(values(programs)),
   }),
@@ -465,7 +463,7 @@ const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, va
     isGroup(entry) ? rowsOf(entry.fields, `${path}${name}.`) : [[`${path}${name}`, entry] as const],
   );
 
-/** Returns the README of the chart: installation, and a table of the values. */
+/** Returns the README of the chart, with instructions for the installation and a table of the values. */
 export function chartReadme(programs: ProgramFlags): string {
   const fields = values(programs);
   const sections = Object.entries(fields)

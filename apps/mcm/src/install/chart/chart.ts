@@ -9,15 +9,18 @@ import { CHECKS, HELPERS, NOTES } from './chart-helpers.ts';
 import { filledIn, WHEN, withPlaces } from './chart-places.ts';
 import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
 
-/** A placeholder for a number that Helm inserts. YAML would quote the template as a string. */
+/**
+ * Matches a placeholder for a number that Helm inserts. A template for a number would become a quoted string in YAML,
+ * so the objects contain a placeholder.
+ */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
 /**
- * Settings whose values are Helm templates. With templates as settings, the chart contains the same objects as an
- * installation without Helm.
+ * The settings for the chart, whose values are Helm templates. With these settings, the chart contains the objects that
+ * `mcm install` creates.
  */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
@@ -28,7 +31,7 @@ const SYMBOLIC: InstallSettings = {
     controller: '{{ include "mcm.controllerAccount" . }}',
     fleet: '{{ include "mcm.fleetAccount" . }}',
   },
-  // The value is irrelevant, because the chart contains both variants of the machine controller, each with a condition.
+  // The chart contains both variants of the machine controller, each with a condition, so this value has no effect.
   isSeparate: false,
   fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
   fleetFlags: { __cacheLimit__: '' },
@@ -75,8 +78,8 @@ function templated(object: object): string {
 }
 
 /**
- * The template of the RoleBindings of a fleet in the namespaces of its clusters. `range` changes the dot of the
- * template, and `with` restores it.
+ * The template for the RoleBindings of a fleet, one in the namespace of each cluster. In a template, `range` changes
+ * the dot, and `with` restores it.
  */
 const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}

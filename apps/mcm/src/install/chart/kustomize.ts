@@ -4,9 +4,7 @@ import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
-/**
- * Returns the files of the kustomize base, by their path in the folder. Each optional part is a component of kustomize.
- */
+/** Returns the files for kustomize, by their path in the folder. Each optional part is a kustomize component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
@@ -47,12 +45,11 @@ interface Operation {
 }
 
 /**
- * Returns the JSON patch operations that change a value to a new value. The new value must have no additional fields or
- * items.
+ * Returns JSON patch operations that change one value to another. The other value must not have more fields or items.
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
   if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
-  // The last items are removed first, so that the indexes of the other items stay valid.
+  // Items are removed from the end of a list, so the indexes of the remaining items stay valid.
   return Object.keys(before)
     .toReversed()
     .flatMap((key): readonly Operation[] => {
@@ -63,7 +60,7 @@ function changes(before: unknown, after: unknown, path = ''): readonly Operation
 
 /**
  * Returns patches that remove the machine controller from the pods of the manager. If the object of a patch does not
- * exist, the patch has no effect.
+ * exist, kustomize ignores the patch.
  */
 function separatingPatches(): readonly object[] {
   const keyOf = ({ kind, metadata }: Identified): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
@@ -85,8 +82,8 @@ function separatingPatches(): readonly object[] {
 }
 
 /**
- * Returns patches that remove the parts that a fleet does not need. If the object of a patch does not exist, the patch
- * has no effect.
+ * Returns patches that remove the objects that a fleet does not need. If the object of a patch does not exist,
+ * kustomize ignores the patch.
  */
 function fleetPatches(): readonly object[] {
   const objects: Identified[] = JSON.parse(
@@ -102,7 +99,7 @@ function fleetPatches(): readonly object[] {
   }));
 }
 
-/** The patches of each component that changes objects of the base. */
+/** The patches in the kustomize components that change objects of the base. */
 const PATCHES: Readonly<Record<string, () => readonly object[]>> = {
   'separate-controller': separatingPatches,
   fleet: fleetPatches,

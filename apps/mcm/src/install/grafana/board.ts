@@ -3,17 +3,18 @@ interface Query {
   readonly legend: string;
 }
 
-/** A panel of a dashboard, without the position of the panel. */
+/** A panel of a Grafana dashboard, without its position. */
 export interface PanelSpec {
   readonly title: string;
-  /** The description of the panel: its content, and the values that need attention. */
+  /** The description of the panel: what it shows, and which values need attention. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
   /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
   /**
-   * The two limits of the panel. Above the first limit, the panel is orange. Above the second limit, the panel is red.
+   * The two limits for the colors of the panel. Above the first limit, the panel is orange. Above the second limit, the
+   * panel is red.
    */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
@@ -24,12 +25,12 @@ interface RowSpec {
 }
 
 export interface BoardSpec {
-  /** The ID of the dashboard. The ID must not change, because links and later imports use it. */
+  /** The ID of the dashboard. Links and later imports use the ID, so it must not change. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
-  /** Links at the top of the dashboard to all other dashboards of mcm. */
+  /** The links at the top of the dashboard to all other dashboards of mcm. */
   readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }
@@ -47,7 +48,7 @@ export const timeseries = (
   queries: queries.map(([expr, legend]) => ({ expr, legend })),
 });
 
-/** Returns a panel that shows one number. */
+/** Returns a panel that shows a single number. */
 export const stat = (
   title: string,
   description: string,
@@ -111,7 +112,7 @@ function panel(spec: PanelSpec, id: number, gridPos: Place): object {
   };
 }
 
-/** Positions the panels of a row from left to right, and starts a new line when a line is full. */
+/** Computes the positions of panels, from left to right. A full line is followed by the next line. */
 function laidOut(
   { title, panels }: RowSpec,
   top: number,
@@ -145,7 +146,7 @@ const variable = ({ name, label, query }: BoardSpec['variables'][number]) => ({
   current: { text: ['All'], value: ['$__all'] },
 });
 
-/** Returns the dashboard in the import format of Grafana. */
+/** Returns the dashboard as JSON, in the format that Grafana imports. */
 export function boardJson({ uid, title, description, variables, links, rows }: BoardSpec): string {
   const panels: object[] = [];
   let top = 0;
@@ -164,7 +165,7 @@ export function boardJson({ uid, title, description, variables, links, rows }: B
     editable: true,
     time: { from: 'now-6h', to: 'now' },
     refresh: '1m',
-    // The linked dashboard gets the time range and the variables of the current dashboard.
+    // A linked dashboard opens with the time range and the variables of this dashboard.
     links: links.map((link) => ({
       type: 'link',
       title: link.title,

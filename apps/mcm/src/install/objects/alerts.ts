@@ -24,22 +24,22 @@ const alert = (
 });
 
 /**
- * Returns a query for the increase of a counter. The function `increase` of Prometheus ignores the first value of a new
- * series, so the query adds the first value.
+ * Returns a Prometheus query for the increase of a counter. `increase` ignores the first value of a new series, so the
+ * query adds this value.
  */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
 /**
- * The selector for failed driver calls. The error codes NotFound (5), Unimplemented (12) and Uninitialized (17) are
- * normal responses, so the selector excludes them.
+ * The selector for driver calls that failed. The selector excludes the codes NotFound (5), Unimplemented (12) and
+ * Uninitialized (17), which are normal responses.
  */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
 const ALL_CALLS = `sum by (provider, operation) (${rises(CALLS_FAILED, '1h')} or ${rises(CALLS_WORKED, '1h')})`;
 const byCode = (rising: string): string => `sum by (provider, operation, error_code) (${rising})`;
 
-/** The alerts of `mcm install` and of the chart. Each alert has a runbook with the same name. */
+/** The alerts in `mcm install` and in the chart. Each alert has a runbook with its name. */
 const ALERTS: readonly Alert[] = [
   alert(
     'McmDown',
@@ -108,8 +108,8 @@ const ALERTS: readonly Alert[] = [
     'McmCloudCallsFail',
     'warning',
     '15m',
-    // The alert fires if the rate of failures is high. If calls are rare, the alert also fires when failures continue
-    // and are more frequent than successes.
+    // The alert fires if many calls fail. If calls are rare, the alert fires when failures continue and outnumber the
+    // successes.
     [
       `${byCode(`rate(${CALLS_FAILED}[10m])`)} > 0.1`,
       `(${byCode(rises(CALLS_FAILED, '1h'))} >= 3 and on (provider, operation, error_code) ${byCode(`increase(${CALLS_FAILED}[20m])`)} > 0) / ignoring (error_code) group_left ${ALL_CALLS} > 0.5`,
@@ -156,8 +156,8 @@ const ALERTS: readonly Alert[] = [
 /**
  * Returns the alerts with links to their runbooks.
  *
- * @param baseUrl The address of the folder that contains `docs/runbooks`. If `baseUrl` is undefined, alerts contain
- *   only the path.
+ * @param baseUrl The address of the folder with `docs/runbooks`. If `baseUrl` is undefined, the alerts contain only the
+ * path of the runbook.
  */
 export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
   baseUrl === undefined

@@ -5,12 +5,12 @@ import { securedContainer } from './workload.ts';
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
-/** The name of the ServiceAccount and of its Secret, for daemons whose MachineConfigs are in another cluster. */
+/** The name of the ServiceAccount and its Secret, for daemons in another cluster than the MachineConfigs. */
 const CONTROL = `${DAEMON_APP}-control`;
 
 /**
- * Permissions of the daemon that a kubelet does not have. Machines that booted without a config server need the
- * permission for pools.
+ * Permissions that the daemon needs and that a kubelet does not have. A machine that booted without a config server
+ * needs the permission for pools.
  */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
@@ -20,8 +20,8 @@ const CONFIG_RULES: readonly Rule[] = [
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 /**
- * Permissions for Nodes. A daemon with the ServiceAccount can write every Node. A daemon with the credentials of the
- * kubelet can write only its Node.
+ * Permissions of the daemon for Nodes. With the ServiceAccount, a daemon can write all Nodes. With the credentials of
+ * the kubelet, a daemon can write only its own Node.
  */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
@@ -39,14 +39,14 @@ const isBinding = (object: object): object is Binding => 'subjects' in object;
 const also = (objects: readonly object[], ...more: readonly object[]): readonly object[] =>
   objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, ...more] } : object));
 
-/** Permissions to authorize clients that read metrics. */
+/** Permissions to check whether a client may read metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * Roles of daemons in the cluster of the MachineConfigs. The roles are bound to three subjects:
+ * Roles of the daemons in the cluster with the MachineConfigs. The roles have three subjects:
  * - kubelets, because systemd starts daemons with the credentials of the kubelet
  * - pods of this cluster
  * - pods of another cluster, which use a ServiceAccount of this cluster
@@ -70,9 +70,9 @@ const PORTS = { plain: 8798, secure: 10_271 } as const;
 const ROOT_MOUNT = '/rootfs';
 
 /**
- * Runs the daemon as a pod on each node, if systemd does not start it. The pod is privileged and runs as root, because
- * the daemon writes the disk of the machine and reboots it. The pod uses the network of the host, because the daemon
- * may configure the pod network.
+ * Runs the daemon as a pod on each node, for nodes on which systemd does not start it. The pod is privileged and runs
+ * as root, because the daemon writes the disk of the node and reboots the node. The pod uses the network of the host,
+ * because the daemon may configure the pod network.
  */
 export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
@@ -88,7 +88,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // The daemon can stop at any time. The next process continues the step that the journal contains.
+          // The daemon may stop at any time. The next process continues with the step in the journal.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

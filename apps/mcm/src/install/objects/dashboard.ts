@@ -10,7 +10,7 @@ const PORT = 8443;
 const CERTIFICATE = { name: `${DASHBOARD_APP}-tls`, path: '/etc/mcm/dashboard' } as const;
 const READ = ['get', 'list', 'watch'];
 
-/** Permissions in the namespace of the machine objects. The permissions do not include Secrets. */
+/** Permissions of the dashboard in the namespace with the machine objects. The dashboard cannot read Secrets. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: ['machine.sapcloud.io'],
@@ -21,7 +21,7 @@ const RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps', 'events'], verbs: READ },
 ];
 
-/** Permissions for logins, in the cluster that issues the tokens. */
+/** Permissions to check the tokens of users, in the cluster that issues the tokens. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -38,7 +38,7 @@ const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: READ },
 ];
 
-/** Returns the Deployment of the dashboard. The Deployment has only one pod, because sessions are stored in memory. */
+/** Returns the Deployment of the dashboard. Sessions are stored in memory, so the Deployment has only one pod. */
 const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): object => {
   const { readinessProbe, livenessProbe, args, ...container } = securedContainer({
     name: DASHBOARD_APP,
@@ -90,7 +90,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
   };
 };
 
-/** Returns the role for users who may log in. An operator binds the role to them. */
+/** Returns the role that a user needs for a login. An operator binds the role to users. */
 const userRole = (namespace: string): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -98,7 +98,7 @@ const userRole = (namespace: string): object => ({
   rules: [{ nonResourceURLs: ['/dashboard'], verbs: ['get'] }],
 });
 
-/** Returns the Deployment of the dashboard, with a ServiceAccount that can only read. */
+/** Returns the objects of the dashboard: its Deployment, and a ServiceAccount that can only read. */
 export const dashboardObjects = (settings: InstallSettings): readonly object[] => {
   const { namespace } = settings;
   return [

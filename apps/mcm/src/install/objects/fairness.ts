@@ -2,7 +2,7 @@ import { CONTROLLER_APP, FLEET_APP, type InstallSettings, labelsOf, shared } fro
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
-/** Assigns the requests of a ServiceAccount to the reserved share of the API server. */
+/** Returns the FlowSchema that assigns the requests of a ServiceAccount to the reserved share of the API server. */
 const flowSchema = (of: string, account: string, { name, namespace, app }: InstallSettings): object => ({
   apiVersion: GROUP,
   kind: 'FlowSchema',
@@ -22,8 +22,8 @@ const flowSchema = (of: string, account: string, { name, namespace, app }: Insta
 });
 
 /**
- * Reserves a share of the API server for the controllers, so that a controller can renew its Lease on an overloaded API
- * server. The loss of the Lease would cause more requests.
+ * Reserves a share of the API server's capacity for the controllers. A controller can then renew its Lease on an
+ * overloaded API server. The loss of a Lease would cause even more requests.
  */
 export const fairness = (settings: InstallSettings): readonly object[] => [
   {
@@ -42,10 +42,10 @@ export const fairness = (settings: InstallSettings): readonly object[] => [
   flowSchema(settings.name, settings.accounts.manager, settings),
 ];
 
-/** Assigns the requests of a separate machine controller with its own ServiceAccount to the reserved share. */
+/** Assigns the requests of a separate machine controller to the reserved share of the API server. */
 export const separateFairness = (settings: InstallSettings): object =>
   flowSchema(CONTROLLER_APP, settings.accounts.controller, settings);
 
-/** Assigns the requests of a fleet to the reserved share. */
+/** Assigns the requests of a fleet to the reserved share of the API server. */
 export const fleetFairness = (settings: InstallSettings): object =>
   flowSchema(FLEET_APP, settings.accounts.fleet, settings);

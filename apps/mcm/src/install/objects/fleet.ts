@@ -8,8 +8,8 @@ const LEASES = ['coordination.k8s.io'];
 const SECRET = 'fleet-kubeconfig';
 
 /**
- * Permissions in the whole seed. With the permissions, the fleet finds the clusters and observes the Leases of all
- * clusters.
+ * Permissions of a fleet in the whole seed. With these permissions, the fleet finds its clusters and observes the
+ * Leases of all clusters.
  */
 const DISCOVERY_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
@@ -17,30 +17,30 @@ const DISCOVERY_RULES: readonly Rule[] = [
   { apiGroups: LEASES, resources: ['leases'], resourceNames: [APP, CONTROLLER_APP], verbs: ['list', 'watch'] },
 ];
 
-/** The name of the ConfigMap for the flag `--fleet-rollout-budget`. */
+/** The name of the ConfigMap in the flag `--fleet-rollout-budget`. */
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
 /**
- * Permissions in the namespace of the fleet, for the peer Leases and the rollout budget. RBAC cannot limit access to
- * Leases with a certain prefix.
+ * Permissions in the namespace of the fleet's pods, for the peer Leases and the rollout budget. RBAC cannot limit the
+ * access to Leases whose names start with a prefix.
  */
 const PEER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
 ];
 
-/** Permissions in the namespace of one cluster, equal to the permissions of an installation for one cluster. */
+/** Permissions in the namespace of one cluster, as in an installation for a single cluster. */
 const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];
 
 /**
- * Permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace grants the
- * permission for the Namespace object itself.
+ * The permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace also
+ * grants permissions for the Namespace object itself.
  */
 const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];
 
-/** Returns the name of the ClusterRole that a RoleBinding in the namespace of each cluster refers to. */
+/** Returns the name of the ClusterRole for the RoleBindings in the namespaces of clusters. */
 const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
 
 const handOverRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-hand-over`, namespace);
@@ -53,17 +53,17 @@ const bindingOf = (settings: InstallSettings, cluster: string, name: string): ob
   subjects: [{ kind: 'ServiceAccount', name: settings.accounts.fleet, namespace: settings.namespace }],
 });
 
-/** Returns the RoleBinding that gives a fleet its permissions in the namespace of one cluster. */
+/** Returns the RoleBinding that grants a fleet its permissions in the namespace of a cluster. */
 export const fleetBinding = (settings: InstallSettings, cluster: string): object =>
   bindingOf(settings, cluster, clusterRoleName(settings));
 
-/** Returns the RoleBinding with which a fleet can hand a large cluster over to its own process. */
+/** Returns the RoleBinding that allows a fleet to hand over a large cluster to a separate process. */
 export const handOverBinding = (settings: InstallSettings, cluster: string): object =>
   bindingOf(settings, cluster, handOverRoleName(settings));
 
 /**
- * Returns the roles of a fleet. A RoleBinding in each namespace of a cluster grants the ClusterRole for clusters. The
- * fleet has no access to other namespaces. No RoleBinding grants the ClusterRole for hand-overs by default.
+ * Returns the roles of a fleet. In the namespace of each cluster, a RoleBinding grants the ClusterRole for clusters. In
+ * other namespaces, the fleet has no access. By default, no RoleBinding grants the ClusterRole for hand-overs.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;
@@ -89,7 +89,7 @@ const fleetRoles = (settings: InstallSettings): readonly object[] => {
   ];
 };
 
-/** Returns the objects of a fleet: its roles, its share of the API server, and its pods. */
+/** Returns the objects of a fleet: its roles, its share of the API server's capacity, and its pods. */
 export const fleetObjects = (settings: InstallSettings): readonly object[] => [
   ...fleetRoles(settings),
   ...fleetWorkload(settings),

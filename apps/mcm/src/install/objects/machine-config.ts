@@ -10,7 +10,7 @@ const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as con
 const PORTS = { plain: 8797, secure: 10_270 } as const;
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
-/** The port of the config server. Machines of OpenShift clusters expect the port 22623. */
+/** The port of the config server. The machines of OpenShift clusters use the port 22623. */
 const BOOT_PORT = 22_623;
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
@@ -20,7 +20,7 @@ const CERTIFICATES = {
 
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** Permissions to authorize machines at their first boot, and clients that read metrics. */
+/** Permissions to check whether a machine may boot, and whether a client may read metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -63,7 +63,7 @@ const RULES: readonly Rule[] = [
   ...ACCESS_RULES,
 ];
 
-/** Permissions in the target cluster. */
+/** Permissions of the machine-config-controller in the target cluster. */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
@@ -74,7 +74,7 @@ const NODE_RULES: readonly Rule[] = [
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** Permissions in the namespace of the installation. RBAC cannot limit the creation of objects to a certain name. */
+/** Permissions in the namespace of the installation itself. RBAC cannot limit the creation of objects to one name. */
 const OWN_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [CERTIFICATES.own], verbs: ['get', 'update'] },
@@ -94,12 +94,12 @@ function configRoles({ namespace }: InstallSettings): readonly object[] {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
     ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
-    // The role is in the namespace `default`, which contains the events of cluster-wide objects.
+    // Events about cluster-wide objects are in the namespace `default`.
     ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
 
-/** Roles in the target cluster, including the roles of the machine-config-daemon. */
+/** Returns the roles in the target cluster, including the roles of the machine-config-daemon. */
 export const configTargetRoles = (settings: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${CONFIG_APP}-nodes`, undefined, NODE_RULES, settings.namespace, OWNER),
   ...role('Role', `${CONFIG_APP}-node-events`, 'default', EVENTS, settings.namespace, OWNER),
@@ -163,7 +163,7 @@ const deployment = ({ namespace, replicas, kubeconfigs, configController }: Inst
   },
 });
 
-/** Volumes for optional Secrets, which contain kubeconfigs and a certificate for `--config-server-cert-dir`. */
+/** Volumes of optional Secrets: kubeconfigs, and a certificate for `--config-server-cert-dir`. */
 const VOLUMES = [
   ...KUBECONFIGS,
   {
@@ -182,7 +182,7 @@ const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: CONFIG_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Returns all objects of the machine-config-controller, except its roles in the target cluster. */
+/** Returns the objects of the machine-config-controller, without its roles in the target cluster. */
 export const machineConfigObjects = (settings: InstallSettings): readonly object[] => [
   ...machineConfigCrds,
   ...configRoles(settings),

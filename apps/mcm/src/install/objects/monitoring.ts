@@ -20,18 +20,18 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // The certificate is self-signed and changes at each start, so Prometheus cannot verify it. Prometheus authenticates
-  // itself with a token.
+  // Prometheus cannot verify the certificate, because it is self-signed and changes at each start. A token
+  // authenticates Prometheus.
   tlsConfig: { insecureSkipVerify: true },
 });
 
 /**
- * Returns the endpoint of a PodMonitor. PodMonitors have no field for a token file. The chart adds `authorization` with
- * a Secret that contains a token.
+ * Returns the endpoint of a PodMonitor. A PodMonitor cannot name a file with a token. The chart adds `authorization`
+ * with a Secret instead.
  */
 const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
 
-/** Returns a role for the ServiceAccounts that read metrics. */
+/** Returns the role for ServiceAccounts that read metrics, such as Prometheus. */
 export const metricsReader = (settings: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -39,7 +39,7 @@ export const metricsReader = (settings: InstallSettings): object => ({
   rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
 });
 
-/** Returns the Grafana dashboards, and objects for clusters with the Prometheus operator. */
+/** Returns the Grafana dashboards, and the objects for the Prometheus operator. */
 export function monitoring(settings: InstallSettings): readonly object[] {
   const { name, namespace } = settings;
   const labels = labelsOf(settings);
@@ -65,14 +65,14 @@ export function monitoring(settings: InstallSettings): readonly object[] {
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      // The sidecar of the Grafana chart loads ConfigMaps with the label.
+      // The sidecar in the Grafana chart loads the ConfigMaps with this label.
       metadata: { name: `${name}-dashboards`, namespace, labels: { ...labels, grafana_dashboard: '1' } },
       data: Object.fromEntries([...grafanaFiles()].map(([file, text]) => [`mcm-${file}`, text])),
     },
   ];
 }
 
-/** PodMonitors are an alternative to ServiceMonitors, for clusters whose Prometheus selects only PodMonitors. */
+/** Returns PodMonitors, for clusters in which Prometheus ignores ServiceMonitors. */
 export function podMonitors(settings: InstallSettings): readonly object[] {
   const { name, namespace } = settings;
   const labels = labelsOf(settings);

@@ -11,28 +11,31 @@ import { type InstallSettings, separated } from './settings.ts';
 import { webhookConfigurations } from './webhooks.ts';
 import { budget, deployment, networkPolicy, separateWorkload, service } from './workload.ts';
 
-/** A group of objects that is installed as a whole or not at all. */
+/** A group of objects that are installed together. */
 export interface InstallSection {
   /**
-   * The name of the section, which is also the name of its file without extension. The value of the chart that enables
-   * a section has the name of the section.
+   * The name of the section, and of its file without extension. In the chart, the value that enables the section has
+   * the name of the section.
    */
   readonly name: string;
   readonly objects: readonly object[];
-  /** The cluster in which the objects are applied. */
+  /** The cluster that contains the objects. */
   readonly cluster: 'control' | 'target';
-  /** Whether the section is installed only on request, because not every cluster has its kinds. */
+  /** Whether a user must request the section, because some clusters do not have its kinds. */
   readonly optional?: boolean;
 }
 
-/** Returns the ServiceAccount, the share of the API server, and the workload of a separate machine controller. */
+/**
+ * Returns the objects of a separate machine controller: its ServiceAccount, its share of the API server's capacity, and
+ * its pods.
+ */
 const separateController = (settings: InstallSettings): readonly object[] => [
   ...separateAccount(settings),
   separateFairness(settings),
   ...separateWorkload(settings),
 ];
 
-/** Returns all objects of an installation, in the order in which they are applied. */
+/** Returns all objects of an installation, in the order of their creation. */
 export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
   { name: 'crds', cluster: 'control', objects: crds },
   { name: 'fairness', cluster: 'control', objects: fairness(settings) },

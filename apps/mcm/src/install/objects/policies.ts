@@ -2,10 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/**
- * Creates a ValidatingAdmissionPolicy and its binding. The rules of the policy apply to machines, and each rule has a
- * message.
- */
+/** Returns a ValidatingAdmissionPolicy for machines and its binding. Each rule of the policy has a message. */
 function policy(
   name: string,
   settings: InstallSettings,
@@ -21,7 +18,7 @@ function policy(
       spec: {
         failurePolicy: 'Fail',
         matchConstraints: {
-          // Machines in other namespaces belong to other installations.
+          // Other installations own the machines in other namespaces.
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
           resourceRules: [
             {
@@ -45,8 +42,8 @@ function policy(
 }
 
 /**
- * Returns policies for the fields of a machine that only the controller may change. A manual change of a provider ID or
- * of the finalizer makes the VM an orphan. The policies are optional, because they refuse the original if its
+ * Returns policies for the fields of a machine that only the controllers may change. If a user changes a provider ID or
+ * the finalizer, the VM can become an orphan. The policies are optional, because they refuse the original if its
  * ServiceAccount has another name.
  */
 export function policies(settings: InstallSettings): readonly object[] {

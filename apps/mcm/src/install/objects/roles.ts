@@ -10,8 +10,7 @@ export interface Rule {
 const MACHINES = ['machine.sapcloud.io'];
 
 /**
- * Permissions of one container for its Lease and its events. RBAC cannot limit the creation of objects to a certain
- * name.
+ * Permissions of a container for its own Lease and its events. RBAC cannot limit the creation of objects to one name.
  */
 const ownRules = (lease: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
@@ -24,7 +23,9 @@ const ownRules = (lease: string): readonly Rule[] => [
   },
 ];
 
-/** Permissions of the manager in the namespace of the machine objects. docs/permissions.md explains each permission. */
+/**
+ * Permissions of the manager in the namespace with the machine objects. docs/permissions.md explains each permission.
+ */
 export const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
@@ -48,7 +49,7 @@ const MANAGER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['podtemplates'], verbs: ['list', 'watch'] },
 ];
 
-/** Permissions of the machine controller in the namespace of the machine objects. */
+/** Permissions of the machine controller in the namespace with the machine objects. */
 export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
@@ -56,7 +57,7 @@ export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['machine-volume-limits'], verbs: ['patch'] },
-  // In a Role, the permission to read namespaces applies only to the namespace of the Role.
+  // In a Role, this permission applies only to the Role's own namespace.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),
 ];
@@ -75,15 +76,15 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];
 
-/** Permissions of both containers in the control cluster, to authorize clients that read metrics. */
+/** Permissions of both containers in the control cluster, to check whether a client may read metrics. */
 export const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * Permissions in `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The holder of the Lease is
- * the active control cluster.
+ * Permissions in the namespace `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The holder of
+ * this Lease is the active control cluster.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
@@ -96,12 +97,12 @@ const tokenRules = (namespace: string): readonly Rule[] => [
   },
 ];
 
-/** Permissions in `default` of the target cluster, for events of Nodes. */
+/** Permissions in the namespace `default` of the target cluster, for events about Nodes. */
 const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 export const RBAC = 'rbac.authorization.k8s.io';
 
-/** The subject to which roles are bound. */
+/** The ServiceAccount to which roles are bound. */
 export interface RoleOwner {
   readonly account: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -112,7 +113,7 @@ const ownerOf = (settings: InstallSettings, program: keyof InstallSettings['acco
   labels: labelsOf(settings),
 });
 
-/** Returns a role with its binding to a ServiceAccount in the namespace `subject`. */
+/** Returns a role, and a binding of the role to a ServiceAccount in the namespace `subject`. */
 export function role(
   kind: 'Role' | 'ClusterRole',
   name: string,
@@ -140,11 +141,11 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
   metadata: { name, namespace, labels: labelsOf(settings) },
 });
 
-/** Returns the permission to create reviews, which authorize clients that read the metrics of a program. */
+/** Returns the permission to create reviews, with which a program checks whether a client may read its metrics. */
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 
-/** Returns the roles in the control cluster. Each program has a separate role. */
+/** Returns the roles in the control cluster. Each program has its own role. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace, accounts } = settings;
   const manager = ownerOf(settings, 'manager');
@@ -176,8 +177,8 @@ export const targetRoles = (settings: InstallSettings): readonly object[] => {
 export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string => `${name}-webhooks`;
 
 /**
- * Permissions for self-signed certificates of the webhooks: for one Secret, and for the two webhook configurations.
- * RBAC cannot limit the creation of objects to a certain name.
+ * Permissions for self-signed certificates of webhooks: for one Secret and the two webhook configurations. RBAC cannot
+ * limit the creation of objects to one name.
  */
 export const webhookRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace } = settings;

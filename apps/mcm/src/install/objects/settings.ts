@@ -1,17 +1,17 @@
-/** The part of an installation: the objects of both clusters, or of one cluster. */
+/** Which objects to install: those of the control cluster, those of the target cluster, or all. */
 export type InstallPart = 'all' | 'control' | 'target';
 
-/** The flags of a container, by name without dashes. */
+/** The flags of a container. The names have no dashes at the start. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
-/** The settings of an installation. String values may be Helm templates. */
+/** The settings of an installation. In the chart, string values are Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** The name of the objects. Several installations in one namespace must have different names. */
+  /** The name of the objects. If a namespace contains several installations, they must have different names. */
   readonly name: string;
-  /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
+  /** The label `app.kubernetes.io/name`, with which selectors find the pods. */
   readonly app: string;
-  /** The ServiceAccounts of the two programs. If both programs run in one pod, the names are equal. */
+  /** The ServiceAccounts of the two programs. If both programs run in one pod, they have one ServiceAccount. */
   readonly accounts: { readonly manager: string; readonly controller: string; readonly fleet: string };
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
@@ -19,7 +19,7 @@ export interface InstallSettings {
   readonly fleetNamespaces: string;
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;
-  /** The lowest ordinal of the pods of a fleet that an upgrade replaces, or a Helm template for the number. */
+  /** During an upgrade, only the pods of a fleet from this ordinal on are replaced. */
   readonly fleetPartition: number | string;
   /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
@@ -28,33 +28,33 @@ export interface InstallSettings {
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
   /**
-   * Values of the kubeconfig flags: `inClusterConfig`, `none` (only for target), `/etc/mcm/control/kubeconfig` or
-   * `/etc/mcm/target/kubeconfig`. The files come from the key `kubeconfig` of the Secrets
-   * machine-controller-manager-control and machine-controller-manager-target.
+   * The values of the kubeconfig flags: `inClusterConfig`, `none` (only for target), `/etc/mcm/control/kubeconfig` or
+   * `/etc/mcm/target/kubeconfig`. The files come from the Secrets machine-controller-manager-control and
+   * machine-controller-manager-target (key `kubeconfig`).
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /**
-   * The share of the API server's concurrency, relative to other priority levels. The value is a number, or a Helm
+   * The share of the API server's capacity, relative to the other priority levels. The value is a number, or a Helm
    * template for the number.
    */
   readonly shares: number | string;
   /**
-   * The address of the folder that contains `docs/runbooks`, for links in alerts. If `runbookBaseUrl` is absent, alerts
-   * have no links.
+   * The address of the folder with `docs/runbooks`, for links in alerts. If `runbookBaseUrl` is undefined, alerts
+   * contain no links.
    */
   readonly runbookBaseUrl?: string;
   /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   /** The optional dashboard. */
   readonly dashboard: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
-  /** The machine-config-daemon as a pod on each node, for nodes where systemd does not start it. */
+  /** The machine-config-daemon as a pod on each node, for nodes on which systemd does not start it. */
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
 /**
- * The resource requests, and the memory limit. There is no CPU limit, because a throttled controller would lose its
- * Lease.
+ * The resource requests, and the memory limit. Without CPU time, a controller loses its Lease, so there is no CPU
+ * limit.
  */
 export interface Resources {
   readonly cpu: string;
@@ -63,24 +63,24 @@ export interface Resources {
 }
 
 /**
- * The default name of all installed objects. As in the original, the default is also the name of the manager's
- * container and Lease.
+ * The default name of all objects of an installation. As in the original, the container and the Lease of the manager
+ * also have this name.
  */
 export const APP = 'machine-controller-manager';
 
 /**
- * The name of the machine controller of every provider. The container, the Lease, the roles and the separate pods of
- * the machine controller have the given name.
+ * The name of the machine controller, which is equal for all providers. The container, the Lease, the roles and the
+ * separate pods of the machine controller have this name.
  */
 export const CONTROLLER_APP = 'machine-controller';
 
 /** The name of the objects of a fleet. */
 export const FLEET_APP = 'mcm-fleet';
 
-/** Sections that an installation of a fleet does not contain. */
+/** The sections that are not part of a fleet. */
 export const NOT_IN_FLEET: readonly string[] = ['rbac', 'target-rbac', 'webhooks', 'workload', 'network-policy'];
 
-/** Converts the settings for the objects of a separate machine controller. */
+/** Returns the settings for the objects of a separate machine controller. */
 export const separated = (settings: InstallSettings): InstallSettings => ({
   ...settings,
   accounts: { ...settings.accounts, controller: CONTROLLER_APP },
@@ -97,8 +97,8 @@ export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Recor
 });
 
 /**
- * Returns the name of a cluster-wide object: the name and the namespace of the installation. A namespace contains no
- * dots, so the names are unique.
+ * Returns the name of a cluster-wide object, which consists of the name and the namespace of the installation. A
+ * namespace contains no dot, so two installations have different names.
  */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 
@@ -108,13 +108,13 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
-/** The providers of this project. The name of an image contains the name of the provider. */
+/** The providers of this project. The name of a provider is a part of the image name. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
 /**
- * The values of the flag `--with`, which installs optional parts. Each part also contains its objects for the target
+ * The values of the flag `--with`, each of which selects an optional part. A part includes its objects for the target
  * cluster.
  */
 export const OPTIONAL_SECTIONS = [

@@ -1,8 +1,8 @@
 import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /**
- * Returns the webhook configurations for default values and for validation. The failure policy is `Ignore`, because a
- * stopped manager must not block the recovery of nodes. CRDs and controllers validate objects too.
+ * Returns the webhook configurations for defaults and for validation. With the failure policy `Ignore`, a stopped
+ * manager does not block the recovery of nodes. CRDs and controllers also validate the objects.
  */
 export function webhookConfigurations(settings: InstallSettings): readonly object[] {
   const { name: service, namespace } = settings;
@@ -18,7 +18,7 @@ export function webhookConfigurations(settings: InstallSettings): readonly objec
         scope: 'Namespaced',
       },
     ],
-    // Objects in other namespaces belong to other installations.
+    // Other installations own the objects in other namespaces.
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
     failurePolicy: 'Ignore',
     timeoutSeconds: 5,

@@ -12,14 +12,14 @@ import {
   shared,
 } from './settings.ts';
 
-/** The security context of containers: no privilege escalation, read-only root file system, no capabilities. */
+/** The security context of all containers: no privilege escalation, a read-only root file system, no capabilities. */
 const SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 } as const;
 
-/** The security context of all pods except the pods of the machine-config-daemon. */
+/** The security context of all pods. Only the pods of the machine-config-daemon need more. */
 export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -40,13 +40,13 @@ export interface SecuredContainer {
   readonly resources: Resources;
 }
 
-/** Returns a container with probes and limits, and without privileges. */
+/** Returns a container with probes and resource limits, and without privileges. */
 export const securedContainer = ({ name, image, flags, ports, port, more = [], resources }: SecuredContainer) => ({
   name,
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // The path `/livez` fails if the process is stuck. The path `/readyz` succeeds for each replica that works, even if
+  // The path `/livez` fails if the process is stuck. The path `/readyz` succeeds for each working replica, even if
   // another replica is the leader.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
@@ -55,7 +55,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
-  // With the policy, Kubernetes shows the end of the log, because the programs write no termination message.
+  // The programs write no termination message, so Kubernetes shows the end of the log.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 });
 
@@ -64,7 +64,7 @@ const container = (given: Omit<SecuredContainer, 'port'>) => ({
   volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
 });
 
-/** Returns the volume for an optional Secret with the kubeconfig of another cluster. */
+/** Returns the volume of an optional Secret, which contains the kubeconfig of another cluster. */
 const kubeconfigOf = (name: string) => ({
   mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
@@ -79,7 +79,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Returns the pods of the manager, and of the machine controller unless it runs separately. */
+/** Returns the pods of the manager. Unless the machine controller runs separately, it is in these pods too. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -88,8 +88,8 @@ const sharedPods = (settings: InstallSettings): Pods => ({
 });
 
 /**
- * Returns the pods of a separate machine controller. The label of the separate pods differs from the label of the
- * manager's pods, so that no selector matches both.
+ * Returns the pods of a separate machine controller. No selector matches both types of pods, because their labels
+ * differ.
  */
 const separatePods = (settings: InstallSettings): Pods => ({
   name: CONTROLLER_APP,
@@ -133,7 +133,7 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** Returns the template of pods. */
+/** Returns a pod template. */
 const templateOf = (
   { account, selector, labels }: Pods,
   containers: readonly object[],
@@ -143,7 +143,7 @@ const templateOf = (
   spec: {
     serviceAccountName: account,
     priorityClassName: 'system-cluster-critical',
-    // The grace period is long enough, because a normal stop takes less than 10 s.
+    // A normal stop takes less than 10 s, so this grace period is sufficient.
     terminationGracePeriodSeconds: 30,
     securityContext: POD_SECURITY,
     topologySpreadConstraints: [
@@ -159,7 +159,7 @@ const templateOf = (
   },
 });
 
-/** Returns a Deployment of controllers. Only one of its replicas is the leader. */
+/** Returns a Deployment with the controllers. Only one replica is the leader. */
 const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, containers: readonly object[]): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -172,7 +172,9 @@ const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, cont
   },
 });
 
-/** Returns the Deployment of the manager, and of the machine controller unless it runs separately. */
+/**
+ * Returns the Deployment of the manager. Unless the machine controller runs separately, the Deployment contains it too.
+ */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),
@@ -186,7 +188,9 @@ const budgetOf = ({ namespace }: InstallSettings, { name, selector, labels }: Po
   spec: { maxUnavailable: 1, selector: { matchLabels: selector }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Returns the PodDisruptionBudget. During drains of nodes, the budget keeps all replicas except one running. */
+/**
+ * Returns the PodDisruptionBudget of the controllers. When nodes are drained, all replicas except one stay available.
+ */
 export const budget = (settings: InstallSettings): object => budgetOf(settings, sharedPods(settings));
 
 const CONTROLLER_PORT = {
@@ -195,7 +199,7 @@ const CONTROLLER_PORT = {
   targetPort: PORTS.controller.secure,
 } as const;
 
-/** Returns the Service for webhook calls of the API server and for clients that read metrics. */
+/** Returns the Service through which the API server calls webhooks and clients read metrics. */
 export const service = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -216,8 +220,8 @@ interface PodsOf {
 }
 
 /**
- * Allows egress to the metadata service of the cloud. If a Secret contains no keys, the AWS SDK reads its credentials
- * from the metadata service.
+ * Allows connections to the metadata service of the cloud. The AWS SDK reads credentials from the metadata service if
+ * the Secret contains no keys.
  */
 export const METADATA_EGRESS = {
   to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
@@ -225,8 +229,8 @@ export const METADATA_EGRESS = {
 } as const;
 
 /**
- * Returns a network policy that allows ingress to the ports, and egress to the ports of API servers, the cloud and DNS.
- * The policy does not restrict addresses, because they are unknown.
+ * Returns a network policy that allows connections to the ports of the pods, and to the ports of API servers, the cloud
+ * and DNS. The addresses of these servers are unknown, so any address is allowed.
  */
 export const networkPolicyFor = (
   name: string,
@@ -252,9 +256,7 @@ export const networkPolicyFor = (
 
 const cloudEgress = ({ provider }: InstallSettings): readonly object[] => (provider === 'aws' ? [METADATA_EGRESS] : []);
 
-/**
- * Returns the network policy of the controllers, which allows ingress for webhook calls, reads of metrics and probes.
- */
+/** Returns the network policy of the controllers. The policy allows webhook calls, reads of metrics and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     settings.name,
@@ -265,8 +267,7 @@ export const networkPolicy = (settings: InstallSettings): object =>
   );
 
 /**
- * Returns the objects of a separate machine controller. Prometheus finds their Service by the label of the
- * installation.
+ * Returns the objects of a separate machine controller. Prometheus finds its Service by the label of the installation.
  */
 export const separateWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = separatePods(settings);
@@ -293,8 +294,8 @@ const fleetPods = ({ accounts }: InstallSettings): Pods => ({
 });
 
 /**
- * Returns the containers of a fleet. The name of a replica is the ordinal of its pod, so a new pod serves the same
- * clusters.
+ * Returns the containers of a fleet's pods. The name of a replica is the ordinal of its pod, so a new pod serves the
+ * clusters of the old pod.
  */
 function fleetContainers(settings: InstallSettings) {
   const { namespace, kubeconfigs, images, flags, resources, fleetNamespaces, fleetFlags } = settings;
@@ -321,7 +322,7 @@ function fleetContainers(settings: InstallSettings) {
   }));
 }
 
-/** Returns the StatefulSet of a fleet, with its Service, its budget and its network policy. */
+/** Returns the StatefulSet of a fleet with its Service, its disruption budget and its network policy. */
 export const fleetWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = fleetPods(settings);
   const { namespace, replicas, fleetPartition: partition } = settings;

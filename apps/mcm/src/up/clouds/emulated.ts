@@ -6,7 +6,9 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** Returns the emulator of a cloud. The accounts that may call the emulator are in its environment. */
+/**
+ * Returns the program that emulates a cloud. The accounts that may send requests are in the environment of the program.
+ */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',
@@ -21,7 +23,7 @@ const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
   zone,
 });
 
-/** Emulates EC2 on the loopback address. The emulator does not use the AWS keys, files and roles of this host. */
+/** Emulates EC2 on the loopback address. The AWS keys, files and roles of this host are not used. */
 export const awsProvider: ProviderFor = (data) => {
   const keys = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
   const logins = (address: string) => awsLogins(data, address);
@@ -59,7 +61,7 @@ export const awsProvider: ProviderFor = (data) => {
   };
 };
 
-/** Emulates Azure Resource Manager and its login service on the loopback address, with TLS and a generated CA. */
+/** Emulates Azure Resource Manager and its login service on the loopback address, over TLS and with a generated CA. */
 export const azureProvider: ProviderFor = (data) => {
   const secret = keptSecret(data, 'cloud-token', fresh);
   const application = {
@@ -80,8 +82,8 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator is also a proxy. Behind the proxy, the emulator replaces the hosts of the sovereign clouds. The
-        // proxy connects to no other host.
+        // The emulator also works as a proxy. Through the proxy, clients reach the emulated hosts of the sovereign
+        // clouds. The proxy connects to no real host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

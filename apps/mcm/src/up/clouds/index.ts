@@ -13,15 +13,15 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/** Returns the provider of `mcm up`, by its name or by the module of its driver. */
+/** Returns a provider for `mcm up`: by its name, or by the module of a driver. */
 export function providerFor(name: string, data: DataDir): Provider {
   const known = PROVIDERS.find((each) => each === name);
   return (known === undefined ? thirdPartyProvider(name) : ALL[known])(data);
 }
 
 /**
- * Returns the name of a provider, or the path of the driver module in `--provider`.
- * @throws {UserError} if the driver does not exist
+ * Returns the provider in the flag `--provider`: a name, or the path of a driver module.
+ * @throws {UserError} if the flag names no provider and no driver
  */
 export const providerName = (text: string, from: string): string =>
   PROVIDERS.find((name) => name === text) ?? findDriver(text, from).module;

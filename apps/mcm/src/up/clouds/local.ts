@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { keptSecret } from './kept-secret.ts';
 import type { ProviderFor } from './provider.ts';
 
-/** Runs the cloud of the local provider on a free port. Each start writes the current address to the Secret. */
+/** Runs the cloud of the local provider on a free port. At each start, the current address is written to the Secret. */
 export const localProvider: ProviderFor = (data) => {
   const token = keptSecret(data, 'cloud-token', () => randomBytes(24).toString('base64url'));
   return {
@@ -11,7 +11,7 @@ export const localProvider: ProviderFor = (data) => {
       name: 'local-cloud',
       module: '@mcm/provider-local/cloud/main',
       args: ['--port=0', `--data-dir=${data.file('cloud')}`],
-      // The token is passed in the environment, because other users can read command lines.
+      // Other users can read the flags of a process, so the token is in its environment.
       env: { MCM_LOCAL_CLOUD_TOKEN: token },
     },
     machineController: () => ({

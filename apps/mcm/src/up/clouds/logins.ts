@@ -8,12 +8,13 @@ import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
 /**
- * Additional credentials for an emulated cloud. A class uses the additional credentials if it refers to their Secret.
+ * More credentials for an emulated cloud, in addition to the default Secret. To use them, a class refers to another
+ * Secret.
  */
 export interface Logins {
-  /** The settings of the emulator for the credentials. */
+  /** The settings of the emulator for these credentials. */
   readonly account: object;
-  /** The environment variables of the machine controller that allow the credentials. */
+  /** The environment variables with which the machine controller accepts these credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: SecretsByName;
 }
@@ -38,10 +39,7 @@ function newCertificate(): string {
 const newToken = (): string => randomBytes(24).toString('base64url');
 const TOKEN = 'workload-token';
 
-/**
- * Returns credentials for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the
- * host.
- */
+/** Returns credentials for the emulated Microsoft Entra: a certificate, a workload token, and managed identities. */
 export function azureLogins(data: DataDir, common: Readonly<Record<string, string>>, address: string): Logins {
   const clientCertificate = keptSecret(data, 'client-certificate.pem', newCertificate);
   const assertion = keptSecret(data, TOKEN, newToken);
@@ -69,7 +67,7 @@ const ROLE = {
   region: 'eu-west-1',
   keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
 };
-/** Removes the AWS variables of the user's shell, so that an emulator never receives real keys. */
+/** Empty values for the AWS variables in the user's shell, so that an emulator never receives real keys. */
 const NO_AWS_VARIABLES = {
   AWS_PROFILE: '',
   AWS_ACCESS_KEY_ID: '',
@@ -80,16 +78,16 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** Reads variables from a file of the data directory. Users can create the file to set variables. */
+/** Reads environment variables from a file in the data directory. A user can create this file. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));
 }
 
 /**
- * Returns credentials for the emulated AWS: the token of a workload, and the keys of the controller. The keys come from
- * the profile `default` in `aws-config` of the data directory, or from the agent of EKS Pod Identity. The file
- * `aws-environment` changes the variables of the controller.
+ * Returns credentials for the emulated AWS: a workload token, and the keys of the controller. The keys come from the
+ * profile `default` in the file `aws-config`, or from the agent of EKS Pod Identity. Variables in the file
+ * `aws-environment` change the environment of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
@@ -116,15 +114,15 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
-/** Returns the domain of Google Cloud, or the domain of a private cloud if the user has set it. */
+/** Returns the domain of Google Cloud. If the user has set the domain of a private cloud, the result is this domain. */
 const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
 
-/** Returns the JSON of an account for a Secret. Credentials of a private cloud contain its domain. */
+/** Returns an account as JSON for a Secret. For a private cloud, the JSON contains its domain. */
 export const gcpAccount = (account: object): string =>
   JSON.stringify({ ...account, universe_domain: universeDomain() });
 
 /**
- * Returns credentials for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the
+ * Returns credentials for the emulated Google Cloud: workload tokens (from a file, a URL and AWS), an account of the
  * host, and impersonation.
  */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {

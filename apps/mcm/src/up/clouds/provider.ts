@@ -5,33 +5,30 @@ import type { DataDir } from '../../instance/data-dir.ts';
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The address of a running cloud, which all other programs use. */
+/** The address of the running cloud, which the other programs need. */
 export interface CloudSide {
-  /** The origin of the cloud's API. */
+  /** The origin in the URLs of the cloud API. */
   readonly address: string;
 }
 
 export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The data and functions of `mcm up` that differ between clouds. */
+/** The part of `mcm up` that is different for each cloud. */
 export interface Provider {
-  /** One of {@link PROVIDERS}, or the path of a driver module. */
+  /** The name of the provider: one of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
   readonly cloud: ProgramOf;
-  /**
-   * Returns the program of the machine controller. The caller must call `machineController` after the start of the
-   * cloud.
-   */
+  /** Returns the command of the machine controller. Call this function after the start of the cloud. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
-  /** Returns the data of the Secret of the first class, without `userData`. */
+  /** Returns the data for the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /** Returns the data of Secrets with further credentials for the same cloud, without `userData`. */
+  /** Returns the data for Secrets with other credentials of this cloud, without `userData`. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
-  /** Whether the credentials already contain user data. */
+  /** Whether the credentials contain user data already. */
   readonly keepsUserData?: boolean;
-  /** Whether `mcm up` simulates the nodes, because the VMs of the cloud boot no system. */
+  /** Whether `mcm up` simulates the nodes, because the VMs of this cloud boot no operating system. */
   readonly simulatesNodes?: boolean;
-  /** Whether a Node has the name of its machine. If `nodeIsMachine` is false, the Node has the host name of the VM. */
+  /** Whether a Node has the name of its machine. If not, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,
@@ -47,5 +44,5 @@ export interface ProgramOf {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Creates a provider for a data directory, which stores generated secrets. */
+/** Creates a provider. Generated secrets are stored in the data directory. */
 export type ProviderFor = (data: DataDir) => Provider;

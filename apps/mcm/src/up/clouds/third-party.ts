@@ -9,10 +9,7 @@ import { version } from '../../command/version.ts';
 import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
-/**
- * The possible paths of a driver module in a folder. The field `mcm.driver` of package.json can contain a different
- * path.
- */
+/** The paths in a folder where a driver module can be. The field `mcm.driver` in package.json can name another path. */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
 interface DriverPlace {
@@ -28,8 +25,8 @@ interface Manifest {
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /**
- * Returns the closest folder with a package.json or a configuration. If no folder has a package.json or a
- * configuration, the result is the given folder.
+ * Returns the closest parent folder with a package.json or a configuration. If no such folder exists, the result is the
+ * given folder.
  */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
@@ -43,7 +40,7 @@ function moduleOf(folder: string, text: string): string {
   const manifest = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {};
   const named = manifest.mcm?.driver;
   const places = typeof named === 'string' ? [named] : PLACES;
-  // A TypeScript file below node_modules is not usable, because Node.js cannot run it.
+  // Node.js cannot run a TypeScript file below node_modules, so such a file is skipped.
   const usable = places.filter((place) => !(folder.includes('node_modules') && place.endsWith('.ts')));
   const found = usable.map((place) => join(folder, place)).find((path) => existsSync(path));
   if (found === undefined)
@@ -53,7 +50,7 @@ function moduleOf(folder: string, text: string): string {
   return found;
 }
 
-/** Finds the folder of an installed package. Node.js resolves the package from the folder `from`. */
+/** Returns the folder of an installed package. Node.js resolves the package from the folder `from`. */
 function installed(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -63,7 +60,7 @@ function installed(name: string, from: string): string | undefined {
 }
 
 /**
- * Finds the driver for `--provider`, which is a file, a folder, or the name of an installed package.
+ * Finds the driver in the flag `--provider`, which is a file, a folder, or the name of an installed package.
  * @throws {UserError} if the folder contains no driver
  */
 export function findDriver(text: string, from: string): DriverPlace {
@@ -77,8 +74,8 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * Returns a program of the conformance package that the driver's package uses. A second copy of the conformance package
- * would have different error classes.
+ * Returns a program in the copy of the conformance package that the driver imports. Another copy of this package would
+ * have other error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = isKit(folder) ? folder : installed('@mcm/conformance', dirname(module));
@@ -91,15 +88,15 @@ function programOf({ module, folder }: DriverPlace, name: string): string {
   }
 }
 
-/** Returns true if the driver is the example of the conformance package. */
+/** Returns true if the driver is the example in the conformance package. */
 function isKit(folder: string): boolean {
   const file = join(folder, 'package.json');
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';
 }
 
 /**
- * Returns the possible configurations of a driver. A folder with several drivers has one file for each driver, for
- * example `toy.yaml` for `toy-driver.ts`.
+ * Returns the paths where the configuration of a driver can be. In a folder with several drivers, each driver has its
+ * own file, such as `toy.yaml` for `toy-driver.ts`.
  */
 export function configPlaces({ module, folder }: DriverPlace): readonly string[] {
   const own = `${basename(module, extname(module)).replace(/-driver$/, '')}.yaml`;
@@ -118,8 +115,8 @@ export function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 }
 
 /**
- * Returns a third-party driver. If its module exports `openCloud`, `thirdPartyProvider` opens the cloud in a separate
- * process. A driver without `openCloud` uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * Returns the provider for a third-party driver. If the driver module exports `openCloud`, an emulated cloud runs in a
+ * separate process. Any other driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

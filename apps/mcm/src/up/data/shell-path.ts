@@ -1,6 +1,9 @@
 import { relative, resolve } from 'node:path';
 
-/** Formats a path for a shell command. The path is relative if it is below the folder `from`, and quoted if needed. */
+/**
+ * Formats a path for a command in a shell. A path below the folder `from` becomes relative. Quotes are added if
+ * necessary.
+ */
 export function shellPath(path: string, from = process.cwd()): string {
   const short = relative(from, path);
   const word = short.startsWith('..') ? resolve(from, path) : short;
