@@ -132,7 +132,7 @@ const flags = {
       help: 'ConfigMap in --namespace that limits how many clusters of the fleet roll out at the same time; default: no limit',
     }),
   }),
-  // Older installations of the original set the flags.
+  // Older installations of the original still set these flags.
   'delete-migrated-machine-class': ignoredFlag('[true|false]', 'deprecated; mcm does not migrate MachineClasses'),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
@@ -152,8 +152,8 @@ interface Doubtful {
 }
 
 /**
- * Returns warnings about settings that are valid but probably wrong. The original also accepts wrong settings without
- * an error.
+ * Returns warnings about flag values that are valid but probably wrong. The original accepts these values without an
+ * error too.
  */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
@@ -230,7 +230,7 @@ const startAutoscaler = ({
     },
   );
 
-/** Creates the `machine-controller-manager` binary, with traces of rollouts if enabled. */
+/** Creates the `machine-controller-manager` binary. With `tracing`, it traces rollouts. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,
@@ -288,7 +288,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
     const { meters } = metrics;
     const traces = await openTraces(tracing, { name: NAME, version: VERSION, clock, log, meters });
     const journal = journalOf(given);
-    // The list of known secrets is empty, because the manager reads no Secrets.
+    // The list of secrets for redaction is empty, because the manager reads no Secrets.
     const known = () => ({ secrets: [], tokens: [] });
     pages.serve(journalPage({ journal, version: VERSION, controller: NAME, clock, known }));
     return createControllers(
@@ -302,5 +302,8 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   },
 });
 
-/** The binary without traces. The flags, the Lease and the metrics have the names of the original. */
+/**
+ * The `machine-controller-manager` binary without traces. The flags, the Lease and the metrics have the names of the
+ * original.
+ */
 export const machineControllerManager = managerBinary({ off: true });

@@ -19,13 +19,13 @@ import { nodesOf } from '../drivers/fleet.ts';
 import type { ClassInput } from './class-input.ts';
 import { SAMPLES } from './providers.ts';
 
-// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+// Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
 await loadSdk();
 
-/** A cloud that verifies credentials, with its driver and a valid class. */
+/** A provider with a cloud that verifies credentials, its driver and a valid class. */
 export interface CloudOf {
   readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
-  /** Returns the server at an origin, or the error with which a connection to the origin fails. */
+  /** Returns the server at an origin. If a connection to the origin fails, returns the error. */
   readonly origins: (origin: string) => Transport | Error;
   readonly ordinary: ClassInput;
 }
@@ -33,9 +33,9 @@ export interface CloudOf {
 interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
-  /** The environment variables of the controller. By default, `variables` is none. */
+  /** The environment variables of the machine controller. By default, the controller has none. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** The files that the controller can read. By default, `files` is none. */
+  /** The files that the machine controller can read. By default, the controller has none. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +53,7 @@ const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'nowhere.example': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
 };
 
-/** @param hosts Parts of the host names of the cloud. */
+/** @param hosts texts that the host names of the cloud contain */
 const originsOf =
   (transport: Transport, hosts: readonly string[]) =>
   (origin: string): Transport | Error => {
@@ -78,7 +78,8 @@ const html = (status: number): TransportResponse => ({
 });
 
 /**
- * A metadata server that refuses some identities. The name of a refused identity contains the error of the response.
+ * Returns a metadata server that refuses some identities. The name of a refused identity contains the error for the
+ * response.
  */
 const metadataOf =
   (cloud: Transport): Transport =>
@@ -89,10 +90,10 @@ const metadataOf =
     return cloud(request);
   };
 
-/** An access key for a controller with a wrong clock, and temporary keys that have expired. */
+/** The access key of a controller whose clock is wrong. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/** A path, a form field or an issuer with this text simulates a controller with a clock that is ahead. */
+/** If a path, a form field or an issuer contains this text, the clock of the controller is ahead. */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -107,8 +108,8 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
 };
 
 /**
- * EC2 and STS, for expired keys and for a controller with a clock that is ahead. EC2 returns one error code for both
- * cases.
+ * Wraps EC2 and STS: expired keys, and a controller whose clock is ahead, cause an error. EC2 returns one error code
+ * for both cases.
  */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
@@ -126,10 +127,10 @@ const ENTRA: Readonly<Record<string, string>> = {
   'refusing-tenant': 'AADSTS53003: Access has been blocked by Conditional Access policies.',
   [LATE]: 'AADSTS700024: Client assertion is not within its valid time range.',
 };
-/** A subscription or project that the account cannot use. */
+/** The name of a subscription or project that the account may not use. */
 export const FORBIDDEN = 'forbidden-by-the-account';
 
-/** The login service of Azure and Resource Manager, with errors that the emulator does not have. */
+/** Wraps Azure's login service and Resource Manager, and adds errors that the emulator does not have. */
 const withEntra =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -145,7 +146,10 @@ const withEntra =
     return dated(clock, name === LATE ? LATE_MS : 0, 401, body);
   };
 
-/** Google's token endpoint, for a controller whose clock is ahead, and for a project that the account cannot use. */
+/**
+ * Wraps Google's token endpoint, and adds errors for a clock that is ahead and for a project that the account may not
+ * use.
+ */
 const withGoogle =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -158,7 +162,10 @@ const withGoogle =
     return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
-/** Returns a host with a metadata service. At the host `page.example`, the service returns an HTML page. */
+/**
+ * Returns a host with a metadata service in front of a cloud. At the host `page.example`, the service returns an HTML
+ * page.
+ */
 const hostsOf = (cloud: Transport) => {
   const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
@@ -169,12 +176,12 @@ const readerOf = (files: Readonly<Record<string, string>>) => ({
   readFile: async (path: string): Promise<string | undefined> => files[path],
 });
 
-/** All service accounts share one key, because the generation of a key takes long. */
+/** The generation of a key takes long, so all service accounts have the same key. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
 const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
-/** Returns the key of a service account. `change` replaces some members of the key. */
+/** Returns the JSON key of a service account. `change` replaces some fields of the key. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 

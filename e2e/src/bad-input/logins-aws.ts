@@ -1,10 +1,10 @@
 import { EXPIRED_KEY, LATE_KEY } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
-/** Logins of AWS that always fail. */
+/** AWS credentials with which each login fails. */
 
 const aws = sample('AWS');
-/** A Secret whose keys are blank. A class with this Secret uses the keys of the controller. */
+/** A Secret with blank keys. A class with this Secret uses the keys of the machine controller. */
 const ownKeys = aws.secret({ providerAccessKeyId: ' ', providerSecretAccessKey: ' ' });
 const METADATA = { AWS_EC2_METADATA_DISABLED: 'false' };
 const WEB = { userData: '#cloud-config of this test', roleARN: 'arn:aws:iam::111122223333:role/r' };

@@ -2,7 +2,7 @@ import { certificateOf, pemOf, rsaKeys } from '../drivers/credentials/rsa.ts';
 import { FORBIDDEN, LATE } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
-/** Logins of Azure that always fail. */
+/** Azure credentials with which each login fails. */
 
 /** The clock of the tests starts on this day. */
 const day = (days: number): Date => new Date(Date.UTC(2026, 0, 1 + days));
@@ -17,7 +17,7 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`.*; correct the credentials in Secret default\/odd \(data\.`;
-/** Returns the expected status of a machine: the text of the class's event, without the reason of the event. */
+/** Returns the expected text in the status of a machine: the event of its class, without the reason. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({
@@ -29,7 +29,7 @@ const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: status 200, but t
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
-/** The login errors of an application, by the kind of credentials that the application uses. */
+/** For each type of credentials, the login errors of an application. */
 const REFUSALS: readonly (readonly [what: string, input: Pick<Case, 'secret' | 'files'>, event: RegExp])[] = [
   [
     'a secret that has expired',

@@ -2,12 +2,12 @@ import { pemOf, rsaKeys } from '../drivers/credentials/rsa.ts';
 import { FORBIDDEN, LATE, POOL, serviceAccount } from './clouds.ts';
 import { type Case, sample } from './sample.ts';
 
-/** Logins of Google Cloud that always fail. */
+/** Google Cloud credentials with which each login fails. */
 
 const gcp = sample('GCP');
 const deletedKey = pemOf(rsaKeys().privateKey);
 /**
- * Returns the credentials of a workload. `credential_source` defines where the driver reads the token of the workload.
+ * Returns the credentials of a workload. `credential_source` states where the driver reads the token of the workload.
  */
 const external = (credential_source: object, change: object = {}): string =>
   JSON.stringify({

@@ -10,11 +10,11 @@ export interface Sample {
   readonly createDriver: (context: DriverContext) => DriverDefinition<unknown, unknown>;
   readonly spec: Readonly<Record<string, unknown>>;
   readonly secret: Readonly<Record<string, string>>;
-  /** The required top-level fields of the class. */
+  /** The required fields at the top level of the class's provider spec. */
   readonly required: readonly string[];
   /** The required keys of the Secret. */
   readonly keys: readonly string[];
-  /** Contradictory changes of the provider spec, and the error for each. */
+  /** Changes that make the provider spec contradictory, with the expected errors. */
   readonly contradictions: readonly { readonly change: Readonly<Record<string, unknown>>; readonly says: RegExp }[];
   /** The response of a cloud to invalid credentials. */
   readonly unauthorized: { readonly status: number; readonly body: string };

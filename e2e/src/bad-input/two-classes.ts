@@ -20,20 +20,20 @@ import type { CloudOf } from './clouds.ts';
 const NAMESPACE = 'default';
 const ORDINARY = 'ordinary';
 const ODD = 'odd';
-/** Events never expire, because one event must count all repetitions. */
+/** One event must count all repetitions, so events never expire. */
 const NEVER_MS = 0;
 
 const reported = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
 /**
- * The real machine controller with a real driver and two classes, in this process and with a virtual clock. One class
- * is valid and has a running machine. The two machines of the invalid class are created later.
+ * Runs the real machine controller with a real driver and two classes, in this process and with a virtual clock. One
+ * class is valid and has a running machine. The invalid class has two machines, which are created later.
  */
 export class TwoClasses {
   readonly clock: VirtualClock;
   readonly log = createMemoryLogger();
-  /** The number of requests to each origin. A failed connection counts as a request. */
+  /** For each origin, the number of requests. A failed connection counts as a request. */
   readonly asked = new Map<string, number>();
   readonly #client: KubeClient;
   readonly #cloud: CloudOf;
@@ -106,7 +106,7 @@ export class TwoClasses {
     await this.#client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates `count` machines of a class. The numbers of the machines start at `from`. */
+  /** Creates `count` machines of a class. The number in the first name is `from`. */
   async make(name: string, count: number, from = 0): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = from; i < from + count; i++)
@@ -124,7 +124,7 @@ export class TwoClasses {
     return this.#client.resource<Machine>(machines, NAMESPACE).get(name);
   }
 
-  /** Waits until a machine has its VM, and resolves with the elapsed virtual time. */
+  /** Waits until a machine has a VM, and resolves with the virtual time that this took. */
   untilWorks(name: string): Promise<number> {
     const works = async (): Promise<boolean> => Boolean((await this.machine(name)).spec.providerID);
     return this.clock.runUntil(works, { maxMs: 3_600_000 });
@@ -134,7 +134,7 @@ export class TwoClasses {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }
 
-  /** Resolves with the warning events of a class as `Reason: message`, with their counts. */
+  /** Resolves with the warning events of a class, as `Reason: message` and the number of repetitions. */
   async warnings(name: string): Promise<readonly { readonly text: string; readonly count: number }[]> {
     const { items } = await this.#client.resource(events, NAMESPACE).list();
     return items
@@ -142,7 +142,7 @@ export class TwoClasses {
       .map(({ reason, message, count = 1 }) => ({ text: `${reason}: ${message}`, count }));
   }
 
-  /** Everything that a user without access to Secrets can read: objects of all kinds except Secrets, and the log. */
+  /** Returns everything that a user without access to Secrets can read: all other objects, and the log. */
   async readable(): Promise<string> {
     const of = async (definition: typeof events | typeof machines | typeof machineClasses): Promise<string> =>
       JSON.stringify((await this.#client.resource(definition as typeof events, NAMESPACE).list()).items);

@@ -14,19 +14,19 @@ const BANDS = 10;
 const MACHINES = 5_000;
 const CHANGES_PER_SECOND = 50;
 const SECONDS = 20;
-/** The limits of the CPU time, in percent of one core. */
+/** The goals for the CPU time, in percent of one core. */
 const PAGE_PERCENT = 20;
 const SERVER_PERCENT = 10;
 
 /**
- * The CPU time of the page's main thread, in seconds. CPU time does not depend on the load of the machine, but task
- * durations do.
+ * The metric with the CPU time of the page's main thread, in seconds. Other processes affect the duration of tasks, but
+ * not their CPU time.
  */
 const TASKS = 'ThreadTime';
 
 /**
- * Measures the dashboard with 5,000 machines and 50 changes per second in Chromium. Without Chromium, the benchmark
- * returns no figures.
+ * Measures the dashboard in Chromium, with 5,000 machines and 50 changes per second. If Chromium is missing, the
+ * benchmark returns no figures.
  */
 export async function* dashboardFigures(): AsyncGenerator<Figure> {
   if (chromiumPath === undefined) return;

@@ -3,15 +3,15 @@ import { realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 
-/** The cost of one reconcile of a deployment, in a fleet with many deployments. */
+/** The cost of a reconcile of one deployment in a fleet with many deployments. */
 export interface DeploymentCost {
   readonly deployments: number;
   /**
-   * CPU time of the manager's process for each changed deployment: its watch event, its reconcile and its status write.
-   * The value is the median of several rounds.
+   * The CPU time of the manager per changed deployment: its watch event, its reconcile and its status write. The value
+   * is the median over several rounds.
    */
   readonly cpuMsEach: number;
-  /** The median time from the write of the user until the status contains the change. */
+  /** The median time from the write of a user until the status contains this change. */
   readonly latencyMs: number;
   readonly rssMb: number;
 }
@@ -19,7 +19,7 @@ export interface DeploymentCost {
 const MACHINES_EACH = 10;
 const CHANGES = 200;
 const ROUNDS = 5;
-/** The number of changes before the measurement, because a new process runs code that is not compiled yet. */
+/** The number of changes before the measurement, because V8 has not compiled the code of a new process yet. */
 const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
@@ -27,8 +27,8 @@ const CLASS = 'blue';
 const nameOf = (index: number): string => `bench-${index}`;
 
 /**
- * Measures a reconcile in one process, with few and with many deployments of ten machines. The benchmark sets the
- * machines to Running itself, and so measures only the deployment controller.
+ * Measures a reconcile in one process, with few and with many deployments. Each deployment has ten machines. The
+ * benchmark itself sets the machines to Running, so only the deployment controller is measured.
  */
 export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
   const stack = await startStack();
@@ -66,7 +66,7 @@ async function measure(stack: Stack, count: number): Promise<DeploymentCost> {
     await sleep(realClock, 1_000);
     const before = cpuMs(pid);
     latencies.push(...(await change(stack, count, CHANGES)));
-    // The benchmark waits, because the measurement must include the effects of the last changes.
+    // The measurement must include the effects of the last changes, so the benchmark waits for them.
     await sleep(realClock, 500);
     costs.push((cpuMs(pid) - before) / CHANGES);
   }
@@ -85,7 +85,7 @@ async function makeDeployments(stack: Stack, from: number, to: number): Promise<
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
 }
 
-/** Changes deployments one after the other. Each change waits until the status contains the previous change. */
+/** Changes deployments one after the other. The next change starts when the status contains the previous change. */
 async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });
@@ -122,7 +122,7 @@ async function change(stack: Stack, count: number, changes: number): Promise<num
   return latencies;
 }
 
-/** Replaces the machine controller: sets every new machine to Running immediately. */
+/** Replaces the machine controller: sets each new machine to Running at once. */
 function declareRunning(stack: Stack, signal: AbortSignal): { reach(count: number): Promise<void> } {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   let running = 0;

@@ -18,7 +18,7 @@ const KILLS = 3;
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
 
-/** Several replicas of a program. One replica after the other becomes the leader, with the default timings. */
+/** Several replicas of one program. The replicas become the leader one after the other, with the default timings. */
 class Relay {
   readonly #stack: Stack;
   #replicas = FLEET;
@@ -36,7 +36,7 @@ class Relay {
     return binary;
   }
 
-  /** Creates a fleet of machines without VMs, and starts a leader and a standby. */
+  /** Creates machines without VMs, and starts a leader and a standby. */
   async begin(): Promise<void> {
     await this.#stack.makeClass('local');
     this.#leader = await this.#start();
@@ -46,15 +46,15 @@ class Relay {
   }
 
   /**
-   * Ends the leader with a signal. Resolves with the seconds until a new replica holds the Lease, and the seconds until
-   * this replica has created a machine.
+   * Ends the leader with a signal. Resolves with the seconds until a new replica holds the Lease, and until this
+   * replica has created a machine.
    */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
     if (leader === undefined || next === undefined) throw new Error('no replica has become the leader yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
-    // The random delay varies the time between the last renewal and the signal.
+    // A random delay before the signal varies the age of the last renewal.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);
@@ -87,7 +87,9 @@ class Relay {
   }
 }
 
-/** Resolves with the seconds from SIGTERM to the end of a machine controller whose cloud does not respond. */
+/**
+ * Stops a machine controller with SIGTERM while its cloud does not respond. Resolves with the seconds until its end.
+ */
 async function stopDuringCall(stack: Stack): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());
@@ -116,7 +118,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
 
 const spread = (times: readonly number[]): string => `of ${times.map((time) => time.toFixed(2)).join(', ')}`;
 
-/** Yields the time without a leader, with real processes and a separate control plane. */
+/** Measures the time without a leader. The programs and the control plane are real processes. */
 export async function* handOverFigures(): AsyncGenerator<Figure> {
   const stack = await startStack({ planeFlags: ['--no-controllers'] });
   const relay = new Relay(stack);

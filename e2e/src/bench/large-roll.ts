@@ -30,13 +30,16 @@ const CLASSES = ['blue', 'green'] as const;
 const LIMIT_MS = 1_800_000;
 const PROBE_EVERY_MS = 2_000;
 const SETTLE_MS = 20_000;
-/** The VMs start no kubelet, but each machine has a bootstrap token, as in a real cluster. */
+/** No kubelet runs in the VMs, but each machine has a bootstrap token, as in a real cluster. */
 const USER_DATA = 'no kubelet <<BOOTSTRAP_TOKEN>>';
 
 const deploymentName = (index: number): string => `roll-${index}`;
 const blockedName = (index: number): string => `blocked-${index}`;
 
-/** Creates the Node of each machine with a VM. Kubelets of 10,000 machines would cost more CPU than the controllers. */
+/**
+ * Creates a Node for each machine that has a VM. Simulated kubelets for 10,000 machines would need more CPU time than
+ * the controllers.
+ */
 function joinNodes(client: KubeClient, signal: AbortSignal): void {
   const joined = new Set<string>();
   const log = createLogger({ level: 'silent' });
@@ -60,7 +63,7 @@ function joinNodes(client: KubeClient, signal: AbortSignal): void {
   void informer.run(signal);
 }
 
-/** A rollout of many deployments in one namespace, next to drains that budgets block. */
+/** A rollout of many deployments in one namespace. At the same time, disruption budgets block some drains. */
 class LargeRoll {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -97,7 +100,7 @@ class LargeRoll {
       this.#stack.makeDeployment(deploymentName(index), this.#each, CLASSES[0]),
     );
     await this.#complete();
-    // The machines outside of deployments are older, but one of them may still wait for its Node.
+    // The machines without a deployment are older, but one of them may still wait for its Node.
     const isRunning = (machine: Machine): boolean => machine.status?.currentStatus?.phase === 'Running';
     for (;;) {
       const { items } = await client.resource<Machine>(machines, NAMESPACE).list();
@@ -115,14 +118,14 @@ class LargeRoll {
     await createPersistently(() => this.#stack.client.resource<Machine>(machines, NAMESPACE).create(draft));
   }
 
-  /** Resolves when all deployments are complete. */
+  /** Resolves when the rollout of all deployments is complete. */
   async #complete(): Promise<void> {
     const isDone = ({ metadata, status }: MachineDeployment): boolean =>
       status?.observedGeneration === metadata.generation &&
       status?.updatedReplicas === this.#each &&
       status.replicas === this.#each &&
       status.availableReplicas === this.#each;
-    // The probes are additional deployments.
+    // The benchmark also creates deployments as probes, which do not belong to the rollout.
     const isRolled = ({ metadata }: MachineDeployment): boolean => metadata.name.startsWith('roll-');
     await this.#deployments.until(
       'all deployments are complete',
@@ -134,7 +137,7 @@ class LargeRoll {
     );
   }
 
-  /** Adds a pod with a budget to each machine outside of deployments, and deletes these machines. */
+  /** Adds a pod with a disruption budget to each machine without a deployment, and deletes these machines. */
   async #block(): Promise<number> {
     const start = performance.now();
     const { client } = this.#stack;
@@ -222,8 +225,8 @@ class LargeRoll {
   }
 
   /**
-   * Creates a machine and a deployment in turn until the signal aborts, and deletes them afterwards. Returns the times
-   * in seconds until a new machine has a VM, and until a new deployment has a machine.
+   * Creates a machine and a deployment in turn until the signal is aborted, and then deletes them. Returns for each
+   * probe the seconds until a new machine has a VM, or until a new deployment has a machine.
    */
   async #probe(signal: AbortSignal): Promise<{ readonly vms: readonly number[]; readonly sets: readonly number[] }> {
     const [vms, sets]: [number[], number[]] = [[], []];
@@ -251,7 +254,7 @@ class LargeRoll {
     return { vms, sets };
   }
 
-  /** Restarts both programs. A machine is created while they are stopped. */
+  /** Restarts both programs. A machine is created while both programs are stopped. */
   async *#restart(size: string): AsyncGenerator<Figure> {
     const { client, requests, manager, machineController } = this.#stack;
     await sleep(realClock, SETTLE_MS);
@@ -291,11 +294,11 @@ class LargeRoll {
   }
 }
 
-/** Rolls a namespace with the given number of machines, with the bundled programs. */
+/** Measures a rollout in a namespace with the given number of machines, with the bundled programs. */
 export async function* largeRollFigures(size: number): AsyncGenerator<Figure> {
   const bundles = await bundled(LOCAL_PROGRAMS);
   const stop = new AbortController();
-  // Without kubelets, the controllers of the control plane would mark all Nodes as NotReady.
+  // The nodes have no kubelets, so the controllers of the control plane would mark them as NotReady.
   const stack = await startStack({
     planeFlags: ['--no-controllers'],
     userData: USER_DATA,

@@ -60,7 +60,10 @@ const configOf = (files: number, mark: string) => ({
   },
 });
 
-/** The CPU time of the rendering thread. The elapsed time would depend on other load of the machine. */
+/**
+ * The CPU time of the thread that renders the configurations. Other load on the computer affects the elapsed time, but
+ * not the CPU time.
+ */
 interface Spent {
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -69,7 +72,7 @@ interface Spent {
 const API = { apiVersion: 'machineconfiguration.openshift.io/v1' } as const;
 const metaOf = (name: string) => ({ name, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' });
 
-/** Measures rendering twice with equal inputs: first with an empty cache, and then with the filled cache. */
+/** Measures two renderings with the same input: with an empty cache, and then with the filled cache. */
 function* rendering(): Generator<Figure> {
   const inputs = () =>
     Array.from(
@@ -144,13 +147,13 @@ function instantHost(image: DiskImage): DaemonHost {
   };
 }
 
-/** A cluster in this process, with an API server, controllers and daemons. */
+/** A cluster in this process: an API server, controllers and daemons. */
 class Bench {
   readonly controllers = { writes: 0 };
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /** The disk of a new machine after its first boot, with the target of its pool from the config server. */
+  /** The disk of a new machine after its first boot, with the pool's configuration from the config server. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 
@@ -192,7 +195,7 @@ class Bench {
     this.#runDaemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
   }
 
-  /** Runs the daemon of every node. Writes to the disk and reboots take no time. */
+  /** Runs a daemon for each node. Writes to the disk and reboots take no time. */
   #runDaemons(client: KubeClient, runtime: InformerRuntime): void {
     const cache = createInformer<Node>(client, nodes, runtime);
     const { signal } = this.#stop;
@@ -334,7 +337,7 @@ async function* idle(): AsyncGenerator<Figure> {
   }
 }
 
-/** Measures rendering, a rollout and an idle fleet. */
+/** Measures rendering, a rollout, and a fleet without changes. */
 export async function* machineConfigFigures(): AsyncGenerator<Figure> {
   const alive = setInterval(() => undefined, 1_000);
   try {

@@ -18,7 +18,7 @@ import { interruptionFigures } from './machines/interruptions.ts';
 import { planFigures } from './plan.ts';
 import { startFigures } from './start.ts';
 
-/** The figures of the Go original for the same work on the same machine, and the goals that are derived from them. */
+/** For each task, the figure of the Go original on the same computer, and the goal that follows from it. */
 const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
   '0 → 100 machines Running and available': {
     original: '23 s; 10.3 writes, 6.2 reads; 35 ms CPU',
@@ -81,7 +81,7 @@ async function sizing(machines: number, pods: number): Promise<void> {
   }
 }
 
-/** Measures the bundled programs, as in the images. Programs that run from their sources use more memory. */
+/** Measures the bundled programs, which the images contain too. Programs from source use more memory. */
 async function fleet(
   machines: number,
   tasks: { readonly roll?: boolean; readonly idle?: boolean } = {},
@@ -94,7 +94,7 @@ async function fleet(
   }
 }
 
-/** The flag with the size of `large-roll`. */
+/** Matches the flag with the number of machines of `large-roll`. */
 const SIZE = /^--machines=(\d+)$/;
 const LARGE = 10_000;
 const machinesOf = (argv: readonly string[]): number =>
@@ -142,13 +142,13 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Benchmarks that take more than ten minutes. A long benchmark runs only if the command line contains its name. */
+/** Benchmarks that take more than ten minutes. Such a benchmark runs only if the user names it. */
 const LONG_WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'control-plane --large': () => verify(largeFigures()),
 };
 
 const all = { ...WORKS, ...LONG_WORKS };
-// The flag belongs to the name before it.
+// A flag applies to the name before it.
 const asked = process.argv
   .slice(2)
   .filter((argument) => !SIZE.test(argument))

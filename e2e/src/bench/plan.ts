@@ -23,8 +23,8 @@ const templateOf = (name: string) => ({
 });
 
 /**
- * Returns the input of a rollout: a pool with machines of one class that changes. The rollout replaces one machine at a
- * time.
+ * Returns the input of a rollout: many machines of one class, whose template changes. The rollout replaces one machine
+ * at a time.
  */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
@@ -75,7 +75,7 @@ function asked(count: number): SimulationInput {
   };
 }
 
-/** Measures the computation of `mcm plan` after all reads, for a rollout that replaces many machines one by one. */
+/** Measures how long `mcm plan` computes after its reads. The rollout replaces many machines one by one. */
 export function* planFigures(): Generator<Figure> {
   const input = asked(MACHINES);
   const before = process.cpuUsage();

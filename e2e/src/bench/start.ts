@@ -11,19 +11,19 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 const RUNS = 5;
 const COMMAND_RUNS = 10;
 /**
- * The maximum time in milliseconds from the start of a process until it has parsed its flags, measured with `--help`.
- * The maximum duration of a command of `mcm`.
+ * The goal for the time from the start of a process until it has parsed its flags, measured with `--help`, in
+ * milliseconds. The goal also applies to the commands of `mcm`.
  */
 const START_MS = 400;
 /**
- * The maximum time of a command in milliseconds, including its requests. A user starts the command with the file `mcm`
- * in a clone.
+ * The goal for the time of a command including its requests, in milliseconds. A user runs the command with the file
+ * `mcm` in a clone.
  */
 const COMMAND_MS = 500;
-/** The maximum time in milliseconds from the start of a process to its line `ready`. */
+/** The goal for the time from the start of a process to its line `ready`, in milliseconds. */
 const READY_MS = 2_000;
 
-/** The cost of a program from its start until it printed a line. */
+/** The cost of a program from its start to the line that it prints. */
 interface Said {
   readonly ms: number;
   readonly cpuMs: number;
@@ -34,7 +34,7 @@ interface Running extends Said {
   stop(): Promise<void>;
 }
 
-/** Starts a program. The promise that `start` returns resolves when the program prints `ready`. */
+/** Starts a program. The promise resolves when the program prints `ready`. */
 async function start(args: readonly string[]): Promise<Running> {
   const begin = performance.now();
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -55,18 +55,18 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** At its end, the program runs this code, which prints the cost of the program to standard error. */
+/** Each program runs this code when it exits. The code prints the cost of the program to standard error. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
 });`;
 
-/** A command with its arguments and its folder. */
+/** A command of `mcm` with its arguments and its folder. */
 interface Called {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** Exit codes that do not count as errors. */
+  /** The exit codes that mean success. */
   readonly codes?: readonly number[];
 }
 
@@ -97,10 +97,7 @@ async function medians(once: () => Promise<Said>, count = RUNS): Promise<Said> {
 
 const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
 
-/**
- * Returns the flags with which each program of `tools/src/bundle/binaries.ts` becomes ready with an empty control
- * plane.
- */
+/** Returns the flags with which a program becomes ready if the control plane is empty. */
 function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
   const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
   const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];
@@ -118,23 +115,23 @@ function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string,
   };
 }
 
-/** Commands of `mcm` without requests. */
+/** The commands of `mcm` that send no requests. */
 const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
 
-/** Measures frequent commands as users run them in a clone, with the fleet of `mcm up`. */
+/** Measures commands that users run often, in a clone and with the fleet of `mcm up`. */
 async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncGenerator<Figure> {
   const daily = [
     { args: ['version'] },
     { args: ['--help'] },
     { args: ['tree'] },
     { args: ['explain', 'machinedeployment/workers'] },
-    // The deployment of the example does not exist, so the plan has steps and exits with 1.
+    // The deployment in the example does not exist yet, so the plan contains steps, and the exit code is 1.
     { args: ['plan', '-f', join(ROOT, 'examples/machine-deployment.yaml')], codes: [1] },
   ];
   const fleet = await start([mcm, 'up', '--no-tty', '--quiet', `--data-dir=${join(folder, '.mcm')}`]);
   try {
     const called = { file: join(ROOT, 'mcm'), cwd: folder };
-    // The first command in a clone bundles the programs, so the benchmark does not measure it.
+    // In a clone, the first command creates the bundles, so it is not measured.
     await whole(tells, { ...called, args: ['version'] });
     for (const one of daily) {
       const said = await medians(() => whole(tells, { ...called, ...one }), COMMAND_RUNS);
@@ -145,7 +142,7 @@ async function* dailyFigures(mcm: string, tells: string, folder: string): AsyncG
   }
 }
 
-/** Measures how long each bundled program takes to start and to become ready. */
+/** Measures how long each bundled program needs until it has started, and until it is ready. */
 export async function* startFigures(): AsyncGenerator<Figure> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-start-'));
   const [kubeconfig, tells] = [join(folder, 'kubeconfig'), join(folder, 'tells.cjs')];

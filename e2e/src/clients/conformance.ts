@@ -3,29 +3,29 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Program } from './suite.ts';
 
-/** The contents of `e2e/clients/conformance.yaml`. */
+/** The content of `e2e/clients/conformance.yaml`. */
 export interface Selection {
-  /** The specs that do not run, by the reason. Each text excludes all specs whose names contain the text. */
+  /** The specs that do not run, grouped by the reason. A text excludes every spec whose name contains it. */
   readonly excluded: Readonly<Record<string, readonly string[]>>;
   /** The specs that need the scheduler. */
   readonly scheduler: readonly string[];
-  /** The specs whose pods simulated kubelets must run. */
+  /** The specs whose pods must run, so they need simulated kubelets. */
   readonly kubelets: readonly string[];
 }
 
 export const readSelection = (): Selection =>
   parse(readFileSync(join(import.meta.dirname, '../../clients/conformance.yaml'), 'utf8')) as Selection;
 
-/** Returns a regular expression, in the syntax of Go, for names that contain one of the texts. */
+/** Returns a regular expression in the syntax of Go that matches names with one of the texts. */
 const anyOf = (texts: readonly string[]): string =>
   texts.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|');
 
-/** Without the scheduler, pods have no Node. The API server deletes these pods at once, without a kubelet. */
+/** If no scheduler runs, pods have no Node. Without a kubelet, the API server deletes such pods immediately. */
 const CONTROLLERS = ['*', '-nodelifecycle'];
 
 /**
- * Returns the runs of the end-to-end tests of Kubernetes: without the scheduler, with the scheduler, and with simulated
- * kubelets.
+ * Returns the three runs of the Kubernetes end-to-end tests: without the scheduler, with the scheduler, and with
+ * simulated kubelets.
  */
 export function conformancePrograms({ excluded, scheduler, kubelets }: Selection): Program[] {
   const program = (

@@ -10,15 +10,15 @@ const send = async (method: string, path: string, body?: object) => {
   return (await answer.json()) as { items: object[]; status: { conditions: { type: string; reason: string }[] } };
 };
 
-// A Job with a time limit of one hour. Without a kubelet, the pods of the Job never finish.
+// A Job whose time limit is one hour. The pods of the Job never finish, because no kubelet runs.
 const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } };
 const job = { metadata: { name: 'report' }, spec: { activeDeadlineSeconds: 3600, template } };
 await send('POST', '/apis/batch/v1/namespaces/default/jobs', job);
-await clock.advance(3_600_000); // One hour on the virtual clock takes milliseconds of real time.
+await clock.advance(3_600_000); // On the virtual clock, one hour takes only milliseconds of real time.
 const { status } = await send('GET', '/apis/batch/v1/namespaces/default/jobs/report');
 console.log(status.conditions.map(({ type, reason }) => `${type}: ${reason}`).join());
 
-// The garbage collector deletes the owned objects, as in a cluster.
+// As in a cluster, the garbage collector deletes the objects that the Job owns.
 await send('DELETE', '/apis/batch/v1/namespaces/default/jobs/report?propagationPolicy=Foreground');
 await clock.advance(60_000);
 const { items } = await send('GET', '/api/v1/namespaces/default/pods');

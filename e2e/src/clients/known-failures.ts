@@ -1,12 +1,12 @@
 import { parse } from 'yaml';
 import type { Outcome } from './outcomes.ts';
 
-/** Expected failures with their reasons, by suite and by the name of the test. */
+/** The expected failures with their reasons, by suite and test. */
 export type KnownFailures = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * Parses the file of expected failures.
- * @throws Error that names the suite and the test.
+ * Parses the file with the expected failures.
+ * @throws Error with the suite and the test, if an entry is invalid.
  */
 export function readKnownFailures(text: string): KnownFailures {
   const value = (parse(text) ?? {}) as Record<string, Record<string, unknown> | null>;
@@ -23,8 +23,8 @@ export function readKnownFailures(text: string): KnownFailures {
 }
 
 /**
- * Returns the differences between the results and the expected failures, as sentences. Without differences, the list is
- * empty.
+ * Returns sentences about the differences between the results and the expected failures. Without differences, the list
+ * is empty.
  */
 export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<string, string>>): string[] {
   const passed = new Set(outcomes.filter((each) => each.passed).map(({ name }) => name));

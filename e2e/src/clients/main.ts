@@ -5,8 +5,8 @@ import { missingPrograms, runSuite } from './run-suite.ts';
 import { SUITES } from './suites.ts';
 
 /**
- * `pnpm clients [SUITE...]` runs the test suites of other projects. The programs of these projects are in the folder
- * `MCM_CLIENTS`. The exit status is 1 if a result differs from `e2e/clients/known-failures.yaml`.
+ * `pnpm clients [SUITE...]` runs test suites of other projects. The folder `MCM_CLIENTS` contains the programs of these
+ * projects. If a result differs from `e2e/clients/known-failures.yaml`, the exit status is 1.
  */
 const KNOWN = join(import.meta.dirname, '../../clients/known-failures.yaml');
 
@@ -29,7 +29,7 @@ for (const suite of SUITES.filter(({ name }) => asked.length === 0 || asked.incl
   const missing = missingPrograms(suite, dir);
   if (missing.length > 0) {
     process.stdout.write(`${suite.name}: not run, missing ${missing.join(', ')}\n`);
-    // A suite that the user has named must run. Without its programs, a named suite has failed.
+    // If the user has named a suite, the suite must run. If its programs are missing, such a suite has failed.
     isRed ||= asked.includes(suite.name);
     continue;
   }

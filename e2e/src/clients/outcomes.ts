@@ -1,4 +1,4 @@
-/** The result of one test of a program. */
+/** The result of one test in a suite. */
 export interface Outcome {
   readonly name: string;
   readonly passed: boolean;
@@ -11,13 +11,14 @@ interface GinkgoSpec {
   readonly State?: string;
 }
 
-/** The states of specs that ran. Specs with other states, such as `pending` and `skipped`, have no outcome. */
+/**
+ * The states of Ginkgo specs that have run. A spec with another state, such as `pending` or `skipped`, has no result.
+ */
 const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
 
 /**
- * Reads a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup of the suite becomes a failure with the name
- * of the setup.
- * @throws Error if the text is not a report of the suite.
+ * Parses a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup is a failure with the name of the setup.
+ * @throws Error if the text is not a Ginkgo report.
  */
 export function readGinkgo(text: string): Outcome[] {
   const reports: unknown = JSON.parse(text);
@@ -33,8 +34,8 @@ export function readGinkgo(text: string): Outcome[] {
 }
 
 /**
- * Reads the output of a Go test program with `-test.v`. Tests with subtests are omitted, because their subtests already
- * count. A test without a result has failed, because the program ended during the test.
+ * Parses the output of a Go test program that runs with `-test.v`. A test with subtests is omitted, because the
+ * subtests are counted. If a test has no result, the program ended during the test, so it has failed.
  */
 export function readGoTest(text: string): Outcome[] {
   const results = new Map<string, boolean | undefined>();
@@ -54,7 +55,10 @@ export function readGoTest(text: string): Outcome[] {
 const hasFailedChild = (parent: string, results: ReadonlyMap<string, boolean | undefined>): boolean =>
   [...results].some(([name, passed]) => name.startsWith(`${parent}/`) && passed === false);
 
-/** Reads the output of `pytest -v`. Skipped tests are omitted. An error in the setup of a test is a failure. */
+/**
+ * Parses the output of `pytest -v`. Skipped tests are omitted. If the setup of a test has an error, the test has
+ * failed.
+ */
 export function readPytest(text: string): Outcome[] {
   const results = new Map<string, boolean>();
   for (const [, name = '', result] of text.matchAll(/^(\S+\.py::.+?) (PASSED|FAILED|ERROR)\b/gm)) {

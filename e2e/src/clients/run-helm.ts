@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import type { Outcome } from './outcomes.ts';
 import { runTests } from './run-tests.ts';
 
-/** The path of Helm in the folder of programs. */
+/** The path of Helm, relative to the folder that contains the programs. */
 export const HELM = join('helm', 'helm');
 
-/** Runs the tests that install, upgrade, roll back and uninstall the chart. @param dir The folder with the programs. */
+/**
+ * Runs the tests that install, upgrade, roll back and uninstall the Helm chart. @param dir The folder that contains the
+ * programs.
+ */
 export const runHelm = (dir: string): Promise<Outcome[]> =>
   runTests(join(dir, 'helm'), ['e2e/src/deploy/chart.test.ts', 'e2e/src/deploy/api-server.test.ts']);

@@ -17,7 +17,7 @@ export const PROMTOOL = join('prometheus', 'promtool');
 const LIMIT_MS = 60_000;
 const LOOK_EVERY_MS = 500;
 
-/** Checks the metrics of the control plane with `promtool check metrics`. */
+/** Checks the control plane's metrics with `promtool check metrics`. */
 async function lintMetrics(dir: string, plane: ControlPlane): Promise<boolean> {
   const metrics = await (await plane.fetch(new Request('https://plane/metrics'))).text();
   return new Promise((resolve) => {
@@ -29,7 +29,10 @@ async function lintMetrics(dir: string, plane: ControlPlane): Promise<boolean> {
   });
 }
 
-/** Finds the API server through its Service, as the usual configurations of Prometheus do, and reads its metrics. */
+/**
+ * Returns a Prometheus configuration. As usual, Prometheus finds the API server through its Service and reads its
+ * metrics.
+ */
 function configuration(kubeconfig: string, folder: string): string {
   const { clusters, users } = parse(kubeconfig);
   const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
@@ -54,7 +57,7 @@ function configuration(kubeconfig: string, folder: string): string {
     kubernetes_sd_configs: [{ role: 'endpointslice', api_server: clusters[0].cluster.server, tls_config: files }],
     relabel_configs: [
       { source_labels: found, action: 'keep', regex: 'default;kubernetes;https' },
-      // The address in the EndpointSlice belongs to a network that does not exist here.
+      // The address in the EndpointSlice is not reachable, because its network does not exist here.
       { target_label: '__address__', replacement: address },
     ],
   };
@@ -70,14 +73,14 @@ async function soon(done: () => Promise<boolean>): Promise<boolean> {
   return true;
 }
 
-/** Whether a query has a result. */
+/** Returns whether a query has a result. */
 async function hasResult(port: number, query: string): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`);
     const { data } = (await answer.json()) as { data?: { result?: readonly unknown[] } };
     return (data?.result?.length ?? 0) > 0;
   } catch (error) {
-    // Prometheus does not listen yet.
+    // Prometheus does not accept connections yet.
     if (error instanceof TypeError) return false;
     throw error;
   }
@@ -106,7 +109,10 @@ async function scrape(dir: string, plane: ControlPlane): Promise<Outcome[]> {
   }
 }
 
-/** Lints the metrics, lets Prometheus read them, and tests the alerts. @param dir The folder with the programs. */
+/**
+ * Checks the metrics with promtool, lets Prometheus read them, and tests the alerts. @param dir The folder that
+ * contains the programs.
+ */
 export async function runPrometheus(dir: string): Promise<Outcome[]> {
   const plane = await startControlPlane({ port: 0 });
   try {

@@ -34,8 +34,8 @@ function run(program: Program, dir: string, args: readonly string[], kubeconfig:
 }
 
 /**
- * Returns the results of a program. If a program ends with an error but reports no failure, the result is one failure
- * with the end of the program's output.
+ * Runs a program and returns its results. If a program fails without reporting a failure, the result is a failure with
+ * the end of its output.
  */
 async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
   const kubeconfig = join(folder, 'kubeconfig');
@@ -54,7 +54,7 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
   return [...outcomes, { name: `${prefix}ended with status ${code}: ${end}`, passed: false }];
 }
 
-/** Creates ready Nodes. The Nodes stay ready, because no controller watches their leases. */
+/** Creates Nodes that are ready. No controller watches their Leases, so the Nodes stay ready. */
 async function createNodes(plane: ControlPlane, names: readonly string[]): Promise<void> {
   const transport = handlerTransport((request) => plane.fetch(request));
   const client = createClient({ transport, userAgent: 'clients', clock: realClock });
@@ -64,15 +64,15 @@ async function createNodes(plane: ControlPlane, names: readonly string[]): Promi
     const resources = { cpu: '4', memory: '8Gi', pods: '110' };
     const status = { capacity: resources, allocatable: resources, conditions: [{ type: 'Ready', status: 'True' }] };
     await client.resource(nodes).patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
-    // Admission adds a taint to each new Node, and no controller removes the taint.
+    // Admission adds a taint to each new Node. No controller removes the taint, so the patch does.
     await client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
   }
 }
 
 /**
- * Runs the programs of a suite. Each program has its own control plane, because suites of envtest expect a new cluster.
- * @param dir The folder with the programs.
- * @throws Error if a program cannot be started.
+ * Runs the programs of a suite. The suites of envtest expect a new cluster, so each program gets its own control plane.
+ * @param dir The folder that contains the programs.
+ * @throws Error if a program does not start.
  */
 export async function runSuite(suite: Suite, dir: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { ROOT } from '../docs/sources.ts';
 import type { Outcome } from './outcomes.ts';
 
-/** The part of the JSON report of Vitest that contains the results. */
+/** The results in a JSON report of Vitest. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -14,7 +14,7 @@ interface Report {
   }[];
 }
 
-/** Reads a JSON report of Vitest. A file that cannot be loaded is one failure. Skipped tests have no result. */
+/** Parses a JSON report of Vitest. If a file cannot be loaded, this is one failure. Skipped tests have no result. */
 export function readVitest(text: string): Outcome[] {
   const { testResults } = JSON.parse(text) as Report;
   return testResults.flatMap(({ name, status, assertionResults }) => {
@@ -26,9 +26,9 @@ export function readVitest(text: string): Outcome[] {
 }
 
 /**
- * Runs test files of this repository that start a program of another project. Without this program, the files skip the
- * tests.
- * @param folder the folder that contains the program
+ * Runs test files of this repository. The tests start a program of another project. If this program is missing, the
+ * tests are skipped.
+ * @param folder the folder with the program
  */
 export async function runTests(folder: string, files: readonly string[]): Promise<Outcome[]> {
   const output = mkdtempSync(join(tmpdir(), 'mcm tests '));

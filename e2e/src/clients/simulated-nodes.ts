@@ -7,8 +7,8 @@ const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 8, gpus: 0 };
 const LOOK_EVERY_MS = 100;
 
 /**
- * Starts simulated kubelets, and resolves when pods can run on their Nodes. The kubelets report the state of pods, but
- * run no containers.
+ * Starts simulated kubelets, and resolves when their Nodes accept pods. The kubelets report the status of pods, but run
+ * no containers.
  * @returns A function that stops the kubelets.
  */
 export async function startKubelets(plane: ControlPlane, names: readonly string[]): Promise<() => Promise<void>> {
@@ -44,7 +44,7 @@ export async function startKubelets(plane: ControlPlane, names: readonly string[
   const client = createClient({ transport, userAgent: 'clients', clock: realClock });
   const isComplete = async (): Promise<boolean> => {
     const { items } = await client.resource(nodes).list();
-    // Controllers remove the taints of a new Node when the Node is ready.
+    // When a new Node becomes ready, controllers remove its taints.
     return items.length === names.length && items.every(({ spec }) => (spec?.taints ?? []).length === 0);
   };
   while (!(await isComplete())) await sleep(LOOK_EVERY_MS);

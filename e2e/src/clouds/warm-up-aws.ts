@@ -11,9 +11,9 @@ const machineClass: MachineClass = {
 };
 
 /**
- * Calls AWS once with each kind of credentials in real time. The SDK then loads modules and reads configuration files,
- * for which a virtual clock would not wait.
- * @param variables The AWS variables of the process, which are set during the call.
+ * Sends one request to AWS with each type of credentials, in real time. During these requests, the SDK loads modules
+ * and reads files. A virtual clock would not wait for this.
+ * @param variables The AWS variables, which are set in the process during the requests.
  */
 export async function warmUp(variables: Readonly<Record<string, string>>): Promise<void> {
   await loadSdk();

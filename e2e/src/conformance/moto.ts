@@ -24,8 +24,8 @@ const first = (text: string, pattern: RegExp): string => {
 };
 
 /**
- * Resolves with the conformance target for a moto server, with its predefined images, subnets and groups.
- * @param server The origin of the moto server.
+ * Resolves with the target of the conformance tests on a moto server, with moto's own images, subnets and groups.
+ * @param server the origin of the moto server
  */
 export async function targetOnMoto(server: string): Promise<Omit<ConformanceTarget, 'createDriver'>> {
   await ask(server, 'CreateInstanceProfile&InstanceProfileName=nodes', 'iam', '2010-05-08');

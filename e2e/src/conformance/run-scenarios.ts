@@ -10,19 +10,19 @@ import {
 } from '@mcm/conformance';
 import { expect } from 'vitest';
 
-/** Credentials that exist only in the tests. */
+/** Credentials for the tests. */
 const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',
 } as const;
-/** The credentials for Compute Engine, which are a JSON document. */
+/** The credentials for Compute Engine, a JSON document. */
 export const GCP_KEYS = {
   CONFORMANCE_KEY: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'not-to-be-told' }),
 } as const;
 
 /**
- * Returns the configuration in `e2e/testdata/conformance`, which the tests also pass to the command.
- * @param variables The values that its Secret reads from the environment.
+ * Returns a configuration in `e2e/testdata/conformance`. Tests also pass its file to the command.
+ * @param variables the environment from which the Secret in the configuration reads values
  */
 export function configOf(
   provider: 'aws' | 'azure' | 'gcp',
@@ -36,8 +36,8 @@ const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readon
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
 /**
- * Runs one scenario and requires that it passes.
- * @param without The scenarios that may be skipped.
+ * Runs one scenario, which must pass.
+ * @param without the scenarios that may be skipped
  */
 export async function expectScenarioToPass(
   target: ConformanceTarget,
@@ -52,8 +52,8 @@ export async function expectScenarioToPass(
 }
 
 /**
- * Runs all scenarios with a third-party emulator. Only scenarios in the list of known differences may fail. A known
- * difference whose scenario passes fails the test.
+ * Runs all scenarios with the emulator of another project. A scenario may fail only if it is in the list of known
+ * differences. If a scenario in this list passes, the test fails.
  */
 export async function expectScenariosToPass(
   target: ConformanceTarget,

@@ -6,8 +6,8 @@ import { type BrowserContext, chromium } from 'playwright-core';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /**
- * Returns the path of Chromium: `$MCM_CHROMIUM`, or the first Chromium on the search path. The result is undefined
- * without Chromium.
+ * The path of Chromium: `$MCM_CHROMIUM`, or the first Chromium in the search path. If Chromium is missing, the value is
+ * undefined.
  */
 export const chromiumPath: string | undefined = [
   process.env.MCM_CHROMIUM ?? '',
@@ -21,7 +21,7 @@ export const chromiumPath: string | undefined = [
   }
 });
 
-/** Starts a browser with a new profile. The browser connects only to the requested address. */
+/** Starts a browser with a new profile. The browser can connect only to the requested address. */
 export async function startBrowser(
   executablePath: string,
 ): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {

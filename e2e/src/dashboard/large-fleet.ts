@@ -58,10 +58,7 @@ export function statusOf(state: State | 'running', at = new Date()): NonNullable
   } as NonNullable<Machine['status']>;
 }
 
-/**
- * Creates deployments with many machines in three zones, without controllers. `addLargeFleet` returns the names of all
- * machines.
- */
+/** Creates deployments with many machines in three zones. No controllers run. Returns the names of all machines. */
 export async function addLargeFleet(
   client: KubeClient,
   bands: readonly FleetPart[],

@@ -24,7 +24,7 @@ const BANDS: readonly FleetPart[] = [
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Replaces the machines of the deployment `gateway` one by one, and so creates a history for the pages. */
+/** Replaces the machines of the deployment `gateway` one by one, so that the pages show a history. */
 async function rollGateway(client: KubeClient): Promise<string> {
   const api = client.resource<Machine>(machines, NAMESPACE);
   const old = (await api.list()).items.filter(({ metadata }) => metadata.name.startsWith('gateway-')).slice(0, 6);
@@ -78,7 +78,7 @@ async function shoot(page: Page, url: string, name: string, options: { width: nu
   await page.screenshot({ path: join(INTO, `${name}.png`) });
 }
 
-/** Usage: pnpm dashboard:pictures. Writes the pictures for the documentation. Needs Chromium. */
+/** Usage: pnpm dashboard:pictures. Creates the pictures in the documentation. Requires Chromium. */
 async function main(): Promise<void> {
   if (chromiumPath === undefined) throw new Error('Chromium is not installed; set MCM_CHROMIUM to its path');
   mkdirSync(INTO, { recursive: true });

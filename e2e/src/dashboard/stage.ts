@@ -23,21 +23,24 @@ import {
   seededRandom,
 } from '@mcm/kube';
 
-/** A text with HTML, to test that statuses and events are escaped. */
+/** A text with HTML. Tests verify that the dashboard escapes this text in statuses and events. */
 export const HOSTILE = `</pre></section><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'"&amp;`;
 
 export const NAMESPACE = 'default';
 
-/** A dashboard for a control plane in this process. One rollout waits for a drain that a disruption budget blocks. */
+/**
+ * A dashboard for a control plane in this process. In its fleet, a disruption budget blocks a drain, for which a
+ * rollout waits.
+ */
 export interface DashboardStage {
   readonly url: string;
   readonly client: KubeClient;
   readonly plane: ControlPlane;
   addMachine(name: string, phase: string, more?: { description?: string; node?: boolean }): Promise<Machine>;
   setPhase(name: string, phase: string, description?: string): Promise<void>;
-  /** Deletes a machine in the same way as its controller. */
+  /** Deletes a machine as its controller does. */
   remove(name: string): Promise<void>;
-  /** Stops the dashboard. The promise resolves to a function that starts the dashboard again on the same port. */
+  /** Stops the dashboard. The promise resolves to a function that starts the dashboard again, on the same port. */
   interrupt(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
@@ -154,7 +157,7 @@ async function setPhase(client: KubeClient, name: string, phase: string, descrip
   await api.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** Creates a pod that may never be evicted. */
+/** Creates a pod whose eviction a disruption budget always forbids. */
 async function blockDrain(client: KubeClient, node: string): Promise<void> {
   const api = client.resource(pods, NAMESPACE);
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true };

@@ -10,7 +10,9 @@ export interface RoleObject {
   readonly rules: readonly Rule[];
 }
 
-/** Returns the permissions of roles as `namespace group/resource verb`. The namespace of a ClusterRole is `*`. */
+/**
+ * Returns the permissions in roles, each as `namespace group/resource verb`. In a ClusterRole, the namespace is `*`.
+ */
 export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
   new Set(
     roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>
@@ -26,8 +28,8 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch'
 const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /**
- * Returns the permissions that allow a request, in the format of {@link allowedBy}: one for the namespace of the
- * request, and one for all namespaces. For a path that is not a resource, the result is empty.
+ * Returns the permissions that allow a request, as in {@link allowedBy}: for the namespace of the request, and for all
+ * namespaces. If the path is not a resource, the list is empty.
  */
 export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

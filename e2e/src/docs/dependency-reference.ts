@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The reason for each third-party dependency of a published package. */
+/** For each third-party dependency of a published package, the reason why it is needed. */
 const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
     'signs and sends the requests to EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); used only by the AWS machine controller',
@@ -79,10 +79,7 @@ function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()):
   return found;
 }
 
-/**
- * Generates the page about third-party dependencies of published packages. Throws an error if the reason for a
- * dependency is missing.
- */
+/** Generates the page about third-party dependencies. Throws an error if a dependency has no reason. */
 export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const lock = parse(readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8')) as Lock;
   const users = new Map<string, string[]>();

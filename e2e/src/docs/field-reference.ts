@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The parts of a structural schema that the page uses. */
+/** The parts of a CRD schema that the page needs. */
 interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -42,7 +42,10 @@ function rulesOf(schema: Schema, required: boolean): string {
   return [...rules].join('; ');
 }
 
-/** One row for each field. The fields of an object follow the object. The standard fields of Kubernetes are omitted. */
+/**
+ * Returns a row for each field of a schema. After an object, its fields follow. The standard fields of Kubernetes are
+ * omitted.
+ */
 function fieldRows(schema: Schema, path: string): string[][] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name))
@@ -81,8 +84,8 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the introduction of a page: its topic, its readers, and an example. The kinds of machine configs do not exist
- * in every cluster.
+ * Returns the start of a page: its topic, its readers, and an example. In some clusters, the kinds of machine configs
+ * do not exist.
  */
 function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')

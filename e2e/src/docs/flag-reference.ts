@@ -35,7 +35,7 @@ function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
 const featureRows = (binary: string, features: Features = {}): string[][] =>
   Object.entries(features).map(([name, { stage, help }]) => [`\`${binary}\``, `\`${name}\``, stage, help]);
 
-/** The common flags of all programs, with their different defaults. */
+/** The flags that all programs have, with the defaults of each program. */
 const BINARIES = {
   'machine-controller-manager': machineControllerManager.defaults,
   'machine-controller-…': { port: 10_259, concurrency: 50, controllers: [] },
@@ -87,7 +87,7 @@ function commonOfAll(): Flags {
   };
 }
 
-/** Generates the page of all flags. */
+/** Generates the page with all flags. */
 export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const { defaults, flags } = machineControllerManager;
   const own = new Set(Object.keys(commonFlags(defaults)));

@@ -13,15 +13,15 @@ const Layers = z.array(
   }),
 );
 
-/** A layer of the architecture with its packages, and the purpose of each folder. */
+/** A layer of the architecture: its packages, and the purpose of each folder. */
 export type Layer = z.infer<typeof Layers>[number];
 
-/** Folders that every package may have and that contain no source code of the product. */
+/** Folders that any package may have. These folders contain no source code of the product. */
 const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
 
-/** Returns the folders without a description, and the descriptions whose folders do not exist. */
+/** Returns the folders that lack a description, and the descriptions of folders that do not exist. */
 export function folderProblems(layers: readonly Layer[]): readonly string[] {
   const described = new Map(layers.flatMap(({ packages }) => Object.entries(packages)));
   const missing = packagesOfWorkspace().filter((path) => !described.has(path));
@@ -52,7 +52,7 @@ const foldersOf = (path: string): readonly string[] => {
   return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
 };
 
-/** Generates the page about folders, and its picture. Throws an error that names the folders without a description. */
+/** Generates the page about folders with its picture. Throws an error if a folder has no description. */
 export function folderReferenceFiles(): ReadonlyMap<string, string> {
   const layers = readLayers();
   const problems = folderProblems(layers);
@@ -85,8 +85,8 @@ const PADDING = 12;
 const COLUMN = 150;
 
 /**
- * Returns a picture of the packages in layers. A package is above the packages that it uses. The colors depend on the
- * theme of the viewer.
+ * Returns a picture of the packages in their layers. A package is above the packages that it uses. The colors follow
+ * the theme of the reader.
  */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;

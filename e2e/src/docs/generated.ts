@@ -12,7 +12,7 @@ import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
 import { wordReferenceFiles } from './word-reference.ts';
 
-/** Returns all generated pages and manifests: the path in the workspace, and the text. */
+/** Returns all generated pages and manifests, by their path in the workspace. */
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
     ...providerReferenceFiles(),
@@ -27,7 +27,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...deployFiles(programFlags()),
   ]);
 
-/** Returns the paths of generated files that are outdated. */
+/** Returns the paths of generated files whose content is outdated. */
 export const stalePages = (pages = generatedPages()): readonly string[] =>
   [...pages].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The files with the keys of labels and annotations. The property name is the heading of their keys on the page. */
+/** The source files with the keys of labels and annotations. On the page, each property name is a heading. */
 const FILES: Readonly<Record<string, readonly string[]>> = {
   'Labels of machines': ['packages/api/src/constants/labels.ts'],
   'Annotations of machines': [
@@ -18,14 +18,14 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   'Annotations of machine configs': ['packages/machine-config/src/constants/annotations.ts'],
 };
 
-/** A key of a label or an annotation, with the comment from the code. */
+/** The key of a label or an annotation, with its comment in the code. */
 export interface KeyEntry {
   readonly key: string;
   readonly means: string;
 }
 
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
-/** Matches the constants with keys. Other constants in the files of constants contain values. */
+/** Matches the constants that contain keys. Other constants in these files contain values. */
 const KEY_CONSTANTS = /^(?:export )?const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
 
 const words = (comment: string): string =>
@@ -46,14 +46,14 @@ const keysOf = (file: string): readonly KeyEntry[] => keysIn(readFileSync(join(R
 /** Returns all keys of labels and annotations that the code reads or writes. */
 export const allKeys = (): readonly KeyEntry[] => Object.values(FILES).flat().flatMap(keysOf);
 
-/** A constant with a key that is not in a group of keys, or a key as a text: `labels?.['key']`. */
+/** Matches the use of a key that is not in a group: a single constant, or a text such as `labels?.['key']`. */
 const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
-/** Matches keys of Kubernetes, OpenShift and kubectl. */
+/** Matches the keys of Kubernetes, OpenShift and kubectl. */
 const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;
 
 /**
- * Returns the keys that a source file uses directly. The reference page contains only keys in groups of constants, so
- * the page lacks directly used keys.
+ * Returns the keys that a source file uses directly, as a text or as a single constant. The page contains only keys in
+ * groups of constants, so these keys would be missing.
  */
 export const looseKeysIn = (text: string): readonly string[] =>
   [...text.matchAll(USE)]
@@ -62,7 +62,7 @@ export const looseKeysIn = (text: string): readonly string[] =>
     )
     .filter((key) => key !== '' && !FOREIGN.test(key));
 
-/** Generates the page about labels and annotations, from the constants and their comments. */
+/** Generates the page about labels and annotations from the constants and their comments. */
 export function keyReferenceFiles(): ReadonlyMap<string, string> {
   const sections = Object.entries(FILES).map(([heading, files]) => {
     const rows = files.flatMap(keysOf).map(({ key, means }) => [`\`${key}\``, means]);

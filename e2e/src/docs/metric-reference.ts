@@ -41,7 +41,7 @@ function library(): Metrics {
   return metrics;
 }
 
-/** Returns the rows of a table: the name, the type, the labels and the help of each metric of a registry. */
+/** Returns the rows of a table about a registry: the name, the type, the labels and the help of each metric. */
 function rows({ registry }: Metrics, except: ReadonlySet<string>): string[][] {
   return registry
     .getMetricsAsArray()
@@ -96,7 +96,7 @@ export function knownMetrics(): ReadonlyMap<string, { readonly type: string; rea
   );
 }
 
-/** Generates the page about metrics from the registries of the binaries. */
+/** Generates the page about metrics from the registries of all programs. */
 export function metricReferenceFiles(): ReadonlyMap<string, string> {
   const { shared, fleet, manager, controller, config } = registries();
   const names = new Set(shared.registry.getMetricsAsArray().map(({ name }) => name));

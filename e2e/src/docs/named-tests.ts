@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 
-/** A reference of a page to a test or to a section of another page. */
+/** A reference in a page to a test, or to a section of another page. */
 export interface NamedTest {
   readonly path: string;
-  /** `›` refers to the title of a test, and `§` to words in a document. */
+  /** The type of the reference: `›` for the title of a test, `§` for words in a document. */
   readonly sign: string;
   readonly words: string;
 }
 
-/** Returns all references of a page, between backticks: `file › title` for a test, `file § words` for a document. */
+/** Returns the references in a page. A reference is code: `file › title` for a test, `file § words` for a document. */
 export const namedTests = (page: string): readonly NamedTest[] =>
   [...page.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
     path,
@@ -21,8 +21,8 @@ export const namedTests = (page: string): readonly NamedTest[] =>
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
 /**
- * Whether a file contains the words of a reference. For a test, the words must be in a title, or in a row of a test
- * table.
+ * Returns whether a file contains the words of a reference. For a test, the words must be in a title, or in a row of a
+ * test table.
  */
 function has({ sign, words }: NamedTest, text: string): boolean {
   return sign === '§'
@@ -30,7 +30,7 @@ function has({ sign, words }: NamedTest, text: string): boolean {
     : text.split('\n').some((line) => line.includes(words) && !isTitleLess(line));
 }
 
-/** References to tests or documents that do not exist. */
+/** Returns references to tests or words that do not exist. */
 export const absentTests = (named: readonly NamedTest[]): readonly string[] =>
   named
     .filter((one) => {

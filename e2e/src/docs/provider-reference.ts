@@ -5,7 +5,7 @@ import { GcpCredentials, GcpProviderSpec } from '@mcm/provider-gcp';
 import { LocalCredentials, LocalProviderSpec } from '@mcm/provider-local';
 import type { z } from 'zod';
 
-/** A provider, with the schemas of its provider spec and its Secret. */
+/** A provider with the schemas of its provider spec and its Secret. */
 export interface ProviderSchemas {
   readonly name: string;
   readonly providerSpec: z.ZodType;
@@ -19,7 +19,7 @@ export const PROVIDERS: readonly ProviderSchemas[] = [
   { name: 'local', providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials },
 ];
 
-/** Returns all generated files of the provider reference: the path in the workspace, and the text. */
+/** Returns all files of the provider reference, by their path in the workspace. */
 export function providerReferenceFiles(): ReadonlyMap<string, string> {
   return new Map(
     PROVIDERS.flatMap((provider) => {

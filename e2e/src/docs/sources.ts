@@ -11,7 +11,7 @@ export interface Source {
   readonly text: string;
 }
 
-/** Paths of files in the repository, including new files, that match the patterns of git. */
+/** Returns the paths of files that match git patterns, including new files. */
 export const trackedFiles = (...patterns: readonly string[]): string[] =>
   execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
     cwd: ROOT,
@@ -21,7 +21,7 @@ export const trackedFiles = (...patterns: readonly string[]): string[] =>
     .split('\n')
     .filter((path) => existsSync(join(ROOT, path)));
 
-/** Returns all TypeScript sources in the folders, without tests and generated files. */
+/** Returns the TypeScript sources in folders, without tests and generated files. */
 export const sourcesUnder = (...folders: readonly string[]): Source[] =>
   trackedFiles(...folders.map((folder) => `${folder}/*.ts`))
     .filter((path) => !/\.test\.ts$|generated/.test(path))

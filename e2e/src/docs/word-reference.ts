@@ -25,7 +25,7 @@ import {
 } from '@mcm/machine-config';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** Adds links to the runbooks and how-tos that a text of the code mentions. */
+/** Adds links to the runbooks and how-tos that a text mentions. */
 const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')
@@ -141,7 +141,7 @@ const minutes = (ms: number): string =>
 const pace = ({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): string =>
   firstMs === maxMs ? minutes(firstMs) : `${minutes(firstMs)} … ${minutes(maxMs)}`;
 
-/** Returns the error codes of drivers, with the component to fix, and the delay of the next call. */
+/** Returns the page about error codes of drivers: which component is at fault, and when the next call follows. */
 const errorsPage = (): string =>
   [
     GENERATED,
@@ -171,7 +171,7 @@ const errorsPage = (): string =>
     '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. All machines of a class and zone share the delay. The delay doubles after each failure, up to three times the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
-/** Returns the reference pages of conditions, events and errors, generated from the tables that the code uses. */
+/** Returns the pages about conditions, events and errors. The code uses the tables from which they are generated. */
 export const wordReferenceFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/conditions.md', conditionsPage()],

@@ -1,6 +1,6 @@
 import { warmUp } from '../clouds/warm-up-aws.ts';
 
-/** Environment variables with which the AWS driver uses only the given endpoint. */
+/** With these environment variables, the AWS driver uses only the given endpoint. */
 export const AWS_VARIABLES = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:5000',
   AWS_EC2_METADATA_DISABLED: 'true',
@@ -9,8 +9,8 @@ export const AWS_VARIABLES = {
 };
 
 /**
- * Sets the variables that the SDK reads from the process, and loads the modules of the SDK.
- * @returns a function that restores the earlier values of the variables.
+ * Sets the variables that the SDK reads, and loads the modules of the SDK.
+ * @returns a function that restores the previous values
  */
 export async function inAwsEnvironment(): Promise<() => void> {
   const before = { ...process.env };

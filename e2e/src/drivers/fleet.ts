@@ -30,7 +30,7 @@ export const CRDS: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** The parts of an emulator that a fleet uses. */
+/** The functions of an emulator that a fleet needs. */
 export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
 
 export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emulator> {
@@ -38,13 +38,13 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
   readonly machineClass: Pick<Draft<MachineClass>, 'provider' | 'providerSpec'>;
   readonly secret: Readonly<Record<string, string>>;
-  /** The annotations of the class. */
+  /** The annotations of the MachineClass. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /**
- * The real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in this
- * process with a virtual clock. When a VM is powered on, its Node joins.
+ * Runs the real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in
+ * this process with a virtual clock. After a VM was powered on, its Node joins.
  */
 export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;
@@ -80,7 +80,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
   static async start<Spec, Credentials, Cloud extends FleetCloud>(
     provider: FleetProvider<Spec, Credentials, Cloud>,
   ): Promise<Fleet<Cloud>> {
-    // The SDKs need several turns of the event loop within one call.
+    // Within one call, the SDKs need several turns of the event loop.
     const clock = new VirtualClock({ quietTurns: 8 });
     const plane = await startControlPlane({ clock, controllers: false });
     const client = createClient({
@@ -120,7 +120,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
-  /** Changes annotations of a machine. null removes an annotation. */
+  /** Changes the annotations of a machine. The value null removes an annotation. */
   async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const body = { metadata: { annotations } };
     await this.#client.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
@@ -142,20 +142,20 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }
 
-  /** Waits until `count` machines run. The promise of `untilRunning` resolves with the elapsed virtual milliseconds. */
+  /** Waits until `count` machines are Running. Resolves with the virtual milliseconds that this took. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
 
-  /** Deletes all machines whose names start with `prefix`. */
+  /** Deletes the machines whose names start with `prefix`. */
   async deleteAll(prefix = ''): Promise<void> {
     for (const { metadata } of (await this.machines()).filter((each) => each.metadata.name.startsWith(prefix)))
       await this.#client.resource<Machine>(machines, NAMESPACE).delete(metadata.name);
   }
 
   /**
-   * Waits until no machine has a name that starts with `prefix`. The promise of `untilGone` resolves with the elapsed
-   * virtual milliseconds.
+   * Waits until all machines whose names start with `prefix` are deleted. Resolves with the virtual milliseconds that
+   * this took.
    */
   untilGone(maxMs = DAY_MS, prefix = ''): Promise<number> {
     const isGone = async (): Promise<boolean> =>
@@ -163,7 +163,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return this.clock.runUntil(isGone, { maxMs });
   }
 
-  /** Returns the number of requests to the cloud since its start, by operation. */
+  /** Returns the number of requests to the cloud for each operation. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.cloud.counts);
   }
@@ -181,7 +181,7 @@ interface Parts<Cloud> {
   readonly driver: DriverDefinition<unknown, unknown>;
 }
 
-/** Creates a Ready Node when a VM is powered on. */
+/** Creates a Node that is Ready when a VM is powered on. */
 export function nodesOf(client: KubeClient): Power {
   const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
   return {

@@ -13,11 +13,11 @@ import {
 import { AWS_VARIABLES } from './aws-environment.ts';
 import type { FleetCloud, FleetProvider } from './fleet.ts';
 
-// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+// Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
 await loadSdk();
 
 /**
- * @param change Changes of the provider spec. With `ipv6PrefixCount: 1` and a disabled source check, a machine needs
+ * @param change the changes of the provider spec With `ipv6PrefixCount: 1` and a disabled source check, a machine needs
  * the most calls.
  */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
@@ -88,7 +88,7 @@ export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
   secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
 });
 
-/** The local cloud writes the provider IDs of its Nodes, so the IDs never differ from the IDs of the driver. */
+/** The local cloud writes the provider IDs of its Nodes itself, so they always equal the IDs of the driver. */
 export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, FleetCloud> => ({
   cloud: ({ clock, power }) => {
     const running = new Map<string, string>();

@@ -4,22 +4,22 @@ import { Wire } from './endpoints/wire.ts';
 import type { FleetProvider } from './fleet.ts';
 import { Stage } from './rows/stage.ts';
 
-/** A driver with its stage and its cloud, and a wire that records every request. */
+/** A driver with its stage and its cloud. A wire records every request. */
 export interface Wired<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly cloud: Emulator;
   readonly wire: Wire;
   readonly stage: Stage<Spec, Credentials>;
-  /** Kinds and names of all resources in the cloud. */
+  /** Returns the kinds and names of all resources in the cloud. */
   readonly left: () => readonly string[];
 }
 
-/** @param change The changes of the provider spec. */
+/** @param change the changes of the provider spec */
 export function wired<Spec, Credentials>(
   { cloud: open, driver, machineClass, secret }: FleetProvider<Spec, Credentials>,
   change: object = {},
 ): Wired<Spec, Credentials> {
-  // The SDK of AWS needs several turns of the event loop within one call.
+  // Within one call, the AWS SDK needs several turns of the event loop.
   const clock = new VirtualClock({ quietTurns: 8 });
   const cloud = open({ clock, power: noPower });
   const wire = new Wire(clock, cloud.transport);

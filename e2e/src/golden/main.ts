@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { findSets } from './sets.ts';
 
-/** The copy of the recordings in this repository. */
+/** The folder with the recordings in this repository. */
 const OWN_COPY = fileURLToPath(new URL('../../testdata', import.meta.url));
 
 class Tally {

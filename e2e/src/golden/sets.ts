@@ -5,12 +5,12 @@ import { gcpDriver } from './drivers/gcp/index.ts';
 import { machineConfig } from './machine-config/index.ts';
 import { takeover } from './takeover/index.ts';
 
-/** All sets by name. A new set is a separate module and an entry in this list. */
+/** All sets of recordings. To add a set, write a module and add it to this list. */
 const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
 /**
- * Returns the sets with these names, or all sets if there are no names.
- * @throws Error with the known names.
+ * Returns the sets with the given names. Without names, returns all sets.
+ * @throws Error with the known names if a name is unknown
  */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {
   if (names.length === 0) return SETS;

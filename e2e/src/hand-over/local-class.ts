@@ -2,7 +2,7 @@ import { machineClasses } from '@mcm/api';
 import { type KubeClient, secrets } from '@mcm/kube';
 import { NAMESPACE } from '../harness/stack.ts';
 
-/** Creates a class of the local cloud with its own Secret. */
+/** Creates a class for the local cloud, with a separate Secret. */
 export async function makeLocalClass(
   client: KubeClient,
   credentials: { readonly endpoint: string; readonly token: string },

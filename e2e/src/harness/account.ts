@@ -7,7 +7,7 @@ const ACCOUNT = 'machine-controller-manager';
 /**
  * Creates the ServiceAccount of both controllers with its roles.
  *
- * @returns the kubeconfig of an administrator, in which a token of the ServiceAccount replaces the credentials.
+ * @returns the kubeconfig of an administrator, but with a token of the ServiceAccount as the credentials
  */
 export async function installedAccount(client: KubeClient, namespace: string, administrator: string): Promise<string> {
   const objects = installSections({ ...DEFAULT_INSTALL, namespace })

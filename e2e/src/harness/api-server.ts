@@ -7,33 +7,33 @@ import { parse } from 'yaml';
 import { sharedCluster } from './shared-cluster.ts';
 
 /**
- * The API server for a test that runs programs:
- * - By default, the embedded control plane.
- * - With `KUBEBUILDER_ASSETS`, a real kube-apiserver from this folder. Each test starts a separate server.
- * - With `MCM_E2E_KUBECONFIG`, a running API server that no other client uses. The tests run one after the other and
- *   clean up.
+ * The API server for tests that run programs:
+ * - By default, it is the embedded control plane.
+ * - With `KUBEBUILDER_ASSETS`, it is a kube-apiserver from this folder. Each test starts its own server.
+ * - With `MCM_E2E_KUBECONFIG`, it is a running API server without other clients. The tests run one after the other, and
+ *   remove their objects.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
   readonly url: string;
   kubeconfig(): string;
-  /** Sends a request as an administrator. The host of the URL is ignored. */
+  /** Sends a request as an administrator. Only the path of the URL is used. */
   fetch(request: Request): Promise<Response>;
-  /** The audit log of a real API server, if the test started it. */
+  /** The file with the audit log, if the test has started a kube-apiserver. */
   readonly auditLog?: string;
   close(): Promise<void>;
 }
 
-/** The folder of the real programs. `realAssets` returns undefined if the variable is not set. */
+/** The folder with kube-apiserver and etcd. If the variable is not set, the result is undefined. */
 const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
 
-/** The kubeconfig of a running cluster. `realKubeconfig` returns undefined if the variable is not set. */
+/** The kubeconfig of a running cluster. If the variable is not set, the result is undefined. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
-/** Whether the user has selected a real API server. */
+/** Returns true if the user has selected an existing API server or a kube-apiserver. */
 export const isRealAsked = (): boolean => realAssets() !== undefined || realKubeconfig() !== undefined;
 
-/** Starts or finds the API server of a test, and creates these CRDs in it. */
+/** Starts or finds the API server for a test, and creates the CRDs. */
 export async function startApiServer({ crds }: { readonly crds: readonly object[] }): Promise<ApiServer> {
   const assets = realAssets();
   const running = realKubeconfig();
@@ -66,7 +66,7 @@ interface Crd {
   readonly metadata: { readonly name: string };
 }
 
-/** Creates a CRD unless it exists, and waits until the server serves its objects. */
+/** Creates a CRD unless it exists, and waits until the API server serves its objects. */
 async function establish(fetch: ApiServer['fetch'], crd: Crd): Promise<void> {
   const path = 'https://server/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   const headers = { 'content-type': 'application/json' };
@@ -104,8 +104,8 @@ const decoded = (name: 'ca' | 'cert' | 'key', data: string | undefined): Record<
   data === undefined ? {} : { [name]: Buffer.from(data, 'base64') };
 
 /**
- * Sends requests as the first user of a kubeconfig. The kubeconfig must contain all data, as after `kubectl config view
- * --raw --flatten --minify`.
+ * Returns a function that sends requests as the first user in a kubeconfig. The kubeconfig must contain all data, as
+ * after `kubectl config view --raw --flatten --minify`.
  */
 function administrator(text: string): { readonly url: string; readonly fetch: ApiServer['fetch'] } {
   const { clusters, users } = parse(text) as Kubeconfig;
@@ -134,7 +134,8 @@ function administrator(text: string): { readonly url: string; readonly fetch: Ap
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));
       });
       asked.once('error', reject).end(body);
-      // The connection refers to the Request, because a garbage-collected Request no longer fires its signal.
+      // If the Request were garbage-collected, its signal would no longer fire, so the connection refers to the
+      // Request.
       const end = (): void => void asked.destroy(new Error('ended by the signal'));
       if (request.signal.aborted) end();
       request.signal.addEventListener('abort', end, { once: true });

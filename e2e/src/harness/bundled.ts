@@ -6,13 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ROOT } from './mcm.ts';
 
-/** Bundled programs in a temporary folder. */
+/** The bundles of programs in a temporary folder. */
 export interface Bundled {
   readonly file: (name: string) => string;
   readonly remove: () => void;
 }
 
-/** Bundles programs in a separate process, so that the bundler uses no memory of this process. */
+/** Bundles programs in a separate process, because the bundler needs much memory. */
 export async function bundled(names: readonly string[]): Promise<Bundled> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-bundles-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -26,7 +26,7 @@ export async function bundled(names: readonly string[]): Promise<Bundled> {
   return { file: (name) => join(folder, name, 'dist/main.js'), remove };
 }
 
-/** The module specifiers of the programs that `mcm` starts, with the names of their bundles. */
+/** For each program that `mcm` starts, its module and the name of its bundle. */
 const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/control-plane/main': 'control-plane',
   '@mcm/provider-local/cloud/main': 'local-cloud',
@@ -34,10 +34,10 @@ const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/machine-controller-manager/main': 'machine-controller-manager',
 };
 
-/** The programs of a fleet in the local cloud. */
+/** The programs that a fleet in the local cloud needs. */
 export const LOCAL_PROGRAMS: readonly string[] = Object.values(SPECIFIERS);
 
-/** Replaces `import.meta.resolve`, which would find the source files. */
+/** Returns a replacement for `import.meta.resolve`, which would find source files instead of bundles. */
 export const resolverOf =
   ({ file }: Bundled) =>
   (module: string): string =>

@@ -4,18 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/**
- * An additional address of a control plane in this process. Requests to the additional address have a separate
- * identity.
- */
+/** A second address of a control plane in this process. Requests to this address have another identity. */
 export interface ExtraAddress {
   readonly kubeconfig: string;
-  /** The write requests to this address in their order, such as `POST /api/v1/…`. */
+  /** The write requests to this address in their order, each like `POST /api/v1/…`. */
   readonly writes: readonly string[];
   close(): Promise<void>;
 }
 
-/** Opens an additional address of the control plane, with HTTP on loopback. */
+/** Opens a second address of the control plane: HTTP on the loopback interface. */
 export async function openExtraAddress(plane: { fetch(request: Request): Promise<Response> }): Promise<ExtraAddress> {
   const writes: string[] = [];
   const server = createServer(async (incoming, outgoing) => {

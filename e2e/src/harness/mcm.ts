@@ -5,16 +5,16 @@ const MAIN = fileURLToPath(new URL('../../../apps/mcm/src/main.ts', import.meta.
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A run of the `mcm` command from its source files. */
+/** A run of the command `mcm` from source. */
 export interface McmRun {
   readonly child: ChildProcess;
-  /** Resolves at the end of the command. The exit code 128 + signal becomes the name of the signal. */
+  /** Resolves when the command ends. For an exit code of 128 + signal, the code is the name of the signal. */
   readonly ended: Promise<{ readonly code: number | string; readonly stdout: string; readonly stderr: string }>;
-  /** Resolves when a line of standard output matches. Rejects if the command ends before. */
+  /** Resolves with the first matching line of standard output. If the command ends without such a line, rejects. */
   line(pattern: RegExp): Promise<string>;
 }
 
-/** @param options.program the bundle of the program, to run the bundle instead of the source files */
+/** @param options.program the bundle of `mcm`, to run it instead of the source */
 export function mcm(
   args: readonly string[],
   { cwd, env, program = MAIN }: { cwd: string; env?: Readonly<Record<string, string>>; program?: string | undefined },

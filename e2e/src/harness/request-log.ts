@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** One line of the control plane's request log. */
+/** A line of the control plane's request log. */
 export interface LoggedRequest {
   readonly verb: string;
   readonly resource: string;
@@ -17,19 +17,19 @@ const READS = new Set(['get', 'list']);
 export interface Counts {
   readonly writes: number;
   readonly reads: number;
-  /** The number of requests for each `verb resource/subresource`. The largest number comes first. */
+  /** The number of requests for each `verb resource/subresource`. The most frequent request is first. */
   readonly by: ReadonlyMap<string, number>;
 }
 
 /**
- * Whether a request is from the controllers. Requests of simulated kubelets, of the benchmark and of the control plane
- * do not count.
+ * Returns true if a controller has sent the request. Requests of simulated kubelets, the benchmark and the control
+ * plane do not count.
  */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
 /**
- * Counts requests, without renewals of Leases and health checks of API servers. The number of renewals and health
- * checks depends on the elapsed time.
+ * Counts requests, except renewals of Leases and health checks of API servers. The number of renewals and health checks
+ * depends only on the elapsed time.
  */
 export function count(
   requests: readonly LoggedRequest[],
@@ -57,7 +57,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** Converts a line in the audit log of a kube-apiserver to the format of the embedded control plane. */
+/** Converts a line of kube-apiserver's audit log to a line of the control plane's request log. */
 export function fromAudit(line: string): LoggedRequest {
   const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = JSON.parse(line) as AuditEvent;
   const { resource = '', subresource = '', namespace = '', name = '' } = objectRef;
@@ -76,7 +76,7 @@ export class RequestLogReader {
     this.#parse = parse;
   }
 
-  /** The completed requests since the last call. */
+  /** Returns the requests that ended since the previous call. */
   read(): LoggedRequest[] {
     const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= this.#offset) return [];

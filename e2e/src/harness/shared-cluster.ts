@@ -8,7 +8,7 @@ interface Found {
 interface Answer {
   readonly groups?: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
   readonly resources?: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: string[] }[];
-  /** The items of the list. If the list is empty, some servers return null. */
+  /** The items of a list. For an empty list, some servers return null. */
   readonly items?:
     | readonly {
         readonly metadata: {
@@ -21,10 +21,10 @@ interface Answer {
     | null;
 }
 
-/** Matches objects that the cluster creates again after their deletion. */
+/** Matches the objects that the cluster creates again after a deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
-/** Matches kinds with a finalizer of the API server, which deletes the contained objects. */
+/** Matches the kinds that have a finalizer of the API server. The API server deletes the objects inside of them. */
 const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const LOOK_EVERY_MS = 200;
@@ -40,13 +40,13 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const answer = await asked(fetch, path, { headers: { accept: METADATA } });
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
-    if (answer.status === 404) return {}; // The kind was deleted after the list of kinds was read.
+    if (answer.status === 404) return {}; // The kind was deleted between the two requests.
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
 }
 
-/** All objects that can be deleted, by UID. */
+/** Returns all objects that can be deleted, by UID. */
 async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   const { groups = [] } = await read(fetch, '/apis');
   const found = new Map<string, Found>();
@@ -66,8 +66,8 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
 }
 
 /**
- * Deletes an object without its finalizers, because no controller handles them in this test. A refused deletion is
- * repeated at the end.
+ * Removes the finalizers of an object and deletes it. No controller handles the finalizers in this test. If the
+ * deletion is refused, it is repeated at the end.
  */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
@@ -78,13 +78,16 @@ async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> 
   await (await asked(fetch, `${path}?gracePeriodSeconds=0`, { method: 'DELETE' })).text();
 }
 
-/** A running cluster, with the objects that existed before the test. */
+/** A running cluster, with the objects that existed before the tests. */
 export interface SharedCluster {
-  /** Deletes all objects of the test, and waits until they no longer exist. */
+  /** Deletes all objects that the tests created, and waits until they no longer exist. */
   restore(): Promise<void>;
 }
 
-/** Opens a running cluster. Throws an error if the cluster is in use, because the test would delete foreign objects. */
+/**
+ * Opens a running cluster. If other clients use the cluster, throws an error, because the test would delete their
+ * objects.
+ */
 export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedCluster> {
   const before = await objectsIn(fetch);
   const others = [...before.values()].filter(({ path }) =>

@@ -31,23 +31,29 @@ export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
 /**
- * The real programs in separate processes: the controllers, a local cloud without latency, and an API server. The API
- * server is the embedded control plane in memory, or a real one. The controllers use the ServiceAccount of an
- * installation, with only its roles.
+ * The real programs in separate processes: the controllers, a local cloud without delays, and an API server. The API
+ * server is the embedded control plane in memory, or kube-apiserver. The controllers log in with the ServiceAccount of
+ * an installation, which has only its roles.
  */
 export interface Stack {
   readonly client: KubeClient;
-  /** The process of the control plane. `plane` is undefined with a real API server. */
+  /** The process of the control plane. With kube-apiserver, `plane` is undefined. */
   readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
-  /** Whether requests can be read. `isAudited` is false for a real API server that this stack did not start. */
+  /**
+   * Whether a log contains the requests to the API server. For an API server that the stack did not start, `isAudited`
+   * is false.
+   */
   readonly isAudited: boolean;
   /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The requests of the controllers that the API server refused. If {@link isAudited} is false, the list is empty. */
+  /**
+   * Returns the requests of the controllers that the API server has refused. If {@link isAudited} is false, the list is
+   * empty.
+   */
   refused(): readonly string[];
   readonly logs: string;
   /** Creates a MachineClass for the local cloud. */
@@ -67,15 +73,13 @@ export interface StackOptions {
   /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
-  /** The user data of the VMs. By default, the user data starts a simulated kubelet on each VM. */
+  /** The user data in the VMs. By default, the user data starts a simulated kubelet. */
   readonly userData?: string;
-  /**
-   * Returns the URL of a program by its module specifier. By default, a program starts from the URL of its source file.
-   */
+  /** Returns the URL of a program from its module specifier. By default, this is the URL of the source file. */
   readonly resolve?: (module: string) => string;
 }
 
-/** Creates the Secret of the first class. */
+/** Creates the Secret for the first class. */
 async function createCredentials(client: KubeClient, endpoint: string, userData: string): Promise<void> {
   const secretData = { endpoint, token: TOKEN, userData };
   await client.resource(secrets, NAMESPACE).create({
@@ -128,7 +132,7 @@ const deploymentOf = (
 type ProgramOf = (name: string, module: string, args: string[], env?: Record<string, string>) => Program;
 
 /**
- * Starts a control plane, or the real API server that the environment selects. Writes the kubeconfig of an
+ * Starts a control plane, or the API server that the environment variables select. Writes the kubeconfig of an
  * administrator.
  */
 async function startServer(program: ProgramOf, kubeconfigFile: string, flags: readonly string[]) {
@@ -164,8 +168,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // The kubelets use existing credentials, as in the measurement of the original, and the figures contain only the cost
-  // of the controllers.
+  // As in the measurement of the original, the kubelets have credentials already. The figures therefore contain only
+  // the cost of the controllers.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',
@@ -230,7 +234,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
-/** Resolves when an object of a kind satisfies the predicate. Changes before the call do not count. */
+/** Resolves when an object of a kind satisfies the predicate. Changes before this call are not considered. */
 export async function until<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

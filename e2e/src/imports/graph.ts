@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 /**
- * The third-party packages that a module imports, directly or indirectly, at the start or later. Each package has the
- * chain of files that leads to it.
+ * The third-party packages that a module imports, directly or through other modules, at its start or later. For each
+ * package, the files that lead to it.
  */
 export type Reached = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`.
- * Imports of types have no effect at run time.
+ * Imports of types do not exist at run time.
  */
 const IMPORTS =
   /(?:^|\n)\s*(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]|\b(?:import|load|require)\(\s*['"]([^'"]+)['"]\s*\)/g;
@@ -21,7 +21,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
 
-/** The source file for the specifier of a workspace package. `sourceOf` returns undefined for other packages. */
+/** Returns the source file for a specifier of a workspace package. For any other package, the result is undefined. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
   if (!name.startsWith('@mcm/')) return undefined;
@@ -36,7 +36,7 @@ function sourceOf(specifier: string, from: string): string | undefined {
   return createRequire(import.meta.url).resolve(join(root, source));
 }
 
-/** Follows all imports of a module through the source files of the workspace. */
+/** Follows all imports of a module within the workspace. */
 export function reachedFrom(entry: string): Reached {
   const reached = new Map<string, readonly string[]>();
   const seen = new Set<string>();

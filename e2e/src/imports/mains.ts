@@ -1,4 +1,4 @@
-/** The folder of `main.ts` of each program, by the name of the program. */
+/** For each program, the folder with its `main.ts`. */
 export const MAINS: Readonly<Record<string, string>> = {
   'machine-controller-manager': 'apps/machine-controller-manager/src',
   'machine-config-controller': 'apps/machine-config-controller/src',

@@ -15,7 +15,7 @@ function* requests(times: number, make: (index: number) => LoadRequest): Generat
 
 const perSecond = (times: number, seconds: number): string => `${Math.round(times / seconds)} a second`;
 
-/** Runs all benchmarks of the control plane one after the other, each with a new process. */
+/** Runs all benchmarks of the control plane, one after the other. Each benchmark starts a new process. */
 export async function* planeFigures(only?: string): AsyncGenerator<Figure> {
   const wanted = (name: string): boolean => only === undefined || only === name;
   if (wanted('ready')) yield await readyFigure();
@@ -60,7 +60,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
       };
     };
     const path = (index: number): string => `${MACHINES}/${machineName(index)}`;
-    // The control plane is warmed up before the measurement.
+    // A few requests warm up the control plane before the measurement.
     await drive(connections, warmUp(plane.owner), 201);
     yield await rate('create', 201, (index) => ({ method: 'POST', path: MACHINES, body: machine(index, plane.owner) }));
     yield await rate('merge-patch', 200, (index) => ({
@@ -134,7 +134,7 @@ async function watchFigure(): Promise<Figure> {
       work: `100 watchers receive ${perSecond(changes, seconds)} changed objects`,
       here: `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; ${lost} events lost, ${misplaced} events out of order`,
       goal: '1000 a second, p99 < 250 ms, 0 lost, 0 out of order',
-      // The changes are sent at a fixed rate. Rounding can lower the measured rate, so 990 changes per second reach the
+      // The client sends changes at a fixed rate. Because of rounding, 990 changes per second are enough to reach the
       // goal.
       reached: changes / seconds >= 990 && p99 < 250 && lost === 0 && misplaced === 0,
     };

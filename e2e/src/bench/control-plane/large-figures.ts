@@ -15,7 +15,7 @@ const PLAN: LoadPlan = {
 const P99_MS = 100;
 const P999_MS = 1_000;
 
-/** Runs the load generator in a separate process, and yields its reports. */
+/** Runs the load generator in a separate process, and yields the reports of the load generator. */
 async function* reports({ port, caCertificate, token }: PlaneProcess): AsyncGenerator<LoadReport> {
   const child = fork(fileURLToPath(new URL('load-main.ts', import.meta.url)), {
     execArgv: ['--conditions=source', '--max-old-space-size=4096'],
@@ -42,7 +42,9 @@ async function* reports({ port, caCertificate, token }: PlaneProcess): AsyncGene
 const told = ({ p50, p99, p999, max }: Latencies): string =>
   `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(0)} ms, p99.9 ${p999.toFixed(0)} ms, max ${max.toFixed(0)} ms`;
 
-/** Measures a control plane with the load of a large cluster on disk. The number of pods stays the same. */
+/**
+ * Measures a control plane with its store on disk under the load of a large cluster. The number of pods stays constant.
+ */
 export async function* largeFigures(): AsyncGenerator<Figure> {
   const plane = await startPlane('sqlite');
   try {

@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls';
 
-/** The address and the identity of the client. */
+/** The control plane to which the load is sent, and the credentials of the client. */
 export interface LoadTarget {
   readonly port: number;
   readonly caCertificate: string;
@@ -18,8 +18,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
 /**
- * A keep-alive connection that sends one request after the other. A complete HTTP client would use more CPU per request
- * than the server. The connection only reads responses with a Content-Length.
+ * A keep-alive connection that sends requests one after the other. A complete HTTP client would need more CPU time per
+ * request than the server. Responses must have a Content-Length.
  */
 export class LoadConnection {
   readonly #socket: TLSSocket;
@@ -50,7 +50,7 @@ export class LoadConnection {
     });
   }
 
-  /** Sends a request. Resolves with the status when the whole body was read. */
+  /** Sends a request. Resolves with the status after the whole body was read. */
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };
@@ -90,9 +90,9 @@ export class LoadConnection {
 }
 
 /**
- * Sends all requests over several connections at the same time.
+ * Sends requests over several connections at the same time.
  * @returns the duration in seconds.
- * @throws Error if a response does not have the status `expected`.
+ * @throws Error if a response has another status than `expected`.
  */
 export async function drive(
   connections: readonly LoadConnection[],

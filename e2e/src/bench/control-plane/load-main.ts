@@ -4,7 +4,9 @@ import type { LoadOrder, LoadPlan, LoadReport } from './load.ts';
 import { drive, LoadConnection, type LoadRequest } from './load-connection.ts';
 import { latenciesOf, OpenLoop } from './open-loop.ts';
 
-/** The process that generates the load of `control-plane-large`. The process gets its order over IPC. */
+/**
+ * This process generates the load of the benchmark `control-plane-large`. The benchmark sends the load plan over IPC.
+ */
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const FILLERS = 64;
@@ -27,7 +29,7 @@ const lease = (index: number, resourceVersion?: string): string =>
 
 const versionIn = (text: string): string => /"resourceVersion":"(\d+)"/.exec(text)?.[1] ?? '';
 
-/** Calls a function at a fixed rate, with the planned time of each call, until the signal ends the calls. */
+/** Calls a function at a fixed rate until the signal is aborted. The argument is the planned time of the call. */
 async function atRate(perSecond: number, signal: AbortSignal, call: (dueAt: number) => void): Promise<void> {
   const start = performance.now();
   for (let sent = 0; !signal.aborted; ) {
@@ -44,10 +46,12 @@ async function atRate(perSecond: number, signal: AbortSignal, call: (dueAt: numb
 class Load {
   readonly #plan: LoadPlan;
   readonly #loop: OpenLoop;
-  /** The resource versions of the leases. The version of a lease is undefined while its renewal has no answer. */
+  /**
+   * The resource versions of the Leases. While a renewal waits for its response, the version of the Lease is undefined.
+   */
   readonly #leases: (string | undefined)[] = [];
   #lease = 0;
-  /** The indexes of the oldest pod and of the next pod. */
+  /** The index of the oldest pod. */
   #oldest = 0;
   #pod: number;
 
@@ -57,7 +61,7 @@ class Load {
     this.#pod = plan.pods;
   }
 
-  /** Creates the nodes before their pods. Without its node, the control plane deletes a pod. */
+  /** Creates the nodes before the pods. If the node of a pod does not exist, the control plane deletes the pod. */
   async fill(connections: readonly LoadConnection[]): Promise<void> {
     const { nodes, pods } = this.#plan;
     const posts = function* (times: number, path: string, body: (index: number) => string): Generator<LoadRequest> {
@@ -76,7 +80,7 @@ class Load {
           }),
       ),
     );
-    // During the creation of the pods, the nodes stay ready.
+    // While the pods are created, the Leases of the nodes are renewed, so the nodes stay ready.
     const filled = new AbortController();
     const renewed = this.renew(filled.signal);
     await drive(
@@ -89,7 +93,7 @@ class Load {
     await this.#loop.drained();
   }
 
-  /** Renews all leases in turn. */
+  /** Renews the Leases of all nodes, one after the other. */
   renew(signal: AbortSignal): Promise<void> {
     return atRate(this.#plan.leasesPerSecond, signal, (dueAt) => {
       const index = this.#lease;
@@ -104,7 +108,7 @@ class Load {
     });
   }
 
-  /** Creates pods, binds each pod after its creation, and deletes the oldest pod after each binding. */
+  /** Creates pods and binds each of them. After each binding, the oldest pod is deleted. */
   replacePods(signal: AbortSignal): Promise<void> {
     return atRate(this.#plan.podsPerSecond, signal, (dueAt) => {
       const index = this.#pod++;
@@ -120,7 +124,7 @@ class Load {
     this.#loop.submit('pod bindings', request, 201, performance.now(), () => this.#deleteOldest());
   }
 
-  /** Deletes a pod at once, like a kubelet that has stopped the containers. */
+  /** Deletes a pod immediately, as a kubelet does after it has stopped the containers. */
   #deleteOldest(): void {
     const path = `${PODS}/pod-${this.#oldest++}`;
     const request = { method: 'DELETE', path, body: '{"gracePeriodSeconds":0}' };

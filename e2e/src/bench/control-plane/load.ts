@@ -5,7 +5,7 @@ export interface LoadPlan {
   readonly nodes: number;
   readonly pods: number;
   readonly leasesPerSecond: number;
-  /** The number of pods that are created each second, and the number of pods that are bound to nodes each second. */
+  /** The number of pods that are created per second. The same number of pods is bound to nodes. */
   readonly podsPerSecond: number;
   readonly seconds: number;
 }
@@ -15,7 +15,7 @@ export interface LoadOrder {
   readonly plan: LoadPlan;
 }
 
-/** Latencies of one kind of request, in milliseconds. */
+/** The latencies of one type of request in milliseconds. */
 export interface Latencies {
   readonly count: number;
   readonly p50: number;
@@ -24,12 +24,12 @@ export interface Latencies {
   readonly max: number;
 }
 
-/** A result of the load generator: the cluster is full, or the measurement has ended. */
+/** A report of the load generator: the cluster is full, or the measurement has ended. */
 export type LoadReport =
   | { readonly filled: true; readonly seconds: number }
   | {
       readonly filled: false;
-      /** The duration from the first request until the last answer. */
+      /** The number of seconds from the first request to the last response. */
       readonly seconds: number;
       readonly all: Latencies;
       readonly byKind: Readonly<Record<string, Latencies>>;

@@ -19,8 +19,8 @@ export const latenciesOf = (times: readonly number[]): Latencies => ({
 });
 
 /**
- * Sends each request at its planned time, also while the server is slow. Latencies count from the planned time. A stall
- * of the server therefore delays all requests that were planned during the stall.
+ * Sends each request at its planned time, even if the server is slow. The latency of a request starts at the planned
+ * time. If the server stalls, all requests that were planned during this time count as delayed.
  */
 export class OpenLoop {
   readonly #free: LoadConnection[];
@@ -35,14 +35,14 @@ export class OpenLoop {
     this.#free = [...connections];
   }
 
-  /** @throws Error if an earlier request failed. */
+  /** @throws Error if an earlier request has failed. */
   submit(kind: string, request: LoadRequest, expected: number, dueAt: number, done: (text: string) => void): void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#waiting.push({ kind, request, expected, dueAt, done });
     this.#pump();
   }
 
-  /** Resolves when each submitted request has an answer. */
+  /** Resolves when all submitted requests have a response. */
   async drained(): Promise<void> {
     if (this.#open > 0 || this.#next < this.#waiting.length)
       await new Promise<void>((resolve) => {
@@ -51,7 +51,7 @@ export class OpenLoop {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Removes the latencies of all requests until now. */
+  /** Forgets the latencies of all earlier requests. */
   forget(): void {
     this.times.clear();
   }

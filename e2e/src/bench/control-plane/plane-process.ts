@@ -11,7 +11,7 @@ import { LoadConnection, type LoadTarget } from './load-connection.ts';
 /** A control plane in a separate process, with the CRDs of mcm. */
 export interface PlaneProcess extends LoadTarget {
   readonly pid: number;
-  /** Milliseconds from the start of the process until it printed `ready`. */
+  /** The number of milliseconds from the start of the process to its line `ready`. */
   readonly readyMs: number;
   /** The UID of the MachineSet that owns the machines. */
   readonly owner: string;
@@ -30,7 +30,7 @@ async function createOwner(connection: LoadConnection): Promise<string> {
   return (JSON.parse(connection.text) as { metadata: { uid: string } }).metadata.uid;
 }
 
-/** Starts `control-plane` with a store in memory or in a new folder. Linux only. */
+/** Starts `control-plane` with a store in memory or in a new folder. This function works only on Linux. */
 export async function startPlane(store: 'memory' | 'sqlite'): Promise<PlaneProcess> {
   const dir = mkdtempSync(join(tmpdir(), 'mcm-bench-'));
   const file = join(dir, 'kubeconfig');

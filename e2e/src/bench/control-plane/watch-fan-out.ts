@@ -4,14 +4,14 @@ import { MACHINES, machine, machineName } from './bench-objects.ts';
 import type { LoadConnection } from './load-connection.ts';
 import type { PlaneProcess } from './plane-process.ts';
 
-/** The changes that the watchers of one kind received. */
+/** The events of changes that the watches of one kind received. */
 export interface FanOut {
   readonly changes: number;
   readonly seconds: number;
-  /** The number of events that a watcher did not receive. */
+  /** The number of events that a watch did not receive. */
   readonly lost: number;
   readonly misplaced: number;
-  /** Milliseconds from sending a change to its arrival at a watcher. */
+  /** The median time from sending a change until a watch receives its event, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
@@ -22,14 +22,14 @@ const CHANGES_A_SECOND = 1_000;
 const OBJECTS = 200;
 const WRITERS = 32;
 const TICK_MS = 10;
-/** The time in milliseconds after which a missing event counts as lost. */
+/** If an event is missing after this number of milliseconds, it counts as lost. */
 const PATIENCE_MS = 30_000;
 const MARK = Buffer.from('"change":"');
 const VERSION = Buffer.from('"resourceVersion":"');
 const NEWLINE = 10;
 const QUOTE = 34;
 
-/** Reads one watch. Records the time of each change, and whether resource versions only increase. */
+/** Reads a watch. Records the time of each event, and whether the resource versions always increase. */
 class Watcher {
   seen = 0;
   misplaced = 0;
@@ -71,14 +71,14 @@ function openWatch(options: RequestOptions, take: (chunk: Buffer) => void): Prom
       if (answer.statusCode !== 200)
         reject(new Error(`the control plane answered a watch request with status ${answer.statusCode}`));
       answer.on('data', take);
-      // The control plane ends while the watches are open, so errors are ignored.
+      // When the control plane ends, the watches are still open, so their errors are ignored.
       answer.on('error', () => undefined);
       resolve();
     }).on('error', reject);
   });
 }
 
-/** Opens many watches of one kind, and changes its objects at a constant rate. */
+/** Opens many watches of one kind, and changes objects of this kind at a constant rate. */
 export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   const connections = await plane.connect(WRITERS);
   const [first] = connections;

@@ -96,7 +96,7 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * The clouds that return a listing in several pages. The value is the number of pages that list the machines of the
+ * The clouds whose listings have several pages. The value is the number of pages that contain the machines of the
  * benchmark.
  */
 const OTHERS = [
@@ -110,8 +110,8 @@ const OTHERS = [
 ] as const;
 
 /**
- * Counts the listings of an idle fleet during one orphan period.
- * @param elsewhere The number of machines on the other clouds, where a creation takes longer than on AWS.
+ * Counts the listings of an idle fleet between two searches for orphans.
+ * @param elsewhere The number of machines on the other clouds. There, a creation takes longer than on AWS.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
@@ -136,7 +136,7 @@ async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   }
 }
 
-/** Creates many machines while the cloud limits the rate of calls. */
+/** Creates many machines while the cloud limits the rate of requests. */
 async function* throttled(machines: number): AsyncGenerator<Figure> {
   const { ms, counts, refused } = await on(
     aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }),
@@ -147,7 +147,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
       return { ms: took, counts: fleet.counts(), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     },
   );
-  // Each machine needs one launch request. Every additional request worsens the result.
+  // A machine needs one request for its launch. Each additional request makes the result worse.
   const limit = machines / PER_SECOND;
   yield atMost(
     `AWS: time to create ${machines} machines with a limit of ${PER_SECOND} requests per second`,
@@ -160,7 +160,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
 
 const PLAIN = [{ subnetID: 'subnet-a', securityGroupIDs: ['sg-1'] }];
 
-/** Creates many machines of a class in a zone without capacity. */
+/** Creates many machines of a class whose zone has no capacity. */
 async function* exhausted(machines: number): AsyncGenerator<Figure> {
   const { first, hour } = await on(aws({ networkInterfaces: PLAIN, srcAndDstChecksEnabled: true }), async (fleet) => {
     fleet.cloud.faults.order({ on: '^RunInstances$', refuse: { status: 500, code: 'InsufficientInstanceCapacity' } });
@@ -178,8 +178,8 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * Creates many machines in the other clouds with a limited rate. The limit equals the number of calls for the
- * creations, so every delay worsens the result.
+ * Creates many machines in the other clouds, which limit the rate of requests. The limit allows exactly the requests
+ * for the creations, so each delay makes the result worse.
  */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
@@ -200,8 +200,8 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
 }
 
 /**
- * Creates many machines of a class in a zone without capacity. The cloud accepts each create request, and the operation
- * of the request then fails.
+ * Creates many machines of a class whose zone has no capacity. The cloud accepts each create request, and its operation
+ * fails later.
  */
 async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;

@@ -6,20 +6,20 @@ import { mcm } from '../../harness/mcm.ts';
 import { rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure } from '../machines/figure.ts';
 
-/** The memory limit of a bundled machine controller in MB, shortly after its machines have joined. */
+/**
+ * For each provider, the memory limit of the bundled machine controller in MB, shortly after its machines have joined.
+ */
 const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
 const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
 
-/** Returns the child processes of a process. Linux only. */
+/** Returns the child processes of a process. This function works only on Linux. */
 const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number);
 
 const isMachineController = (pid: number, provider: string): boolean =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
 
-/**
- * Yields the resident memory of each bundled machine controller, shortly after the given number of machines has joined.
- */
+/** Yields the memory (RSS) of each bundled machine controller, shortly after its machines have joined. */
 export async function* memoryOfBinaries(
   machines: number,
   providers: readonly string[] = Object.keys(LIMITS),

@@ -23,13 +23,13 @@ import { PlaneHost } from './planes.ts';
 const TOKEN = 'bench-token';
 const IDLE_MS = 60_000;
 const START_LIMIT_MS = 300_000;
-/** The number of clusters whose control planes run in one process. */
+/** One process runs the control planes of this number of clusters. */
 const PER_HOST = 250;
 const WAKES = 40;
-/** The time until the Leases of all clusters have the duration of quiet clusters. */
+/** After this time, the Leases of all clusters have the duration for quiet clusters. */
 const SETTLE_MS = 110_000;
 export const QUIET_LEASES = '--fleet-quiet-lease-duration=90s';
-/** The index of the cluster whose API server gets stuck. */
+/** The index of the cluster whose API server hangs. */
 const STUCK = 0;
 
 const nameOf = (index: number): string => `c-${index}`;
@@ -39,7 +39,7 @@ const connectionsOf = (pid: number): number =>
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:');
     } catch {
-      return false; // The file was closed after the folder was read.
+      return false; // The file was closed between the two reads of the folder.
     }
   }).length;
 
@@ -47,7 +47,7 @@ interface Served {
   readonly clusters: readonly { readonly state: string }[];
 }
 
-/** A fleet in one pair of processes: a seed, and target clusters with Nodes. */
+/** A fleet with one pair of processes: a seed, and target clusters with Nodes. */
 class FleetOfClusters {
   readonly #count: number;
   readonly #machines: number;
@@ -144,7 +144,7 @@ class FleetOfClusters {
     return new Map(controllers.map((name) => [name, this.#programs.get(name)?.pid ?? 0]));
   }
 
-  /** Resolves with the seconds until both programs serve all clusters. */
+  /** Resolves with the number of seconds until both programs serve all clusters. */
   async served(): Promise<number> {
     const start = performance.now();
     for (;;) {
@@ -167,7 +167,7 @@ class FleetOfClusters {
     return this.#hosts[0]?.ask({ do: 'stick', index: STUCK, stuck }) ?? Promise.resolve();
   }
 
-  /** Resolves with the milliseconds from the creation of a deployment in a quiet cluster until its machine has a VM. */
+  /** Creates a deployment in a quiet cluster, and resolves with the milliseconds until its machine has a VM. */
   async wake(cluster: string, name: string): Promise<number> {
     const resource = this.#admin.resource<Machine>(machines, cluster);
     const { resourceVersion } = (await resource.list({ limit: 1 })).metadata;
@@ -182,7 +182,7 @@ class FleetOfClusters {
     return ms;
   }
 
-  /** Resolves with the 99th percentile of the wake times of several clusters, in milliseconds. */
+  /** Resolves with the 99th percentile of these times in several clusters, in milliseconds. */
   async wakes(name: string): Promise<number> {
     const all: number[] = [];
     for (let index = 0; index < WAKES; index += 1)
@@ -216,7 +216,7 @@ async function* idleFigures(fleet: FleetOfClusters, size: string): AsyncGenerato
   yield reported(`${size}: read requests to the seed`, total(reads), 'a minute', reads.slice(0, 4).join('; '));
 }
 
-/** Measures one pair of processes that serves many clusters. */
+/** Measures a pair of processes that serves many clusters. */
 export async function* fleetModeFigures(count: number, machinesEach: number, flags: readonly string[]) {
   const fleet = new FleetOfClusters(count, machinesEach, flags);
   const size = `${count} clusters × ${machinesEach} machines`;

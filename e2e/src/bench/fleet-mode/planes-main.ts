@@ -5,12 +5,14 @@ import { createClient, type Node, nodes, realClock } from '@mcm/kube';
 import { hollowNode } from './objects.ts';
 import type { HostRequest, HostResponse } from './planes.ts';
 
-/** A process with the seed, or with the target clusters of a fleet. The process answers requests of the benchmark over IPC. */
+/**
+ * This process runs the seed, or the target clusters of a fleet. The benchmark sends requests to the process over IPC.
+ */
 
 const requests = new Map<string, number>();
 const relays: Relay[] = [];
 
-/** A TCP relay in front of a control plane. A stuck relay accepts connections and forwards no data. */
+/** A TCP relay between clients and a control plane. A relay that is stuck accepts connections, but forwards no data. */
 class Relay {
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
@@ -72,7 +74,7 @@ async function seed(): Promise<string> {
   return plane.kubeconfig();
 }
 
-/** Starts a target cluster whose connections pass through a relay. */
+/** Starts a target cluster. All connections to the cluster pass through a relay. */
 async function target(machines: number): Promise<string> {
   const plane = await startControlPlane({ port: 0, controllers: false });
   await furnish(plane, machines);

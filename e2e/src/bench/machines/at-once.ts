@@ -1,4 +1,4 @@
-/** Calls `work` for 0 to `times` - 1, with at most `parallel` calls at the same time. */
+/** Calls `work` with the numbers from 0 to `times` - 1. At most `parallel` calls run at the same time. */
 export async function atOnce(times: number, parallel: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

@@ -18,11 +18,11 @@ import { Follower } from './follow.ts';
 const DRAINS = 1_000;
 const CREATIONS = 100;
 const PARALLEL = 32;
-/** As in a real cluster, applications are in several namespaces. */
+/** The pods of applications are in this number of namespaces, as in a real cluster. */
 const NAMESPACES = 50;
 const CLASS = 'blue';
 const GRACE_SECONDS = 5;
-/** The duration is longer than the interval of every periodic check of the controllers. */
+/** This time without changes is longer than any interval of the controllers' checks. */
 const QUIET_MS = 130_000;
 const LONG_MS = 300_000;
 
@@ -33,7 +33,7 @@ const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean =>
   return true;
 };
 
-/** Measures a thousand drains that a disruption budget blocks, and their effect on other machines. */
+/** Measures a thousand drains that a disruption budget blocks, and the delay that they cause for other machines. */
 export class BlockedDrains {
   readonly #stack: Stack;
   readonly #machines: Follower<Machine>;
@@ -104,7 +104,9 @@ export class BlockedDrains {
     );
   }
 
-  /** Creates running machines with one pod each, and for each pod a budget that forbids its eviction. */
+  /**
+   * Creates running machines. Each machine has a pod, and each pod has a disruption budget that forbids its eviction.
+   */
   async #furnish(): Promise<void> {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
@@ -136,7 +138,7 @@ export class BlockedDrains {
 
   async #make(name: string): Promise<void> {
     await this.#stack.client.resource<Machine>(machines, NAMESPACE).create({
-      // The machines have the fields that the MachineSet controller sets.
+      // The benchmark sets the fields that the MachineSet controller would set.
       metadata: { name, namespace: NAMESPACE, finalizers: [Finalizers.MachineControllerManager] },
       spec: { class: { kind: 'MachineClass', name: CLASS } },
     });
@@ -154,8 +156,8 @@ export class BlockedDrains {
   }
 
   /**
-   * Deletes a thousand machines, and creates ten machines at the same time. Returns the longest time in seconds until a
-   * VM exists.
+   * Deletes a thousand machines, and creates ten machines during this time. Returns the longest time in seconds until
+   * one of the ten machines has a VM.
    */
   async #beginDrains(): Promise<number> {
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
@@ -176,7 +178,7 @@ export class BlockedDrains {
     return Math.max(...starts);
   }
 
-  /** Resolves with the time from the creation of a Machine until it has a VM, in seconds. */
+  /** Creates a machine, and resolves with the seconds until it has a VM. */
   async #create(name: string): Promise<number> {
     await this.#make(name);
     return this.#machines.until('a VM', (known) => Boolean(known.get(name)?.spec.providerID), LONG_MS);
@@ -207,7 +209,7 @@ export class BlockedDrains {
     yield atMost(`memory (RSS) during ${DRAINS} blocked drains`, rssMb(pid), 300, 'MB');
   }
 
-  /** Returns the CPU seconds of each process since its start. */
+  /** Returns the CPU time of each process since its start, in seconds. */
   #cpu(): readonly (readonly [string, number])[] {
     const { machineController, plane, cloud } = this.#stack;
     const programs = { controller: machineController, plane, 'cloud and kubelets': cloud };
@@ -217,7 +219,7 @@ export class BlockedDrains {
     ]);
   }
 
-  /** Resolves with the seconds until the last pod and the last machine are deleted. */
+  /** Resolves with the seconds until all pods are evicted, and until all machines are deleted. */
   async #unblock(): Promise<{ readonly drained: number; readonly gone: number; readonly cpu: string }> {
     const start = performance.now();
     const before = new Map(this.#cpu());

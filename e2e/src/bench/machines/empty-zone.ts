@@ -5,15 +5,15 @@ import { aws } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * Measures machines of a class whose first zone has no capacity. The driver of AWS calls its emulator. All times are
- * virtual, so the figures do not depend on the speed of this computer.
+ * Measures the creation of machines if the first zone of their class has no capacity. The AWS driver sends its requests
+ * to the emulator. All times are virtual, so the speed of this computer does not matter.
  */
 
 const MACHINES = 200;
-/** The rate of creations that the cloud allows. */
+/** The cloud allows this number of creations per second. */
 const PER_SECOND = 5;
 const MINUTE = 60_000;
-/** The shortest wait in minutes from a refusal to the next request for a VM in the zone. */
+/** After a refusal, the zone gets the next request for a VM after at least this number of minutes. */
 const PROBE_MINUTES = 10;
 const ROUNDS = 12;
 const ROUND_MINUTES = 5;
@@ -24,8 +24,8 @@ const ALTERNATIVES = [
 ];
 
 /**
- * Resolves with a fleet on a cloud with a limited rate.
- * @param isEmpty Whether the first zone has no capacity.
+ * Resolves with a fleet on a cloud that limits the rate of requests.
+ * @param isEmpty whether the first zone has no capacity
  */
 async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {
   const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(ALTERNATIVES) };
@@ -37,13 +37,13 @@ async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly
   return { fleet, refused: () => faults.list().find(({ id }) => id === rule)?.met ?? 0 };
 }
 
-/** Resolves with the virtual seconds until all machines run. */
+/** Resolves with the virtual seconds until all machines are Running. */
 const filled = async (fleet: Fleet): Promise<number> => {
   await fleet.make(MACHINES);
   return (await fleet.untilRunning(MACHINES)) / 1_000;
 };
 
-/** Measures how fast {@link MACHINES} machines get VMs from the alternatives of their class. */
+/** Measures how fast {@link MACHINES} machines get VMs if they use the capacity alternatives of their class. */
 export async function* emptyZoneFigures(): AsyncGenerator<Figure> {
   const back = await inAwsEnvironment();
   const ample = await open(false);

@@ -4,8 +4,8 @@ export interface Figure {
   readonly here: string;
   readonly goal: string;
   /**
-   * Whether the value reaches its goal. A figure whose cost is mostly in the control plane has no goal, and `reached`
-   * is undefined.
+   * Whether the value reaches the goal. If the control plane causes most of the cost, the figure has no goal, and
+   * `reached` is undefined.
    */
   readonly reached: boolean | undefined;
 }
@@ -13,7 +13,7 @@ export interface Figure {
 const figure = (value: number, unit: string, note: string): string =>
   `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`;
 
-/** Returns a measured value without a goal. */
+/** Returns a figure without a goal. */
 export const reported = (work: string, value: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),
@@ -21,7 +21,7 @@ export const reported = (work: string, value: number, unit: string, note = ''): 
   reached: undefined,
 });
 
-/** Returns a value with a maximum as its goal. */
+/** Returns a figure whose goal is a maximum. */
 export const atMost = (work: string, value: number, limit: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),
@@ -29,7 +29,7 @@ export const atMost = (work: string, value: number, limit: number, unit: string,
   reached: value <= limit,
 });
 
-/** Returns the smallest value that is at least as large as the given share of all values. */
+/** Returns a percentile: the smallest value that is not lower than the given share of all values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

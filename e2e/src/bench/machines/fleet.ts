@@ -5,13 +5,13 @@ import { type Counts, count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../../harness/stack.ts';
 import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 
-/** The cost of one task. */
+/** The cost of a task, such as the creation of machines. */
 export interface Measured {
   readonly work: string;
   readonly seconds: number;
   readonly machines: number;
   readonly counts: Counts;
-  /** The CPU time of both controllers together, in milliseconds. */
+  /** The CPU time of both controllers in milliseconds. */
   readonly cpuMs: number;
   readonly note?: string;
 }
@@ -19,14 +19,14 @@ export interface Measured {
 interface FleetTasks {
   readonly roll?: boolean;
   readonly idle?: boolean;
-  /** Returns the URL of a program. By default, the programs run from their sources. */
+  /** Returns the URL of a program's main module. By default, the programs run from source. */
   readonly resolve?: (module: string) => string;
 }
 
 const DEPLOYMENT = 'bench';
 const CLASSES = ['blue', 'green'] as const;
 
-/** Runs all benchmarks about the life of a fleet, one after the other with the same processes. */
+/** Runs all benchmarks about the life of a fleet one after the other, with one pair of processes. */
 export async function* fleetFigures(
   replicas: number,
   { roll = replicas <= 100, idle = true, resolve }: FleetTasks = {},
@@ -86,7 +86,7 @@ async function measure(stack: Stack, work: string, machineCount: number, run: ()
   const start = performance.now();
   await run();
   const seconds = (performance.now() - start) / 1000;
-  // The task includes late writes, such as events and the last status.
+  // Late writes, such as events and the last status, belong to the task too.
   await sleep(realClock, 3_000);
   return {
     work,
@@ -130,7 +130,7 @@ const rssOf = (pid: number | undefined): string => (pid === undefined ? '?' : rs
 const controllerCpu = (stack: Stack): number =>
   [stack.manager, stack.machineController].reduce((sum, { pid }) => sum + (pid === undefined ? 0 : cpuMs(pid)), 0);
 
-/** Resolves when no machine exists. With `terminatingOnly`, resolves when no machine is in deletion. */
+/** Resolves when all machines are deleted. With `terminatingOnly`, only machines in deletion count. */
 async function watchMachinesUntil(
   stack: Stack,
   finished: (machines: ReadonlyMap<string, Machine>) => boolean,
@@ -157,7 +157,7 @@ const noneTerminating = (stack: Stack): Promise<void> =>
 
 const CREATES_AT_ONCE = 64;
 
-/** Resolves with the resident memory of the machine controller in a cluster with many pods. */
+/** Resolves with the memory (RSS) of the machine controller in a cluster with many pods. */
 export async function podMemory(
   podCount: number,
 ): Promise<{ readonly podCount: number; readonly rssMb: number; readonly peakNote: string }> {

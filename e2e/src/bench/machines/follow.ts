@@ -1,6 +1,6 @@
 import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
 
-/** The objects of a kind by name, in one or all namespaces. A watch keeps the objects up to date. */
+/** The objects of a kind by name, in one namespace or in all. A watch updates the objects. */
 export class Follower<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #stop = new AbortController();
@@ -34,7 +34,7 @@ export class Follower<T extends KubeObject> {
     }
   }
 
-  /** Resolves with the elapsed seconds when the predicate is true. */
+  /** Resolves with the number of seconds until the predicate is true. */
   async until(state: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {

@@ -14,24 +14,25 @@ const PARALLEL = 16;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
 /**
- * The memory of the original's machine controller with 20,000 pods and one machine. With more machines, the original
- * would use more memory.
+ * The memory of the original's machine controller in MB, with 20,000 pods and one machine. With more machines, the
+ * original needs even more memory.
  */
 const ORIGINAL_MB = 577;
 /**
- * The maximum wait until all pending writes are complete, in milliseconds. Without other load on the host, the wait
- * takes at most half a minute.
+ * The benchmark waits at most this number of milliseconds for the end of all writes. On an idle host, the writes end
+ * within half a minute.
  */
 const QUIET_LIMIT_MS = 600_000;
-/** A kubelet reports its status every five minutes, even without a change. The controllers do not watch its Lease. */
+/**
+ * A kubelet reports its status at this interval, even if nothing has changed. The controllers do not watch its Lease.
+ */
 const HEARTBEAT_PERIOD_S = 300;
 /**
- * The minimum CPU time of the original, which is 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
+ * The CPU time that the original needs at least: 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
  * alone took 0.76 to 1.01 ms of CPU for each heartbeat.
- * - On the machine of this measurement, an informer of this project alone took 0.35 to 0.58 ms. A complete controller
- *   took 0.70 to 0.89 ms.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. A goal of 1 % is impossible, because each
- *   heartbeat wakes the process.
+ * - On the same computer, an informer of this project took 0.35 to 0.58 ms. A whole controller took 0.70 to 0.89 ms.
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. Each heartbeat wakes the process, so a goal of 1
+ *   % is impossible.
  * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
  *   changes the version.
  */
@@ -55,7 +56,9 @@ const conditions = (heartbeat: string) =>
     lastTransitionTime: STARTED_AT,
   }));
 
-/** Returns the status of a real node: conditions, capacity, 20 images, and data about the system. */
+/**
+ * Returns a node status like that of a real node: conditions, capacity, 20 images, and information about the system.
+ */
 const nodeStatus = (heartbeat: string) => ({
   capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
   allocatable: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '50Gi' },
@@ -70,7 +73,7 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/** Many running machines without VMs and kubelets, because VMs and kubelets would add to the measured cost. */
+/** Many running machines that have no VMs and no kubelets, because these would increase the measured cost. */
 export class IdleFleet {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -80,7 +83,7 @@ export class IdleFleet {
     this.#machines = count;
   }
 
-  /** Measures the cost of an idle fleet of the given size, with the bundled programs. */
+  /** Measures an idle fleet of the given size, with the bundled programs. */
   static async *sizes(count: number, podCount: number, resolve: (module: string) => string): AsyncGenerator<Figure> {
     const stack = await startStack({ planeFlags: ['--no-controllers'], resolve });
     try {
@@ -98,7 +101,7 @@ export class IdleFleet {
   }
 
   static async *figures(): AsyncGenerator<Figure> {
-    // The control plane runs without controllers, because they would mark nodes without a kubelet as NotReady.
+    // The nodes have no kubelets, so the controllers of the control plane would mark them as NotReady.
     const stack = await startStack({ planeFlags: ['--no-controllers'] });
     try {
       await stack.makeClass(CLASS);
@@ -114,7 +117,7 @@ export class IdleFleet {
     }
   }
 
-  /** The memory of both controllers after a start in a cluster with pods. */
+  /** Measures the memory of both controllers after their start in a cluster with many pods. */
   static async *podFigures(): AsyncGenerator<Figure> {
     const stack = await startStack({ planeFlags: ['--no-controllers'] });
     try {
@@ -128,20 +131,20 @@ export class IdleFleet {
       const size = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${size}: memory (RSS) of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
-      // No measurement of the original with `PODS` pods exists.
+      // The original was not measured with `PODS` pods.
       yield reported(`${size}: memory (RSS) of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();
     }
   }
 
-  /** Creates an equal number of pods on each node. */
+  /** Creates pods, the same number on each node. */
   async #run(podCount: number): Promise<void> {
     const resource = this.#stack.client.resource<Pod>(pods, NAMESPACE);
     await atOnce(podCount, PARALLEL, async (index) => {
       const pod = bulkyPod(index, nameOf(index % this.#machines));
       await resource.create(pod).catch(async (error: unknown) => {
-        // On a busy machine, a connection can end before its response.
+        // On a busy computer, a connection may end before its response arrives.
         if (!(error instanceof KubeError && error.reason === 'NoAnswer')) throw error;
         await resource.create(pod).catch((again: unknown) => {
           if (!isAlreadyExists(again)) throw again;
@@ -218,8 +221,8 @@ export class IdleFleet {
   }
 
   /**
-   * Resolves when the controllers have sent no request for `ms`. Throws an error with the requests if the controllers
-   * do not become idle.
+   * Resolves when the controllers have sent no request for `ms` milliseconds. If the controllers do not become idle,
+   * throws an error with their requests.
    */
   async #quiet(ms: number): Promise<void> {
     const start = performance.now();
@@ -272,14 +275,14 @@ export class IdleFleet {
       yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', size);
   }
 
-  /** Sends heartbeats of kubelets without changes. `#heartbeats` returns the reached number per second. */
+  /** Sends heartbeats like those of kubelets, without changes. Resolves with the number of heartbeats per second. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;
     while (!signal.aborted) {
       const due = ((performance.now() - start) / 1000) * this.#heartbeatsPerSecond;
       const status = { conditions: conditions(new Date().toISOString().replace(/\.\d+Z$/, 'Z')) };
-      // With a slow server, the number of heartbeats is too low, but the load still ends on time.
+      // If the server is slow, fewer heartbeats are sent, but the load still ends on time.
       for (; sent < due && !signal.aborted; sent += 1) {
         const body = { type: 'merge', body: { status } } as const;
         await this.#stack.client
@@ -291,7 +294,7 @@ export class IdleFleet {
     return sent / ((performance.now() - start) / 1000);
   }
 
-  /** Measures a restart of the controller. A machine is created while the controller is stopped. */
+  /** Measures a restart of the controller. While the controller is stopped, a machine is created. */
   async *#restart(): AsyncGenerator<Figure> {
     const { client, machineController, requests } = this.#stack;
     await machineController.stop();

@@ -8,7 +8,7 @@ import { laneFigures } from './lanes.ts';
 import { warmFigures } from './warm.ts';
 
 /**
- * Yields all figures of machines, drains and nodes. The benchmark measures only the machine controller, which runs in a
+ * Yields all figures about machines, drains and nodes. Only the machine controller is measured, which runs in a
  * separate process.
  */
 export async function* machineFigures(): AsyncGenerator<Figure> {
@@ -22,7 +22,7 @@ export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* IdleFleet.figures();
   for await (const { work, counts, machines } of fleetFigures(100, { roll: false, idle: false })) {
     const dies = work.endsWith('→ 0');
-    // The finalizer and the first event of the class are written once for the fleet, and not once for each machine.
+    // The finalizer and the first event of the class are written once for the whole fleet.
     const name = dies
       ? 'write requests of both controllers during the deletion of a machine'
       : 'write requests of both controllers during the creation of a machine';

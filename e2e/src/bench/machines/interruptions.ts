@@ -5,17 +5,17 @@ import { World } from '../../simulation/world/world.ts';
 import { atMost, type Figure, percentile } from './figure.ts';
 
 /**
- * All VMs of a fleet get a notice of two minutes at the same time, in the simulation of the whole system. All times are
- * virtual, so the figures do not depend on the speed of this computer.
+ * In a simulation of the whole system, the cloud announces the interruption of all VMs at the same time, two minutes in
+ * advance. All times are virtual, so the speed of this computer does not matter.
  */
 
 const MACHINES = 100;
 const PODS = 300;
 const NOTICE_MS = 120_000;
-/** The time from the start of a VM until its kubelet joins. */
+/** A kubelet joins this time after the start of its VM. */
 const JOIN_MS = 30_000;
 
-/** The times in seconds after the notice. */
+/** Times after the notice, in seconds. */
 interface Times {
   readonly ready: readonly number[];
   readonly gone: readonly number[];
@@ -46,7 +46,7 @@ async function measure(world: World, signal: AbortSignal): Promise<Times> {
   return { ready: [...ready.values()], gone: [...gone.values()], moved };
 }
 
-/** Measures interruptions of {@link MACHINES} machines at the same time. */
+/** Measures {@link MACHINES} interruptions at the same time. */
 export async function* interruptionFigures(): AsyncGenerator<Figure> {
   const world = await World.start({ interruptions: true, kubelets: { joinDelay: JOIN_MS }, maxSurge: MACHINES });
   const end = new AbortController();

@@ -3,19 +3,20 @@ import { azure } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * Measures deletions of machines during many creations. The driver of Azure calls its emulator, which has one rate
- * limit for all calls. All times are virtual, so the figures do not depend on the speed of this computer.
+ * Measures how fast machines are deleted while many machines are created. The Azure driver sends its requests to the
+ * emulator, which has one rate limit for all requests. All times are virtual, so the speed of this computer does not
+ * matter.
  */
 
 const DELETIONS = 100;
 const CREATIONS = 500;
-/** The rate of writes that the cloud allows. */
+/** The cloud allows this number of writes per second. */
 const PER_SECOND = 5;
 const DAY_MS = 86_400_000;
 
 /**
- * Resolves with the seconds until {@link DELETIONS} machines are deleted.
- * @param creations The number of machines that are created at the same time
+ * Resolves with the number of seconds until {@link DELETIONS} machines are deleted.
+ * @param creations the number of machines that are created during this time
  */
 async function deleted(creations: number): Promise<number> {
   const fleet = await Fleet.start(azure());

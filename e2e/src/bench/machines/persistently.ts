@@ -3,7 +3,10 @@ import { isAlreadyExists, KubeError, realClock, sleep } from '@mcm/kube';
 const ATTEMPTS = 10;
 const PAUSE_MS = 1_000;
 
-/** Creates an object. On a busy machine, a connection can end before its response, so the request is repeated. */
+/**
+ * Creates an object, and repeats the request if its response is lost. On a busy computer, a connection may end before
+ * its response arrives.
+ */
 export async function createPersistently(create: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -3,15 +3,15 @@ import { World } from '../../simulation/world/world.ts';
 import { atMost, type Figure } from './figure.ts';
 
 /**
- * A scale-up with and without warm machines, in the simulation of the whole system. All times are virtual, so the figures
- * do not depend on the speed of this computer.
+ * Measures a scale-up with and without warm machines, in a simulation of the whole system. All times are virtual, so
+ * the speed of this computer does not matter.
  */
 
 const MACHINES = 50;
-/** The time from the first start of a VM until its kubelet joins. The next starts of the VM take less time. */
+/** After the first start of a VM, its kubelet joins after this time. A later start of the VM takes less time. */
 const FIRST_BOOT_MS = 120_000;
 
-/** Resolves with the seconds until {@link MACHINES} more machines run. */
+/** Resolves with the number of seconds until {@link MACHINES} more machines are Running. */
 async function scaledUp(warm: number): Promise<number> {
   const annotations = { [Annotations.WarmMachines]: String(warm) };
   const world = await World.start({ kubelets: { joinDelay: FIRST_BOOT_MS }, annotations });
@@ -31,7 +31,6 @@ async function scaledUp(warm: number): Promise<number> {
   }
 }
 
-/** Measures a scale-up with warm machines, and one without warm machines. */
 export async function* warmFigures(): AsyncGenerator<Figure> {
   const cold = await scaledUp(0);
   const warm = await scaledUp(MACHINES);

@@ -27,7 +27,7 @@ function writeConfig(folder: string, port: number): string {
   return config;
 }
 
-/** The autoscaler of the Kubernetes project, which sends its decisions to the manager over gRPC. */
+/** The cluster autoscaler of the Kubernetes project. This autoscaler sends its decisions to the manager over gRPC. */
 export const UPSTREAM: Autoscaler = {
   path: join('cluster-autoscaler', 'cluster-autoscaler'),
   decision: 'taint',
@@ -43,8 +43,9 @@ export const UPSTREAM: Autoscaler = {
 };
 
 /**
- * Gardener's fork of the autoscaler, which writes its decisions to the annotations of machines and to the replicas.
- * @param group The limits and the name of the node group, in the format `MIN:MAX:NAME`.
+ * The cluster autoscaler of Gardener. This autoscaler writes its decisions to annotations of machines and to the
+ * replicas.
+ * @param group The limits and the name of the node group. The flag has the form `MIN:MAX:NAME`.
  */
 export const gardenerFork = (group: { min: number; max: number; name: string }): Autoscaler => ({
   path: join('gardener-autoscaler', 'cluster-autoscaler'),
@@ -52,7 +53,7 @@ export const gardenerFork = (group: { min: number; max: number; name: string }):
   connect: () =>
     Promise.resolve({
       managerFlags: [],
-      // The autoscaler waits for the delay after its start too.
+      // This delay also applies after the start of the autoscaler.
       flags: [
         '--cloud-provider=mcm',
         '--scale-down-delay-after-failure=1s',

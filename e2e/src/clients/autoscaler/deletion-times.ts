@@ -2,31 +2,31 @@ import { Annotations, type Machine, type MachineDeployment, machineDeployments, 
 import { type KubeClient, type KubeObject, type Node, nodes, type ResourceDefinition, realClock } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
-/** The autoscaler adds this taint to a Node when it decides to remove the Node. */
+/** The taint that the autoscaler adds to a Node before it removes the Node. */
 const TAINT = 'ToBeDeletedByClusterAutoscaler';
 
 /**
- * The write that completes a decision of the autoscaler: the taint of the Node, or lower replicas of the
- * MachineDeployment. An autoscaler that lowers the replicas may repeat this write for seconds.
+ * The write with which the autoscaler completes a decision: it adds the taint, or it reduces the replicas. An
+ * autoscaler that reduces the replicas may repeat this write for several seconds.
  */
 export type Decision = 'taint' | 'replicas';
 
 /** Measures the time from each decision of the autoscaler to the deletion of the machine. */
 export class DeletionTimes {
-  /** The machines that had the lowest priority at any time. Older autoscalers name machines by this priority. */
+  /** The machines that had the lowest priority at some time. With this priority, older autoscalers select machines. */
   readonly prioritized = new Set<string>();
   /** The sum of all increases of the replicas. */
   added = 0;
   readonly #client: KubeClient;
   readonly #decision: Decision;
   readonly #stopped = new AbortController();
-  /** The times of the taints, by the name of the Node. */
+  /** For each Node, the time at which it got the taint. */
   readonly #tainted = new Map<string, number>();
-  /** The times when the replicas fell, once for each removed replica without a deletion. */
+  /** For each replica that was removed and whose machine is not deleted yet, the time of the removal. */
   readonly #removed: number[] = [];
   readonly #replicas = new Map<string, number>();
   readonly #deleted = new Set<string>();
-  /** The time from the autoscaler's decision to the deletion of each machine, in milliseconds. */
+  /** For each deleted machine, the time from the autoscaler's decision to the deletion, in milliseconds. */
   readonly #times: number[] = [];
 
   constructor(client: KubeClient, decision: Decision) {
@@ -34,7 +34,7 @@ export class DeletionTimes {
     this.#decision = decision;
   }
 
-  /** Follows Nodes, machines and MachineDeployments until {@link stop}. */
+  /** Watches Nodes, machines and MachineDeployments until {@link stop}. */
   async follow(): Promise<void> {
     await Promise.all([
       this.#watch(nodes, undefined, ({ metadata, spec }: Node) => {

@@ -16,14 +16,16 @@ export const deployments: ResourceDefinition<AppsDeployment> = {
 
 const NAME = 'load';
 
-/** The pods that need nodes, and the machines that exist for these pods. One pod fills one node. */
+/** The pods that need nodes, and the machines for these pods. Each pod needs a whole node. */
 export class PodLoad {
   readonly #client: KubeClient;
-  /** The names of all machines that existed at any time. */
+  /** The names of all machines that have ever existed. */
   readonly machines = new Set<string>();
-  /** The names of the machines at the last check. */
+  /** The names of the machines at the previous check. */
   #present: ReadonlySet<string> = new Set();
-  /** The results of all scale-ins. A MachineDeployment keeps only the last results. */
+  /**
+   * The results of all scale-ins that were observed. The status of a MachineDeployment contains only the last results.
+   */
   readonly #results = new Set<string>();
 
   constructor(client: KubeClient) {
@@ -54,7 +56,7 @@ export class PodLoad {
     for (const { outcome, message } of results) if (outcome === 'Accepted') this.#results.add(message);
   }
 
-  /** Returns true if each pod runs, and if every machine except the last one has a pod. */
+  /** Returns true if all pods are running, and every machine except one has a pod. */
   async isSettled(count: number): Promise<boolean> {
     await this.#collectResults();
     const all = (await this.#client.resource<Machine>(machines, NAMESPACE).list()).items;
@@ -70,7 +72,7 @@ export class PodLoad {
     );
   }
 
-  /** Returns the machines that are gone, but were neither in the result of a scale-in nor in `named`. */
+  /** Returns the deleted machines that neither a scale-in result nor `named` contains. */
   unnamed(named: ReadonlySet<string>): readonly string[] {
     const accepted = [...this.#results].join('\n');
     return [...this.machines].filter(

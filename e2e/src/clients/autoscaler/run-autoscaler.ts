@@ -9,15 +9,17 @@ import { type Autoscaler, type Check, withAutoscaler } from './start-autoscaler.
 
 const POOL = 'workers';
 const LARGEST = 10;
-/** The number of pods in each step of the test. Each change causes a scale-up or a scale-in. */
+/**
+ * The test changes the number of pods to these values, one after the other. Each step causes a scale-up or a scale-in.
+ */
 const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 500;
-/** The longest time from a decision of the autoscaler to the deletion of the machine. */
+/** A machine must be deleted within this time after the autoscaler's decision. */
 const DELETION_MS = 5_000;
 
-/** Changes the number of pods, and waits until the number of machines is right. */
+/** Changes the number of pods, and waits until the number of machines is correct. */
 async function followLoad(
   suite: string,
   load: PodLoad,
@@ -61,7 +63,10 @@ async function followLoad(
   ];
 }
 
-/** Changes the number of pods of one pool, and checks the machines. @param dir The folder with the programs. */
+/**
+ * Changes the number of pods in one pool several times, and checks the machines. @param dir The folder that contains
+ * the programs.
+ */
 const run = (suite: string, autoscaler: Autoscaler, dir: string): Promise<Check[]> =>
   withAutoscaler(dir, autoscaler, {
     async prepare(stack) {
@@ -85,7 +90,7 @@ const run = (suite: string, autoscaler: Autoscaler, dir: string): Promise<Check[
 
 const GARDENER = gardenerFork({ min: 1, max: LARGEST, name: POOL });
 
-/** The suites that change the number of pods of one pool. */
+/** The suites that test each autoscaler with one pool. */
 export const AUTOSCALER_SUITES = [
   { name: 'cluster-autoscaler', autoscaler: UPSTREAM },
   { name: 'gardener-autoscaler', autoscaler: GARDENER },

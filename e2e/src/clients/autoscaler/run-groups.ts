@@ -24,7 +24,7 @@ async function makeGroups(stack: Stack): Promise<void> {
   }
 }
 
-/** Resolves with the number of node groups in the last status of the autoscaler. */
+/** Resolves with the number of node groups in the autoscaler's last status. */
 async function knownGroups({ client }: Stack): Promise<number> {
   try {
     const found = await client.resource<ConfigMap>(configMaps, 'kube-system').get('cluster-autoscaler-status');
@@ -51,7 +51,7 @@ async function soon(done: () => Promise<boolean>, ended: () => boolean): Promise
   return true;
 }
 
-/** Follows the sum of the replicas of all groups. */
+/** Watches the sum of the replicas of all node groups. */
 class Replicas {
   readonly #counts = new Map<string, number>();
   readonly #stopped = new AbortController();
@@ -97,7 +97,7 @@ async function measure({ stack, load, ended }: AutoscalerRun, replicas: Replicas
   ];
 }
 
-/** Measures scale-ups with many node groups. @param dir The folder with the programs. */
+/** Measures scale-ups in a cluster with many node groups. @param dir The folder that contains the programs. */
 export const runGroups = (dir: string): Promise<Check[]> =>
   withAutoscaler(dir, UPSTREAM, {
     async prepare(stack) {

@@ -6,7 +6,7 @@ import { type Stack, startStack } from '../../harness/stack.ts';
 import type { Decision } from './deletion-times.ts';
 import { PodLoad } from './pod-load.ts';
 
-/** The result of one check of the whole run. */
+/** The result of one check in a run. */
 export interface Check {
   readonly name: string;
   readonly passed: boolean;
@@ -20,13 +20,13 @@ export interface AutoscalerRun {
   ended(): boolean;
 }
 
-/** A cluster autoscaler, and the way in which it changes the MachineDeployments. */
+/** A cluster autoscaler and how it is tested. */
 export interface Autoscaler {
-  /** The path of the program in the folder of programs. */
+  /** The path of the program, relative to the folder that contains the programs. */
   readonly path: string;
-  /** The write that completes the decision to remove a machine. */
+  /** The write with which the autoscaler completes the decision to remove a machine. */
   readonly decision: Decision;
-  /** Prepares the connection between the manager and the autoscaler. @param folder An empty folder for files. */
+  /** Connects the manager and the autoscaler. @param folder An empty folder for the files of the connection. */
   connect(folder: string): Promise<Connection>;
 }
 
@@ -37,12 +37,12 @@ interface Connection {
 }
 
 interface Steps {
-  /** Creates the objects that exist before the start of the autoscaler, and starts the controllers. */
+  /** Creates the objects that the autoscaler needs at its start, and starts the controllers. */
   prepare(stack: Stack): Promise<void>;
   check(run: AutoscalerRun): Promise<Check[]>;
 }
 
-/** Short waits, so that a scale-in takes seconds. */
+/** The flags set short waits, so a scale-in takes only seconds. */
 const FLAGS = [
   '--scan-interval=1s',
   '--scale-down-delay-after-add=1s',
@@ -52,8 +52,9 @@ const FLAGS = [
 ];
 
 /**
- * Runs a cluster autoscaler with the real programs of mcm. With `KUBEBUILDER_ASSETS`, the API server is a real one.
- * @param dir The folder with the programs.
+ * Runs a cluster autoscaler with the real programs of mcm. If `KUBEBUILDER_ASSETS` is set, the API server is
+ * kube-apiserver.
+ * @param dir The folder that contains the programs.
  */
 export async function withAutoscaler(dir: string, autoscaler: Autoscaler, { prepare, check }: Steps): Promise<Check[]> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm autoscaler '));

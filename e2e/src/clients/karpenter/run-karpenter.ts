@@ -6,7 +6,7 @@ import { type KarpenterRun, nodeClaims, withKarpenter } from './start-karpenter.
 
 const NAME = 'load';
 const NAMESPACE = 'default';
-/** The number of pods in each step. Two pods fill one node. */
+/** The test changes the number of pods to these values, one after the other. A node has room for two pods. */
 const SIZES = [4, 10, 2, 12, 0];
 const ROUNDS = Number(process.env.MCM_KARPENTER_ROUNDS ?? 2);
 const LIMIT_MS = 180_000;
@@ -30,7 +30,7 @@ async function createLoad(client: KubeClient): Promise<void> {
 const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
 
-/** Returns true if each pod runs on a ready node, and if no node is missing or idle. */
+/** Returns true if all pods run on ready nodes, and no node is missing or unused. */
 async function isSettled(client: KubeClient, podCount: number): Promise<boolean> {
   const { items } = await client.resource(pods, NAMESPACE).list();
   const running = items.filter(({ metadata, status }) => status?.phase === 'Running' && !metadata.deletionTimestamp);
@@ -70,5 +70,8 @@ async function followLoad({ client, ended }: KarpenterRun): Promise<Check[]> {
   return outcomes;
 }
 
-/** Changes the number of pods, and checks that nodes come and go. @param dir The folder with the programs. */
+/**
+ * Changes the number of pods, and checks that Karpenter creates and removes nodes. @param dir The folder that contains
+ * the programs.
+ */
 export const runKarpenter = (dir: string): Promise<Check[]> => withKarpenter(dir, followLoad);

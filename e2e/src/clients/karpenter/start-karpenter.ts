@@ -14,7 +14,7 @@ const STAGES = join('karpenter', 'stages.yaml');
 const CRDS = join('karpenter', 'crds');
 export const KARPENTER_FILES = [KARPENTER, KWOK, STAGES, CRDS];
 
-/** An object whose fields only Karpenter interprets. */
+/** An object of Karpenter, whose fields have no types here. */
 export interface Loose extends KubeObject {
   readonly spec?: object;
 }
@@ -34,7 +34,7 @@ const nodeClasses = definition('karpenter.kwok.sh', 'v1alpha1', 'KWOKNodeClass')
 
 const CLASS = 'default';
 
-/** Nodes with four CPUs, which Karpenter replaces or removes soon after they are underused. */
+/** A NodePool for nodes with four CPUs. Karpenter quickly replaces or removes an underused node. */
 const POOL: object = {
   template: {
     spec: {
@@ -64,7 +64,7 @@ async function createKinds(client: KubeClient, dir: string): Promise<void> {
       await client.resource(nodePools).list();
       return true;
     } catch {
-      // The server does not serve the kinds yet.
+      // The API server does not serve the kinds yet.
       return false;
     }
   };
@@ -77,12 +77,12 @@ export interface KarpenterRun {
   ended(): boolean;
 }
 
-/** The end of the output of the programs, for a failed run. */
+/** Returns the end of a program's output, for the message about a failed run. */
 const tail = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-3).join('\n');
 
 /**
- * Runs Karpenter with its provider for kwok. The program kwok plays the kubelets of the nodes.
- * @param dir The folder with the programs.
+ * Runs Karpenter with its kwok provider. The program kwok simulates the kubelets of the nodes.
+ * @param dir The folder that contains the programs.
  */
 export async function withKarpenter<T>(dir: string, check: (run: KarpenterRun) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm karpenter '));

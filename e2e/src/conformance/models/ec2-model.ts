@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 
 type Schema = readonly [3, string, string, unknown, readonly string[], readonly Member[]];
-/** The schema of a list: kind 1. The last entry is the type of its elements. */
+/** The schema of a list, which has the kind 1. The last item is the type of the list's elements. */
 type ListSchema = readonly [1, string, string, unknown, Member];
-/** The schema of a simple type with a name: kind 0. The last entry is the number of its type. */
+/** The schema of a named simple type, which has the kind 0. The last item is the number of the type. */
 type NamedSchema = readonly [0, string, string, unknown, number];
 type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
-/** A type, or a type with traits. Traits that are a number contain only flags. */
+/** A type, which may have traits. If the traits are a number, they contain only flags. */
 type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
 export interface Node {
@@ -17,12 +17,14 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// The SDKs come from the package of the driver, because a second version must not be loaded.
+// A second version of the SDKs must not be loaded, so they come from the package of the driver.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
-/** Parses the XML of the emulators. The XML contains elements and texts. Only the root element has attributes. */
+/**
+ * Parses the XML that the emulators send. The XML consists of elements and texts. Only the root element has attributes.
+ */
 export function parseXml(xml: string): Node {
   const tokens = xml.replace(/^<\?[^>]*\?>/, '').match(/<[^>]+>|[^<]+/g) ?? [];
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];
@@ -42,7 +44,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** The pattern of each simple type that the responses of these actions contain, by the number of the type in Smithy. */
+/** For each simple type in the responses, a pattern for its values. The key is the number of the type in Smithy. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,
@@ -65,18 +67,18 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
   return { type: type as number | Schema | ListSchema, traits: isTraits(traits) ? traits : {} };
 }
 
-/** Returns the differences between a response and the schema of the SDK, one line for each difference. */
+/** Returns a line for each difference between an EC2 response and the schema in the SDK. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
-  // The response to an action without a result only reports success.
+  // The response to an action without a result states only the success.
   if (!Array.isArray(schema) || schema[4].length === 0)
     return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** Returns the differences between a response of STS and the schema of the SDK, one line for each difference. */
+/** Returns a line for each difference between an STS response and the schema in the SDK. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;

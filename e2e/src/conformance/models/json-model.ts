@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isRecord } from '@mcm/kube';
 
 type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
-/** Types by name, with the fields of each type. */
+/** The types of a cloud API by name, with their fields. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;
 
-/** Returns the fields of the cloud's official library, see `e2e/testdata/models`. */
+/** Returns the types from the official library of a cloud (see `e2e/testdata/models`). */
 export const readModel = (name: string): Model =>
   JSON.parse(readFileSync(new URL(`../../../testdata/models/${name}.json`, import.meta.url), 'utf8'));
 
@@ -17,15 +17,15 @@ const SCALARS: Readonly<Record<string, (value: unknown) => boolean>> = {
   uint32: (value) => Number.isInteger(value) && Number(value) >= 0,
   float: (value) => typeof value === 'number',
   double: (value) => typeof value === 'number',
-  // A 64-bit integer is a string in JSON, because it is too large for a number in JavaScript.
+  // In JSON, a 64-bit integer is a string, because it is too large for a number in JavaScript.
   int64: (value) => typeof value === 'string' && /^-?\d+$/.test(value),
   uint64: (value) => typeof value === 'string' && /^\d+$/.test(value),
   any: () => true,
 };
 
 /**
- * Returns the differences between a value and the model, one line for each difference: `disks[0].size: is no field of
- * AttachedDisk`.
+ * Returns a line for each difference between a value and the model, such as
+ * `disks[0].size: is no field of AttachedDisk`.
  */
 export function differences(model: Model, type: FieldType, value: unknown, path = ''): readonly string[] {
   if (Array.isArray(type))

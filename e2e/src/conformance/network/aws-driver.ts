@@ -3,8 +3,8 @@ import type { CreateDriver } from '@mcm/conformance';
 import { createAwsDriver } from '@mcm/provider-aws';
 
 /**
- * The driver with the options of its machine controller. The environment variables of the process contain the endpoint
- * and the region.
+ * Creates the AWS driver as its machine controller does. The endpoint and the region are in the environment of the
+ * process.
  */
 export const createDriver: CreateDriver = (context) =>
   createAwsDriver({

@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAzureDriver } from '@mcm/provider-azure';
 
-/**
- * The driver with the options of its machine controller. The environment variables of the process contain the
- * endpoints.
- */
+/** Creates the Azure driver as its machine controller does. The endpoints are in the environment of the process. */
 export const createDriver: CreateDriver = (context) => {
   const { AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint, AZURE_AUTHORITY_HOST: login } = process.env;
   return createAzureDriver({

@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createGcpDriver } from '@mcm/provider-gcp';
 
-/**
- * The driver with the options of its machine controller. The environment variables of the process contain the
- * endpoints.
- */
+/** Creates the GCP driver as its machine controller does. The endpoints are in the environment of the process. */
 export const createDriver: CreateDriver = (context) => {
   const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint, MCM_GCP_TOKEN_ENDPOINT: tokenEndpoint } = process.env;
   return createGcpDriver({

@@ -4,21 +4,21 @@ import { createAuthority } from '@mcm/control-plane';
 import { realClock as clock, handlerTransport, silentLogger as log, seededRandom, type Transport } from '@mcm/kube';
 import { createCloud } from '@mcm/provider-local';
 
-/** A cloud on a port of the loopback address. The cloud verifies credentials. */
+/** An emulated cloud on a port of the loopback address. The cloud verifies credentials. */
 export interface Loopback {
   readonly origin: string;
-  /** The certificate authority as PEM. Without `ca`, the server uses plain HTTP. */
+  /** The certificate authority of the server as PEM. Without `ca`, the server uses plain HTTP. */
   readonly ca?: string;
-  /** The environment variables with which the process of a driver finds the server and authenticates. */
+  /** The environment variables with which a driver finds the server and logs in. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The names of all resources in the cloud. */
+  /** Returns the names of all resources in the cloud. */
   readonly left: () => readonly string[] | Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
 const KEY_ID = 'key-id-of-the-test';
 const KEY = 'key/of+the-test';
-/** Small pages, because a listing must have several pages. */
+/** A listing must have several pages, so the pages are small. */
 const pageSize = 5;
 
 async function onPort(transport: Transport): Promise<{ origin: string; close: () => Promise<void> }> {
@@ -40,7 +40,7 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Starts the cloud of Azure. The cloud uses TLS, with a certificate authority that only this test trusts. */
+/** Starts the emulated Azure. The server uses TLS. Only this test trusts its certificate authority. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

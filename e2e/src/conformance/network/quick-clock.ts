@@ -1,23 +1,25 @@
 import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
-/** The maximum time that passes in one turn of the event loop while no request is pending. */
+/** While no request is pending, one turn of the event loop advances the clock by at most this time. */
 const STEP_MS = 500;
-/** The real time of a turn. The time is long enough for work outside of the event loop, such as signing a token. */
+/**
+ * A turn takes at least this real time. Work outside of the event loop, such as signing a token, ends within this time.
+ */
 const TURN_MS = 1;
 
 /**
- * A clock that runs in real time while a request to the cloud is pending. While no request is pending, the clock runs
+ * A clock that runs in real time while requests to the cloud are pending. While no request is pending, the clock runs
  * faster.
  */
 export interface QuickClock {
   readonly clock: Clock;
-  /** Wraps connections. The clock runs in real time during their requests. */
+  /** Wraps the connections to the cloud. While a request is pending, the clock runs in real time. */
   readonly watch: (connect: (origin: string) => Transport) => (origin: string) => Transport;
 }
 
 /**
- * Creates a clock whose time passes with the turns of the event loop while no request is pending. Even on a slow
- * machine, no deadline expires before an existing response is read.
+ * Creates a clock. While no request is pending, each turn of the event loop advances the clock. Even on a slow
+ * computer, no deadline expires before a response is read.
  */
 export function quickClock(): QuickClock {
   const since = realClock.now().getTime();

@@ -9,15 +9,15 @@
  * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of these commands.
  */
 export interface Block {
-  /** The page and the line of the fence, such as `docs/install.md:9`. */
+  /** The page and the line at which the block starts, such as `docs/install.md:9`. */
   readonly at: string;
   readonly page: string;
-  /** The unchanged lines of the block. */
+  /** The lines of the block without changes. */
   readonly text: string;
   readonly run: Run;
 }
 
-/** Defines how a block is run, or why it is not run. */
+/** How a test runs the block, or why no test runs it. */
 type Run =
   | {
       readonly by: 'us';
@@ -31,7 +31,7 @@ type Run =
 const FENCE = /^(\s*)```(\w*)(.*)$/;
 const COMMENT = /^\s*<!-- (.*) -->$/;
 
-/** Returns the shell blocks of a page. Throws an error for an invalid comment above a block. */
+/** Returns the shell blocks of a page. Throws an error if the comment above a block is invalid. */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let notes: string[] = [];
@@ -55,7 +55,7 @@ export function blocksOf(page: string, markdown: string): Block[] {
   return blocks;
 }
 
-/** A separate test runs every step of the guide for provider authors. */
+/** Another test runs all steps in the guide for authors of providers. */
 const BY_INFO: Readonly<Record<string, string>> = { guide: 'tools/src/packages/packages.test.ts' };
 
 function runOf(at: string, text: string, info: string, notes: readonly string[]): Run {

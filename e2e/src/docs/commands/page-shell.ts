@@ -17,7 +17,7 @@ function workspaceScripts(): readonly (readonly [name: string, source: string])[
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Resolves with the bundles of the programs that scripts of the workspace start, by name. */
+/** Resolves with the bundles of the programs that `pnpm` scripts start, by name. */
 export async function bundledPrograms(): Promise<Readonly<Record<string, string>>> {
   const scripts = workspaceScripts().map(([name]) => name);
   const shipped = BINARIES.filter(({ name }) => scripts.includes(name));
@@ -27,9 +27,8 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * Installs the programs of a user in a folder for the search path: `mcm`, `kubectl-mcm`, and `pnpm` and
- * `npx -y pnpm@12` for the scripts of the workspace. The programs work in any folder, and use existing bundles. Returns
- * the folder of the programs.
+ * Installs the commands of a user into a folder: `mcm`, `kubectl-mcm`, and the scripts of `pnpm` and `npx -y pnpm@12`.
+ * The commands work in any folder and use existing bundles. Returns this folder, which tests add to the search path.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -45,16 +44,16 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // `mcm plan` exits with 1 if the plan has steps. The clusters of the pages have no nodes, so no pod of an
-  // installation becomes ready.
+  // `mcm plan` exits with 1 if a plan has steps. The test clusters have no nodes, so the pods of an installation never
+  // become ready.
   const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
   write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;
 }
 
 /**
- * Stops a command when it has printed a line with a pattern. The command must exit without an error. A second process
- * stops the command, as Ctrl-C does.
+ * Stops a command after it has printed a line that matches a pattern. The command must then exit with 0. Another
+ * process stops the command, as Ctrl-C does.
  */
 const UNTIL = `
 until_said() {
@@ -65,7 +64,10 @@ until_said() {
   kill -TERM $pid 2>/dev/null || true; cat <&3; wait $pid
 }`;
 
-/** Joins the blocks of a page into one script. Each block first prints its position to standard error. */
+/**
+ * Joins the blocks of a page to one script. Before each block, the script prints the position of the block to standard
+ * error.
+ */
 export const pageScript = (blocks: readonly Block[]): string =>
   [
     'set -eu -o pipefail',
@@ -80,7 +82,7 @@ export const pageScript = (blocks: readonly Block[]): string =>
     }),
   ].join('\n');
 
-/** Scripts that each contain one command of a page and the lines that the command needs. */
+/** Returns one script for each command of a page, with the lines that the command needs. */
 export const linesOf = (blocks: readonly Block[]): readonly string[] =>
   blocks.flatMap(({ run }) =>
     run.by === 'us'
@@ -88,10 +90,10 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
       : [],
   );
 
-/** Escapes a line for double quotes, but not its variables, whose values the shell inserts. */
+/** Escapes a line for double quotes. Variables are not escaped, so the shell inserts their values. */
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
-/** Runs a script in bash. If the exit status is not 0, the function rejects with the output of the script. */
+/** Runs a script in bash. If the script fails, the function rejects with its output. */
 export function runScript(
   script: string,
   { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },

@@ -8,14 +8,14 @@ const START = /^export (?:declare )?(?:abstract )?(?:async )?(const|let|function
 const OPENING = '([{';
 const CLOSING = ')]}';
 
-/** Removes comments. Comment characters in strings stay. */
+/** Removes comments from a source text. A string with the characters of a comment stays. */
 export const withoutComments = (text: string): string =>
   text.replaceAll(
     /('(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g,
     (_all, quoted) => quoted ?? '',
   );
 
-/** Returns the index after the string that starts at `at`. */
+/** Returns the index after the end of the string that starts at `at`. */
 function afterString(text: string, at: number): number {
   const quote = text[at];
   let end = at + 1;
@@ -24,8 +24,8 @@ function afterString(text: string, at: number): number {
 }
 
 /**
- * Returns the first index after `at` where `ends` is true, outside of brackets and strings. Without such an index,
- * returns the end of the text.
+ * Returns the first index from `at` on for which `ends` is true. Brackets and strings are skipped. If no such index
+ * exists, returns the end of the text.
  */
 function scan(text: string, at: number, ends: (index: number) => boolean): number {
   let depth = 0;
@@ -43,7 +43,7 @@ function scan(text: string, at: number, ends: (index: number) => boolean): numbe
   return text.length;
 }
 
-/** Whether a brace starts a body. The brace of a type follows a token after which a type is expected. */
+/** Returns whether a brace starts the body of a function. The brace of a type follows a token that requires a type. */
 const isBody = (text: string, index: number): boolean =>
   text[index] === '{' && !/[:|&<,(=]\s*$|=>\s*$|\bis\s*$|\bextends\s*$/.test(text.slice(0, index));
 
@@ -52,14 +52,14 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** Returns the text of a field without its initial value. The default values of parameters stay. */
+/** Returns a field of a class without its initial value. The default values of parameters stay. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,
     scan(member, 0, (index) => member.startsWith(' = ', index)),
   );
 
-/** Returns the text of a class: its heading, and its members that are not private. */
+/** Returns the text of a class: its heading, and all members that are not private. */
 function classText(text: string, at: number): string {
   const open = scan(text, at, (index) => text[index] === '{');
   const members: string[] = [];
@@ -75,7 +75,7 @@ function classText(text: string, at: number): string {
   return [`${text.slice(at, open).trimEnd()} {`, ...members, '}'].join('\n');
 }
 
-/** Returns the text of a constant: the declared type, or the signature of a function, or only the name. */
+/** Returns the text of a constant: its declared type, the signature of a function, or only its name. */
 function constantText(text: string, at: number): string {
   const end = scan(text, at, (index) => text[index] === ';');
   const equals = scan(text, at, (index) => /^ = /.test(text.slice(index, index + 3)));
@@ -105,7 +105,7 @@ function textAt(text: string, at: number, what: string): string {
   )}}`;
 }
 
-/** Returns all exported declarations of a source file, in their order. Empty lines are omitted. */
+/** Returns all exported declarations in a source file, in their order. Empty lines are omitted. */
 export function declarationsIn(source: string): readonly Declaration[] {
   const text = withoutComments(source);
   return [...text.matchAll(START)].map((match) => {

@@ -1,8 +1,8 @@
 /** The metrics and labels of a PromQL expression. */
 export interface PromqlNames {
-  /** The names of metrics in an expression, with the labels in the selectors of each metric. */
+  /** The names of the metrics, with the labels in their selectors. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
-  /** The labels in `by (…)`. */
+  /** The labels after `by`. */
   readonly grouped: readonly string[];
 }
 
@@ -21,11 +21,13 @@ const WORDS = new Set([
 ]);
 const NAME = /[a-zA-Z_:][\w:]*/y;
 
-/** Parses the metrics, labels and groups of an expression. The function supports selectors and aggregations. */
+/**
+ * Returns the metrics, labels and groups in a PromQL expression. The parser supports selectors and aggregations only.
+ */
 export function namesIn(expr: string): PromqlNames {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];
-  const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Removes ranges.
+  const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Ranges are removed.
   const groups = text.replaceAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g, (_, labels: string) => {
     grouped.push(...labels.split(',').map((label) => label.trim()));
     return ' ';

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 /**
- * Fails each test that opens a socket, because a library that ignores the given transport would send requests to real
+ * Fails each test that opens a socket. A library that ignores the transport of the test would send requests to real
  * hosts.
  */
 export function forbidSockets(): void {

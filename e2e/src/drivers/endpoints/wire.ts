@@ -3,14 +3,16 @@ import type { Transport, TransportRequest, TransportResponse, VirtualClock } fro
 /** A request with its origin. */
 export interface Sent extends TransportRequest {
   readonly origin: string;
-  /** Virtual milliseconds since the start. */
+  /** The virtual time since the start, in milliseconds. */
   readonly at: number;
 }
 
-/** Returns a response that replaces the response of the cloud. If the result is undefined, the cloud responds. */
+/**
+ * Returns a response instead of the response of the cloud. If the result is undefined, the request goes to the cloud.
+ */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
-/** Records every request, and can respond instead of the cloud. */
+/** A transport that records all requests. A script can respond instead of the cloud. */
 export class Wire {
   readonly sent: Sent[] = [];
   script: Script = () => undefined;
@@ -32,19 +34,19 @@ export class Wire {
       return this.script(sent, this.sent.length) ?? this.#cloud(request);
     };
 
-  /** The contacted hosts without duplicates. */
+  /** The hosts that received a request, without duplicates. */
   get origins(): readonly string[] {
     return [...new Set(this.sent.map(({ origin }) => origin))];
   }
 
-  /** The requests as `METHOD path`, without parts that change from run to run. */
+  /** The requests as `METHOD path`. Parts that differ between runs are removed. */
   get lines(): readonly string[] {
     return this.sent.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`);
   }
 }
 
 /**
- * Returns a response with this content.
+ * Returns a response.
  * @param headers The headers, with names in lower case.
  */
 export const reply = (
@@ -61,28 +63,25 @@ export const reply = (
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** Simulates a server that never responds. The wait ends when the signal of the request aborts. */
+/** A server that never responds. The request ends when its signal is aborted. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/**
- * Cancels a call after a time.
- * @returns the signal of the call.
- */
+/** Returns a signal that is aborted after a time. */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
   clock.setTimeout(() => controller.abort(new Error('the client canceled the call')), ms);
   return controller.signal;
 }
 
-/** Replaces the first responses to requests whose `METHOD path` matches. */
+/** Returns a script with fixed responses to the first requests whose `METHOD path` matches. */
 export const failing =
   (line: string, answer: (request: Sent) => TransportResponse | Promise<never>, most = Number.POSITIVE_INFINITY) =>
   (request: Sent): TransportResponse | Promise<never> | undefined =>
     new RegExp(line).test(`${request.method} ${request.path}`) && most-- > 0 ? answer(request) : undefined;
 
-/** Returns the virtual milliseconds at which requests with a matching `METHOD path` were sent. */
+/** Returns the virtual times in milliseconds of the requests whose `METHOD path` matches. */
 export const timesOf = ({ sent }: Wire, line: string): readonly number[] =>
   sent.filter(({ method, path }) => new RegExp(line).test(`${method} ${path}`)).map(({ at }) => at);

@@ -17,7 +17,7 @@ export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   return [{ path, value }];
 }
 
-/** Returns the name of a field without positions in lists and keys of maps, such as `disks[].labels` and `tags`. */
+/** Returns the name of a field without list indexes and map keys, such as `disks[].labels` and `tags`. */
 export const fieldOf = (path: Path, schema: JsonSchema): string => {
   let at: JsonSchema | undefined = schema;
   let text = '';
@@ -34,7 +34,7 @@ export const fieldOf = (path: Path, schema: JsonSchema): string => {
   return text;
 };
 
-/** Returns all scalar fields of a schema, with their descriptions. */
+/** Returns the scalar fields in a schema with their descriptions. */
 export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field: string; readonly about: string }[] {
   const { properties, items, description: about = '' } = schema;
   if (items) return fieldsOf({ description: about, ...items }, `${at}[]`);
@@ -42,7 +42,7 @@ export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field
   return Object.entries(properties).flatMap(([name, each]) => fieldsOf(each, at === '' ? name : `${at}.${name}`));
 }
 
-/** Returns the value with a replacement at the path. */
+/** Returns a copy of a value with a replacement at the path. */
 export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
   if (first === undefined) return by;
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? put(each, rest, by) : each));
@@ -51,8 +51,8 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
 }
 
 /**
- * Returns all values of a provider spec, including lists and objects. The result contains neither the entries of lists
- * nor the provider spec itself.
+ * Returns all values inside of a provider spec, including lists and objects. The provider spec itself and the items of
+ * lists are omitted.
  */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
@@ -70,6 +70,6 @@ export function without(value: unknown, [first, ...rest]: Path): unknown {
   return Object.fromEntries(Object.entries(known).filter(([key]) => key !== first));
 }
 
-/** Returns a different value of the same type. */
+/** Returns another value that has the same type. */
 export const another = (value: unknown): unknown =>
   typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;

@@ -1,17 +1,17 @@
 import type { FleetProvider } from '../fleet.ts';
 import { wired } from '../wired.ts';
 
-/** The random key of a driver, which differs from run to run. */
+/** Matches a random key of the driver, which is different in each run. */
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
-/** The requests of a driver to its cloud. */
+/** The requests that a driver sent to its cloud. */
 export interface RecordedRequests {
-  /** All requests of the machine's creation, as text. */
+  /** The requests for the creation of a machine, as text. */
   readonly requests: string;
   readonly failed?: string;
 }
 
-/** Creates a machine with the provider spec, on a new emulated cloud. */
+/** Creates a machine with the provider spec on a new emulated cloud, and returns the requests. */
 export async function requestsFor<Spec, Credentials>(
   provider: FleetProvider<Spec, Credentials>,
   spec: object,

@@ -1,12 +1,12 @@
 /**
- * Provider specs that together contain every field. Each spec is a change of the first spec. `others` contains valid
- * values of fields that do not accept every value.
+ * Several provider specs, which together contain every field. Each of them is a change of the first spec. `others`
+ * contains valid values for fields that accept only some values.
  */
 export interface FieldSpecs {
   readonly specs: readonly object[];
-  /** Other valid values, by the name of the field. */
+  /** Other valid values by the name of their field. */
   readonly others: Readonly<Record<string, unknown>>;
-  /** Fields that have no effect, although their description does not say so. */
+  /** The fields without any effect whose description does not mention this. */
   readonly idle: readonly string[];
 }
 
@@ -174,7 +174,7 @@ export const AZURE: FieldSpecs = {
     'properties.machineSet.kind': 'availabilityset',
     'properties.priority': 'Spot',
   },
-  // The driver accepts the marketplace terms only for the image of the VM, as in the original.
+  // As in the original, the driver accepts marketplace terms only for the image of the VM itself.
   idle: ['properties.storageProfile.dataDisks[].imageRef.skipMarketplaceAgreement'],
 };
 

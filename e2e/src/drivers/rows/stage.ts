@@ -11,7 +11,7 @@ import {
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** The inputs of one driver call. By default, a call gets the spec and the Secret of the stage. */
+/** The inputs of a driver call. By default, the call uses the spec and the Secret of the stage. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;
@@ -25,7 +25,9 @@ export interface Given {
 
 const CREATED = '2026-01-01T00:00:00Z';
 
-/** Calls a driver as the core does. The calls are sequential, and the virtual clock advances until each call ends. */
+/**
+ * Calls a driver as the core does. The calls run one after the other, and the virtual clock advances until a call ends.
+ */
 export class Stage<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly #driver: DriverDefinition<Spec, Credentials>;
@@ -35,7 +37,10 @@ export class Stage<Spec, Credentials> {
     readonly secret: Readonly<Record<string, string>>;
   };
 
-  /** The value of the annotation of a warm machine. The core writes the annotation before the core calls the cloud. */
+  /**
+   * The annotation of a warm machine with the power state of its VM. The core writes this annotation before the driver
+   * call.
+   */
   #power: string | undefined;
 
   constructor(
@@ -101,7 +106,7 @@ export class Stage<Spec, Credentials> {
     });
   }
 
-  /** Returns all methods that read the class, by name. */
+  /** Returns all driver methods that read the class, by name. */
   all(given: Given): Readonly<Record<'create' | 'delete' | 'status' | 'list', () => Promise<unknown>>> {
     return {
       create: () => this.create(given),
@@ -120,7 +125,7 @@ export class Stage<Spec, Credentials> {
       metadata: { ...metadata, name: 'c' },
       provider,
       secretRef: { name: 's', namespace: 'n' },
-      // The cast is valid, because the API server stores any content.
+      // The API server stores any content in this field, so the cast is valid.
       providerSpec: spec as MachineClass['providerSpec'],
     };
     const { name = 'm-1', providerID, annotations, signal = new AbortController().signal } = given;
@@ -150,7 +155,7 @@ export class Stage<Spec, Credentials> {
   }
 }
 
-/** Expects an error with this code, whose message contains these words. */
+/** Expects that a call fails with this code, and that the message contains these words. */
 export async function refused(call: Promise<unknown>, code: string, ...words: readonly string[]): Promise<string> {
   const thrown = await call.then(
     (value) => expect.fail(`the call succeeded: ${JSON.stringify(value)}`),
@@ -161,5 +166,5 @@ export async function refused(call: Promise<unknown>, code: string, ...words: re
   return thrown.message;
 }
 
-/** Returns the provider spec with some top-level members replaced. `undefined` removes a member. */
+/** Returns the provider spec with changes at its top level. The value undefined removes a field. */
 export const withSpec = (spec: object, change: object): object => JSON.parse(JSON.stringify({ ...spec, ...change }));

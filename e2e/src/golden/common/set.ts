@@ -1,20 +1,17 @@
 /** The result of a check in a recording. */
 export interface Outcome {
-  /** The file and the state of the recording, and the check. */
+  /** The name of the check: the file, the state in the recording, and what is checked. */
   readonly name: string;
-  /** The reason for the failure, in one line. `failure` is absent if the check passed. */
+  /** The reason why the check failed, in one line. If the check passed, `failure` is undefined. */
   readonly failure?: string | undefined;
-  /** One of several uses of the recordings. The summary has a separate count for each use. */
+  /** The way in which the check uses the recordings. The summary counts the checks of each use separately. */
   readonly use?: string;
 }
 
-/** A set of recordings, and a function that checks our code with the recordings. */
+/** A set of recordings, and a function that checks mcm with them. */
 export interface GoldenSet {
-  /** The name of the set on the command line. If `folder` is absent, the folder of the recordings has this name. */
+  /** The name of the set on the command line. By default, this is the name of the folder with the recordings too. */
   readonly name: string;
-  /**
-   * Checks all recordings in `dir`, which has the folders of the recordings: `takeover/`, `golden/…`. Yields one result
-   * for each check.
-   */
+  /** Checks all recordings in `dir`, which contains `takeover/`, `golden/…`. Yields one result for each check. */
   run(dir: string): AsyncIterable<Outcome>;
 }

@@ -10,7 +10,7 @@ import {
 import { createMetrics, defined, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
 import type { RecordedCase, RecordedStep } from './recording.ts';
 
-/** The result of a call of this driver, in the format of the recordings. */
+/** The result of a call to this driver, in the format of the recordings. */
 export interface Reported {
   readonly response: Readonly<Record<string, unknown>> | null;
   readonly error: MachineError | undefined;
@@ -85,7 +85,7 @@ export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Cre
     await clock.runUntil(() => ended !== undefined, { maxMs: 3_600_000 });
     await running;
     const after = await series(metrics);
-    // The controller calls the driver for each volume, but a recording contains several volumes in one call.
+    // The machine controller calls the driver for each volume, but a recording may contain several volumes in one call.
     const times = step.method === 'GetVolumeIDs' ? Math.max(recorded.pvSpecs?.length ?? 0, 1) : 1;
     const changed = Object.entries(after).map(
       ([name, value]) => [name, (value - (before[name] ?? 0)) / times] as const,
@@ -168,8 +168,8 @@ const reported = (instance: {
 });
 
 /**
- * Resolves with the metrics for calls to the cloud, with sorted names and labels. The value of a histogram is its
- * count.
+ * Resolves with the metrics about requests to the cloud. Names and labels are sorted. For a histogram, the value is the
+ * number of observations.
  */
 async function series(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {
   const found: Record<string, number> = {};

@@ -1,17 +1,17 @@
 import type { Reported } from './caller.ts';
 import type { Expected, ExpectedResult } from './expected.ts';
 
-/** A request as one line, with the compared values. */
+/** A request in the form of one line, which contains the compared values. */
 export interface Line {
   readonly text: string;
   readonly optional?: boolean | undefined;
 }
 
-/** Removes repeated requests, because the number of repetitions may differ between the drivers. */
+/** Removes repetitions of requests, because the two drivers may repeat a request differently often. */
 export const collapse = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
 
-/** Returns the first difference between the requests, or undefined. */
+/** Returns the first difference between two lists of requests. Without a difference, the result is undefined. */
 export function requestsDiffer(
   wanted: readonly Line[],
   ours: readonly Line[],
@@ -37,14 +37,14 @@ export function codeDiffers(
   return `code: expected ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
 
-/** Compares an error text with the expectation of a rule. The expectation contains the text of the cloud. */
+/** Compares an error text with the text that a rule expects. The expected text includes the text of the cloud. */
 export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
   const { textMatches } = result;
   if (textMatches && !textMatches.test(said)) return `error text: expected ${textMatches}, got ${said}`;
   return cloudWordsDiffer(result, said);
 }
 
-/** Whether the text lacks the error code or the message of the cloud. */
+/** Returns true if the text does not contain the error code or the message of the cloud. */
 export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): string | undefined {
   for (const word of [cloudError?.code, cloudError?.message])
     if (word && !said.includes(word)) return `error text must contain ${word}, but is ${said}`;
@@ -52,8 +52,8 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 }
 
 /**
- * Returns the difference between the responses of a successful call, or undefined. The original returns data of the VM
- * together with an error. In mcm, `initialize` returns the data of the VM.
+ * Returns the difference between the responses of a successful call. Without a difference, the result is undefined. The
+ * original returns data of the VM together with an error. In mcm, `initialize` returns the data of the VM.
  */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
@@ -61,7 +61,7 @@ export function responseDiffers(
 ): string | undefined {
   if (errorCode !== null || unknownResponse || reported.error) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
-  // A list or map that is null in Go is empty in JavaScript.
+  // In JavaScript, a list or map is empty if it is null in Go.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: expected ${stable(wanted)}, got ${stable(ours)}`;

@@ -2,59 +2,59 @@ import { MachineCodes } from '@mcm/core';
 import { withoutUndefined } from '@mcm/kube';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
 
-/** An expected request. With `optional`, the request may be missing. */
+/** A request that the driver must send. With `optional`, the driver may also omit the request. */
 export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
-/** The expected end of a call. */
+/** The expected result of a call. */
 export type ExpectedResult = RecordedResult & {
-  /** The pattern for the whole error text, which replaces `errorText`. */
+  /** A pattern for the whole error text. The pattern replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** True if no recording contains the response. The response is then not compared. */
+  /** Whether the recordings do not contain the response. Such a response is not compared. */
   readonly unknownResponse?: boolean | undefined;
-  /** The allowed error codes, with null for success. `codes` replaces `errorCode`. */
+  /** The allowed error codes. For a success, the code is null. `codes` replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
-/** The expected behavior of this driver for a recording of the original. */
+/** What this driver must do in a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
   /**
-   * With `whole`, the call sends exactly the expected requests. With the other values, the call may end earlier or send
-   * more requests.
+   * With `whole`, the driver sends exactly the expected requests. With any other value, the driver may stop earlier or
+   * send more requests.
    */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
   /**
-   * Changes of metrics by series: a number, `>=1`, or `*` for any number. If no metrics were recorded, the field is
+   * The changes of metrics: a number, `>=1`, or `*` for any number. If the recording contains no metrics, the field is
    * undefined.
    */
   readonly metrics: RecordedCall['metrics'];
 }
 
-/** The inputs of a rule: the inputs of the call and the responses of the cloud, without the requests of this driver. */
+/** The input of a rule: the input of the call and the responses of the cloud. */
 export interface Situation {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** The index of the call within its case. */
+  /** The index of the call in its case. */
   readonly index: number;
   readonly provider: string;
 }
 
-/** An intended difference from the original. The rule replaces the expectation of the recording. */
+/** An intended difference from the original. The rule changes what the recording requires. */
 export interface Rule {
-  /** The first cell of the row in docs/compatibility/differences.md. */
+  /** The first cell of the row about this difference in docs/compatibility/differences.md. */
   readonly row: string;
-  /** @returns undefined if the rule does not apply. */
+  /** @returns the new expectation; undefined if the rule does not apply */
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
 }
 
-/** The expectation for a call, with the rows of the applied rules. */
+/** What a call must do, with the rows of the applied rules. */
 export interface Expectation {
   readonly expected: Expected;
   readonly rows: readonly string[];
 }
 
-/** Applies all rules to the recording, one after the other. */
+/** Applies all rules to a recorded call, one after the other. */
 export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
   const start: Expectation = {
     expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },
@@ -66,7 +66,7 @@ export function expectationOf(call: RecordedCall, rules: readonly Rule[], situat
   }, start);
 }
 
-/** The names of the methods in metrics. */
+/** The names of the methods in the metrics. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   CreateMachine: 'create_machine',
   InitializeMachine: 'initialize_machine',
@@ -98,7 +98,7 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/** Returns the rule for a call that fails with this code. All values outside of `change` stay. */
+/** Returns a rule for a call that must fail with a code. All values that `change` does not contain stay the same. */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -110,7 +110,7 @@ export const failsWith = (
     ...expected.result,
     response: null,
     errorCode: code,
-    // If a rule contains the whole text, the text includes the text of the cloud.
+    // The whole text in a rule includes the text of the cloud.
     ...withoutUndefined({ cloudError: change.textMatches ? null : undefined }),
     ...change,
   },
@@ -118,8 +118,8 @@ export const failsWith = (
 });
 
 /**
- * Returns the expectation that the call succeeds with this response. If `response` is absent, the response is in no
- * recording.
+ * Returns the expectation that a call succeeds with a response. If `response` is undefined, the recordings do not
+ * contain the response.
  */
 export const succeeds = (
   expected: Expected,
@@ -135,13 +135,13 @@ export const succeeds = (
   metrics: counted(expected.metrics, situation, null),
 });
 
-/** Returns the metrics with these series replaced. */
+/** Returns the expectation with other values for some metrics. */
 const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
   ...expected,
   metrics: expected.metrics && { ...expected.metrics, ...change },
 });
 
-/** Ignores the counts of services whose names match `which`. */
+/** Returns the expectation without the counts of services whose names match. */
 export const anyCountOf = (expected: Expected, which: RegExp): Expected => {
   const services = Object.keys(expected.metrics ?? {}).filter((name) => which.test(name));
   return withMetrics(expected, Object.fromEntries(services.map((name) => [name, '*'])));

@@ -4,8 +4,8 @@ import type { RecordedCall, RecordedRequest } from './recording.ts';
 import type { PlayedCall } from './run-set.ts';
 
 /**
- * Tests the comparison itself by changing one value of each recording. The comparison must detect each change, unless a
- * rule allows the difference.
+ * Tests the comparison itself: one value of each recording is changed. The comparison must report the changed value,
+ * unless a rule allows it.
  */
 
 type Change = (call: RecordedCall) => RecordedCall | undefined;
@@ -20,7 +20,7 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
     ? undefined
     : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
 
-/** A change for each compared value, undefined if the recording does not contain the value. */
+/** The changes, one for each compared value. If the recording does not contain the value, the result is undefined. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),
@@ -66,10 +66,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** The result of one change. */
+/** The result of the comparison after one change. */
 export interface Verified {
   readonly change: string;
-  /** With `covered`, the rules produce equal expectations with and without the change. */
+  /** `covered`: because of the rules, the expectation is the same with and without the change. */
   readonly outcome: 'seen' | 'covered' | 'missed';
   readonly rows: readonly string[];
 }
@@ -77,13 +77,13 @@ export interface Verified {
 function essence({ requests, extent, result, metrics }: Expected): string {
   const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
   const text = textMatches ? String(textMatches) : [errorText, driverText];
-  // For a call that may end earlier, only the first request is always compared.
+  // If a call may end earlier, only its first request is always compared.
   const compared = extent === 'may end earlier' ? requests.slice(0, 1) : requests;
   const answer = unknownResponse ? undefined : response;
   return stable({ compared, text, cloudError, code: codes ?? errorCode, answer, metrics });
 }
 
-/** Compares the replayed call with each change of its recording. */
+/** Compares a replayed call with several recordings, each with one changed value. */
 export function verifyMutants({ step, expect, verify }: PlayedCall): readonly Verified[] {
   const before = expect(step);
   return Object.entries(CHANGES).flatMap(([change, apply]): Verified[] => {

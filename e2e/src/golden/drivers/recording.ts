@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { defined, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
-/** A request that the original sent. */
+/** A request of the original. */
 const recordedRequest = z.looseObject({
   /** The action of a request to EC2's Query API. For REST APIs, the action is empty. */
   action: z.string().default(''),
@@ -26,7 +26,7 @@ const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
-  /** The HTTP status of the response of a REST API. */
+  /** The HTTP status of the response from a REST API. */
   answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;
@@ -87,12 +87,12 @@ export type RecordedCase = z.infer<typeof methodCase>;
 
 const file = z.looseObject({ format: z.literal(1), cases: z.array(z.unknown()) });
 
-/** A case, or the reason why it cannot be replayed. */
+/** A case, or the reason why the case cannot be replayed. */
 export type ReadCase =
   | { readonly name: string; readonly recorded: RecordedCase }
   | { readonly name: string; readonly problem: string };
 
-/** Reads the cases of a cloud: `golden/drivers/<cloud>/*.json` in `dir`, or `drivers/<cloud>/*.json` in `dir`. */
+/** Reads the cases of a cloud from `golden/drivers/<cloud>/*.json` or `drivers/<cloud>/*.json` in `dir`. */
 export async function readCases(dir: string, cloud: string): Promise<readonly ReadCase[]> {
   const candidates = [join(dir, 'golden', 'drivers', cloud), join(dir, 'drivers', cloud), join(dir, cloud)];
   for (const folder of candidates) {
@@ -104,8 +104,8 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
 }
 
 /**
- * For an invalid file, the result is one case that cannot be replayed. Each invalid case of a file becomes a case that
- * cannot be replayed.
+ * Reads the cases in a file. If the file is invalid, the result is one case that cannot be replayed. An invalid case in
+ * the file becomes a case that cannot be replayed too.
  */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
@@ -126,7 +126,7 @@ function readCase(given: unknown, place: string): ReadCase {
   return { name, problem: `not a case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
-/** Returns the calls of a case with their inputs. */
+/** Returns the calls of a case. Each call contains its input. */
 export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   if (recorded.steps) return recorded.steps;
   const { method, requests = [], result: outcome, metrics, machine } = recorded;
@@ -143,7 +143,7 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** Whether a text is JSON. The API server refuses a class with any other text. */
+/** Returns true if a text is JSON. For any other text, the API server refuses the class. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(raw);

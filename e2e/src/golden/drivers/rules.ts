@@ -8,9 +8,9 @@ import {
 } from './expected.ts';
 import type { RecordedCase } from './recording.ts';
 
-/** Intended differences from the original that all drivers have. */
+/** The intended differences that all drivers have. */
 
-/** The names of the methods in texts of the core. */
+/** The names of the methods in the texts of the core package. */
 const CALLS: Readonly<Record<string, string>> = {
   CreateMachine: 'create',
   InitializeMachine: 'initialize',
@@ -27,12 +27,12 @@ function callPattern({ recorded: { machine }, step: { method } }: Situation): st
   return `${CALLS[method] ?? method} of ${of}`;
 }
 
-/** When the caller cancels a call: never, before the start, or during the call. */
+/** When the caller cancels a call: never, before its start, or while it runs. */
 export type CallerEnd = 'never' | 'before' | 'during';
 
 /**
- * Rule for a call that its caller cancels.
- * @param endOf Returns the time of the cancellation in the recording.
+ * Returns the rule for a call that the caller cancels.
+ * @param endOf returns the time of the cancellation in a recording
  */
 export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => CallerEnd): Rule => ({
   row,
@@ -48,8 +48,8 @@ export const endedByCaller = (row: string, endOf: (recorded: RecordedCase) => Ca
 });
 
 /**
- * Rule for a call that takes longer than its deadline. The text of the original contains the cause, and our text
- * contains the time.
+ * Returns the rule for a call that exceeds its deadline. The text of the original contains the cause, and the text of
+ * mcm contains the time.
  */
 export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => number | undefined): Rule => ({
   row,
@@ -62,7 +62,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** Rule for a method that the driver does not have. A call sends no request and counts nothing. */
+/** Returns the rule for a method that a driver does not have. Such a call sends no request and changes no metrics. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -81,8 +81,8 @@ export const methodIsAbsent = (row: string, method: string): Rule => ({
 });
 
 /**
- * Rule for throttling: only the code differs from the original, except that `initialize` keeps `Uninitialized`.
- * @param isThrottle Whether the recorded error is throttling.
+ * Returns the rule for throttling: mcm uses another code than the original, but `initialize` keeps `Uninitialized`.
+ * @param isThrottle whether the recorded error means throttling
  */
 export const throttledIsUnavailable = (
   row: string,
@@ -97,9 +97,9 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * Rule for an unavailable token service: the error allows a retry, and no further request follows.
- * @param isLogin Whether a request is for a token.
- * @param isDown Whether the first response to a token request shows an outage.
+ * Returns the rule for a token service that is not available: the error allows a retry, and no request follows.
+ * @param isLogin Whether a request asks for a token.
+ * @param isDown Whether the first response to a token request shows that the service is not available.
  */
 export const tokenHostIsDown = (
   row: string,
@@ -116,7 +116,7 @@ export const tokenHostIsDown = (
     return {
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
-      // The original then requested the token again with success, so its metrics contain other services.
+      // In the recording, the next token request succeeded, so the metrics contain other services.
       metrics: isRefused ? failed.metrics : undefined,
       extent: isRefused ? failed.extent : 'may continue',
     };
@@ -124,9 +124,9 @@ export const tokenHostIsDown = (
 });
 
 /**
- * Rule for a crash of the original: this driver sends the requests before the crash, and then continues or returns an
- * error.
- * @param codes The machine codes of these errors.
+ * Returns the rule for a crash of the original. This driver sends the requests before the crash, and then continues or
+ * fails.
+ * @param codes the error codes with which this driver may fail
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -142,8 +142,8 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
 });
 
 /**
- * Rule for calls without volumes. A recording contains several volumes in one call, but the core calls a driver for
- * each volume.
+ * Returns the rule for calls without volumes. A recorded call may contain several volumes, but the core calls a driver
+ * for each volume.
  */
 export const noVolume = (row: string): Rule => ({
   row,
@@ -151,20 +151,20 @@ export const noVolume = (row: string): Rule => ({
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** Returns a JSON text without blanks. Repeated keys also change the text. */
+/** Returns a JSON text without white space. If a key is repeated, the text changes too. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
 /**
- * Whether the values change when the API server stores a raw provider spec. Examples are repeated keys and unusual
- * number formats.
+ * Returns true if the API server stores other values than a provider spec contains. The reasons are repeated keys and
+ * unusual notations of numbers.
  */
 const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
 /**
- * Rule for a provider spec that the API server stores with other values than the original received. The behavior of the
- * original for changed values was not recorded, so only the code is compared.
+ * Returns the rule for a provider spec whose stored values differ from the values in the recording. The recording does
+ * not show what the original does with the stored values, so only the code is compared.
  */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -179,7 +179,7 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
       : undefined,
 });
 
-/** Returns the requests up to and including the first request that matches. */
+/** Returns the requests until the first match, including the match. */
 export function upTo(
   requests: readonly ExpectedRequest[],
   fits: (request: ExpectedRequest) => boolean,

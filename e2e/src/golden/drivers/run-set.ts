@@ -11,12 +11,15 @@ import {
   readCases,
 } from './recording.ts';
 
-/** A replayed call, for the comparison with a recording or with another expectation. */
+/** A replayed call. A test compares it with a recording or with another expectation. */
 export interface PlayedCall {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
   readonly expect: (call: RecordedCall) => Expectation;
-  /** Returns the difference from the expectation for this recording, or undefined. */
+  /**
+   * Returns the difference between the call and the expectation for a recording. Without a difference, the result is
+   * undefined.
+   */
   readonly verify: (call: RecordedCall) => string | undefined;
 }
 
@@ -24,12 +27,12 @@ export type Watch = (played: PlayedCall) => void;
 
 /**
  * Replays a case.
- * @returns the difference, or undefined.
+ * @returns the difference; undefined without a difference
  */
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
 /**
- * Compares a call with its expectation and with the allowed alternatives.
+ * Compares a replayed call with its expectation and with the allowed alternatives.
  * @returns the difference.
  */
 export function verified(played: PlayedCall, watch: Watch | undefined): string | undefined {
@@ -42,10 +45,7 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
   return `${at}${step.method} (${recorded.title}): ${difference}`;
 }
 
-/**
- * Replays all cases of a cloud. A case that cannot be replayed counts as failed, and the following cases are still
- * replayed.
- */
+/** Replays all cases of a cloud. If a case cannot be replayed, it has failed, and the next cases are still replayed. */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
     const failure = await playOne(read, play);
@@ -71,7 +71,7 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
 };
 
 /**
- * The API server refuses a class whose provider spec is not JSON. Returns a difference if the original accepted the
+ * The API server refuses a class if its provider spec is not JSON. Returns a difference if the original accepted such a
  * class.
  */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>

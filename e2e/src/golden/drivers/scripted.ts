@@ -10,7 +10,7 @@ const reply = z.looseObject({
   times: z.number().optional(),
 });
 
-/** The rules for responses of a scripted REST cloud, in the format of the recordings. */
+/** The rules of a scripted REST cloud for its responses, in the format of the recordings. */
 export const scriptedRules = z.array(
   z.looseObject({
     method: z.string(),
@@ -21,25 +21,25 @@ export const scriptedRules = z.array(
 );
 type Rule = z.infer<typeof scriptedRules>[number];
 
-/** A request as it arrived. */
+/** A request to a scripted cloud. */
 export interface ScriptedRequest {
   readonly host: string;
   readonly method: string;
-  /** The path as it was sent, with percent-encoding. */
+  /** The path in the request, with percent-encoding. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: string;
   readonly authorization: string | undefined;
 }
 
-/** The response of Compute Engine to requests without a matching rule. */
+/** If no rule matches a request, Compute Engine returns this response. */
 const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
 
 /**
- * Whether a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//` includes the
- * host.
+ * Returns true if a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//`
+ * includes the host.
  */
 const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(
@@ -49,7 +49,7 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
-/** Returns the first response of a recorded cloud to a request, or undefined without a matching rule. */
+/** Returns the first response of a recorded cloud to a request. If no rule matches, the result is undefined. */
 export function firstReply(
   rules: unknown,
   {
@@ -72,7 +72,7 @@ export function firstReply(
 const fits = (rule: Rule, request: ScriptedRequest): boolean =>
   rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
 
-/** A cloud that applies the first matching rule to each request, and records its requests. */
+/** A cloud that responds by the first matching rule, and records its requests. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
   readonly #rules: readonly Rule[];
@@ -80,7 +80,7 @@ export class ScriptedCloud {
 
   readonly #notFound: object;
 
-  /** @param notFound The body of the response if no rule matches. */
+  /** @param notFound the response body if no rule matches */
   constructor(rules: unknown, notFound: object = NOT_FOUND) {
     this.#notFound = notFound;
     this.#rules = scriptedRules.parse(rules ?? []);

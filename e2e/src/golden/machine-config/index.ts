@@ -23,7 +23,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   ...kubeletNameCalls,
 };
 
-/** The recorded results of the original's machine-config functions. */
+/** The recorded results of the functions for machine configs in the original. */
 export const machineConfig: GoldenSet = {
   name: 'machine-config',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -41,7 +41,7 @@ export const machineConfig: GoldenSet = {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Replays one case. A case that cannot be replayed or compared counts as failed. */
+/** Replays one case. If a case cannot be replayed or compared, it has failed. */
 async function play(recorded: RecordedCase): Promise<string | undefined> {
   try {
     return compare(recorded, await answerOf(recorded));
@@ -51,8 +51,8 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
 }
 
 /**
- * Returns our result for a recorded call.
- * @throws Error if the function is unknown.
+ * Returns the result of mcm for a recorded call.
+ * @throws Error if mcm has no such function
  */
 export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   const call = CALLS[recorded.fn];
@@ -60,7 +60,7 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   return await call(recorded.input as never);
 }
 
-/** Returns the unintended difference between the result of mcm and the recorded result, or undefined. */
+/** Returns the difference between the result of mcm and the recording that no correction allows, or undefined. */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
     const { expected, actual } = corrected(recorded, answer);

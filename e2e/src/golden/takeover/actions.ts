@@ -11,7 +11,7 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An external action: an action of a user, of an agent on a node, or of a kubelet, but not of a controller. */
+/** An action of a user, of an agent on a node, or of a kubelet. Actions of controllers are not external. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
@@ -20,23 +20,25 @@ export type Action =
       readonly awaits?: string | undefined;
     })
   | (Target & { readonly do: 'conditions'; readonly conditions: readonly Condition[] })
-  /** `now` deletes without a grace period, as a kubelet does when a pod has ended. */
+  /** With `now`, the deletion has no grace period, like a deletion by a kubelet after the end of a pod. */
   | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
-  /** Seconds since the start of the recording. */
+  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly actions: readonly Action[];
 }
 
-/** Kinds that only users create. The controllers only add a finalizer to objects of these kinds. */
+/** The kinds of objects that only users create. The controllers only add a finalizer to such objects. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
-/** Kinds that users and controllers create. Objects that controllers created have an owner. */
+/**
+ * The kinds of objects that users and controllers create. If a controller created an object, the object has an owner.
+ */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
-/** Matches fields that controllers write to objects of users. */
+/** Matches the fields in objects of users that controllers write. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
-/** Labels and annotations with which users and agents give instructions to the controllers. */
+/** The labels and annotations with which users and agents instruct the controllers, by kind. */
 const BY_USERS: Readonly<Record<string, RegExp>> = {
   MachineSet: /\/unfreeze$/,
   Machine: /^force-deletion$|^force-drain$|\/preserve$|^machinepriority\.|\/effective-creation-timeout$/,
@@ -45,7 +47,7 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** The node conditions that the controllers write. The kubelet writes all other node conditions. */
+/** The types of node conditions that the controllers write. The kubelet writes all other conditions. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -59,7 +61,7 @@ function mergePatch(before: unknown, after: unknown): unknown {
   );
 }
 
-/** Returns the external actions after the state `from`, or all external actions if `from` is undefined. */
+/** Returns the external actions after the state `from`. Without `from`, returns all external actions. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
   const sections = sectionsOf(states);
@@ -74,8 +76,7 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * Returns why a recording cannot be replayed after a given state: a kind is unknown, or the action of a section is
- * missing.
+ * Returns the reason why a recording cannot be replayed from a state: a kind is unknown, or a section lacks its action.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));
@@ -94,11 +95,11 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
 }
 
 interface Context {
-  /** The names of machines that their sets deleted. */
+  /** The names of the machines that a MachineSet has deleted. */
   readonly removed: ReadonlySet<string>;
   /** Whether this is the first state after the next action of the user. */
   readonly begins: boolean;
-  /** The last state before the next action of the user. */
+  /** The last state before the user acts again. */
   readonly soon: State;
 }
 
@@ -125,7 +126,7 @@ function actionsBetween(before: State | undefined, state: State, context: Contex
       actions.push({ do: 'delete', ...targetOf(object) });
   }
   if (actions.length === 0 && begins && before) return withdrawals(before, state);
-  // Creations come first, because other objects refer to the created objects.
+  // Other objects refer to created objects, so creations are first.
   const isMade = (action: Action): boolean => action.do === 'create';
   return [...actions.filter(isMade), ...actions.filter((action) => !isMade(action))];
 }
@@ -137,7 +138,7 @@ const isMadeByUser = ({ kind, metadata }: Recorded): boolean =>
   kind === 'MachineDeployment' ||
   (OF_BOTH.has(kind) && (metadata.ownerReferences ?? []).length === 0);
 
-/** Returns the object as its user created it, without the fields of the controllers. */
+/** Returns an object as the user has created it, without fields that controllers wrote. */
 function asMade(object: Recorded): Recorded {
   const { metadata } = object;
   const ofUser = (entries: Readonly<Record<string, string>> = {}): Record<string, string> =>
@@ -184,7 +185,7 @@ function changes(old: Recorded, object: Recorded, before: State | undefined, soo
   return actions;
 }
 
-/** Returns the changes of a user to an object as a merge patch. */
+/** Returns the changes that a user made to an object, as a merge patch. */
 function fieldsOf(old: Recorded, object: Recorded): Fields {
   const fields = [...new Set([...Object.keys(old), ...Object.keys(object)])].filter(
     (field) => !['metadata', 'status'].includes(field) && !same(old[field], object[field]),
@@ -196,7 +197,10 @@ function fieldsOf(old: Recorded, object: Recorded): Fields {
 
 type Entries = Readonly<Record<string, string>>;
 
-/** Returns the labels or annotations that were added or changed. Labels and annotations of controllers are excluded. */
+/**
+ * Returns the labels or annotations that were added or changed by users and agents. Labels and annotations of
+ * controllers are omitted.
+ */
 function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),
@@ -212,7 +216,7 @@ function isUsers(object: Recorded, key: string, value: string, all: Entries, { o
   return BY_USERS[kind]?.test(key) ?? false;
 }
 
-/** Whether users select the nodes for updates, as with the orchestration `Manual`. */
+/** Returns true if users select the nodes for in-place updates, as with the orchestration `Manual`. */
 const isSelectedByHand = (objects: State['objects']): boolean =>
   [...objects.values()].some(({ kind, spec }) => {
     const strategy = kind === 'MachineDeployment' && isFields(spec) ? spec.strategy : undefined;
@@ -221,8 +225,8 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
   });
 
 /**
- * Returns the labels and annotations that a user removed. A removal that a controller could have made counts only at
- * the start of a section.
+ * Returns the labels and annotations that a user removed. If a controller could also have removed them, the removal
+ * counts only at the start of a section.
  */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {
@@ -243,7 +247,7 @@ function withdrawals(before: State, state: State): readonly Action[] {
 export const updateReasonOf = (node: KubeObject): string | undefined =>
   conditionsOf(node).find(({ type }) => type === 'InPlaceUpdate')?.reason;
 
-/** Returns the new conditions that a kubelet reported for its node, or undefined. */
+/** Returns the new conditions that a kubelet has written, or undefined. */
 function heartbeat(old: Recorded, node: Recorded): readonly Condition[] | undefined {
   const ofKubelet = (object: Recorded): readonly Condition[] =>
     conditionsOf(object).filter(({ type }) => !SAID_BY_CONTROLLERS.has(type));

@@ -5,7 +5,10 @@ import { readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/** Histories of clusters with the original. mcm takes over each state, and replays each history from the start. */
+/**
+ * Recorded histories of clusters with the original. mcm takes over the cluster in each state, and replays each history
+ * from its start.
+ */
 export const takeover: GoldenSet = {
   name: 'takeover',
   async *run(dir: string): AsyncIterable<Outcome> {

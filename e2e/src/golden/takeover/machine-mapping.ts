@@ -7,23 +7,23 @@ import { objectsIn } from './recordings/object-states.ts';
 import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** The time for which the agent of a node waits until the node is selected, in virtual milliseconds. */
+/** The agent of a node waits at most this time until its node is selected, in virtual milliseconds. */
 const AGENT_PATIENCE_MS = 30_000;
 const AGENT_LOOKS_EVERY_MS = 500;
 
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Maps each recorded machine to a machine of the replay. */
+/** Assigns a machine of the replay to each recorded machine. */
 export class MachineMapping {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;
-  /** Machines that were loaded from the recording and have the same names in the replay. */
+  /** The machines that were loaded from the recording, so their names are the same in the replay. */
   readonly #loaded: ReadonlySet<string>;
   readonly #parts = new Map<string, string>();
   readonly #mentioned: RegExp;
 
-  /** @param recorded All objects in the rest of the recording. */
+  /** @param recorded all objects in the rest of the recording */
   constructor(stage: Stage, recorded: readonly Recorded[], loaded: ReadonlySet<string>) {
     this.#stage = stage;
     const machines = recorded.filter(({ kind }) => kind === 'Machine');
@@ -35,7 +35,7 @@ export class MachineMapping {
   }
 
   /**
-   * Resolves with the machine in the replay for a recorded machine.
+   * Resolves with the machine of the replay that corresponds to a recorded machine.
    * @throws Error if no machine matches.
    */
   async nameOf(recorded: string): Promise<string> {
@@ -50,7 +50,7 @@ export class MachineMapping {
     return name;
   }
 
-  /** Chooses an unused machine of the same set with the same progress. */
+  /** Selects a machine of the same set with the same progress, if no other recorded machine uses it. */
   #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
     const here = new Names(objectsIn(this.#stage.observer.lives));
     const taken = new Set(this.#parts.values());
@@ -71,8 +71,8 @@ export class MachineMapping {
   }
 
   /**
-   * Waits until a node is selected, so that its agent can act. The node with the most progress replaces the recorded
-   * node, because controllers select equal nodes in any order.
+   * Waits until a node is selected, so its agent can act. Controllers select equal nodes in any order, so the node with
+   * the most progress replaces the recorded node.
    */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {

@@ -4,7 +4,7 @@ import type { Recorded } from './recordings/recording.ts';
 import { put, type Uids } from './stage/load.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** Replays the external actions at their recorded times. */
+/** Repeats the external actions of a recording at their recorded times. */
 export async function replayActions(
   stage: Stage,
   mapping: MachineMapping,

@@ -5,9 +5,9 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * Returns the rollback request of a user, if the controller rolled back the template of a deployment. The recording may
- * lack the short request, so the function also reads the event of the rollback. The result is undefined if there is no
- * rollback.
+ * Returns the user's request for a rollback, if the controller rolled back the template of a deployment. The request
+ * exists only briefly, so the recording may lack it. The function therefore also reads the event of the rollback.
+ * Without a rollback, the result is undefined.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);
@@ -21,7 +21,7 @@ export function rolledBackTo(old: Recorded, now: Recorded, before: State | undef
     const all = { ...spec, ...others };
     return Object.keys(all).length > 0 ? { spec: all } : {};
   };
-  // The controller performed the rollback and removed the request.
+  // The controller rolled back the template and removed the request.
   if (specOf(old).rollbackTo !== undefined && rollbackTo === undefined) return withOthers({});
   const event = newRollback(now.metadata.name, before, soon);
   if (!event || rollbackTo !== undefined) return undefined;

@@ -18,23 +18,23 @@ import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
 
-/** The maximum time until mcm reaches the final state of the original, in virtual milliseconds. */
+/** mcm must reach the final state of the original within this time, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
-/** The maximum time until mcm is idle before the next user action, in virtual milliseconds. */
+/** The replay waits at most this time for an idle mcm before the user acts again, in virtual milliseconds. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
-/** The maximum number of reported problems. */
+/** At most this number of problems is reported. */
 const TOLD = 4;
 
 interface Findings {
-  /** The number of completed steps of the comparison: first objects, then events, then the order. */
+  /** How many steps of the comparison were completed: objects, then events, then the order. */
   readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
 }
 
-/** Replays the user actions of a recording with our controllers, from the start of the recording. */
+/** Repeats the user's actions in a recording with the controllers of mcm, from the start of the recording. */
 class Replay {
   readonly #history: History;
   readonly #states: readonly State[];
@@ -54,7 +54,7 @@ class Replay {
     this.#lives = statesByObject(this.#states);
   }
 
-  /** Yields a result for each stable state after a user action, and one result for the order of all changes. */
+  /** Yields a result for each stable state after an action of the user, and one for the order of all changes. */
   async *run(): AsyncGenerator<Checked> {
     const sections = sectionsOf(this.#states);
     for (const [index, section] of sections.entries()) {
@@ -89,15 +89,15 @@ class Replay {
   }
 
   /**
-   * Resolves with the wait before the next user action. The wait ends before a timeout of mcm that the original did not
-   * reach.
+   * Resolves with the wait before the user acts again. If the original did not reach a timeout, the wait ends before
+   * the timeout in mcm.
    */
   async #usersPatience(): Promise<number> {
     const { clock } = this.#stage;
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));
   }
 
-  /** Polls until the state equals the recording, and returns the best match. */
+  /** Compares the objects with the recording repeatedly until they are equal. Returns the best comparison. */
   async #until(patienceMs: number, look: () => Promise<Findings>): Promise<Findings> {
     let nearest: Findings | undefined;
     for (let waited = 0; waited <= patienceMs; waited += LOOK_EVERY_MS) {
@@ -174,7 +174,7 @@ function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'n
   return { used, failure: failure || undefined };
 }
 
-/** Replays the user actions of a recording from its start, and compares the objects and events with the recording. */
+/** Repeats the user's actions in a recording from its start, and compares the objects and events. */
 export async function* sameContract(history: History, lens: Lens = PLAIN): AsyncGenerator<Checked> {
   const unknown = unplayable(history.states);
   if (unknown) {

@@ -15,23 +15,23 @@ import { paceOf, type RecordedPace } from './stage/pace.ts';
 import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 
-/** The maximum duration of the replay after the last action, in virtual milliseconds. */
+/** After the last action, the replay lasts at most this time, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /**
- * The time for which our final state must stay unchanged, in milliseconds. The wait ends early if a timeout expires.
- * The rule applies only if the original was idle at the end.
+ * The final state of mcm must stay unchanged for this number of milliseconds. If a timeout expires earlier, the check
+ * ends. The check is skipped if the original was not idle at the end.
  */
 const REST_MS = 60_000;
-/** The maximum number of reported problems. */
+/** At most this number of problems is reported. */
 const TOLD = 4;
 
-/** The result of a check, and the rules that it needed. */
+/** The result of a check with the rules that allowed differences. */
 export interface Checked extends Outcome {
   readonly used: ReadonlySet<Reason>;
 }
 
-/** A rule, with only the fields that identify it. */
+/** The fields that identify a rule. */
 export interface Reason {
   readonly row: string;
   readonly what: string;
@@ -44,7 +44,9 @@ interface Ending {
   readonly uids: Uids;
 }
 
-/** Loads a recorded state, starts our controllers, and verifies that they reach the final state of the original. */
+/**
+ * Loads a recorded state, starts the controllers of mcm, and verifies that they reach the final state of the original.
+ */
 export async function takeOver(history: History, index: number, lens: Lens = PLAIN): Promise<Checked> {
   const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;
@@ -75,19 +77,21 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   }
 }
 
-/** Completes the boot of VMs that were loaded without a Node. A VM that joined in the recording joins now. */
+/**
+ * Completes the boot of VMs that were loaded without their Nodes. If a VM joined in the recording, its Node joins now.
+ */
 async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
   for (const [name, { joinAt }] of loaded)
     if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))
       await stage.cloud.boot(name, stage.instantOf(joinAt) - stage.clock.now().getTime());
 }
 
-/** All versions of all objects in some states. */
+/** Returns all versions of the objects in some states. */
 export const recordedFrom = (states: readonly State[]): readonly Recorded[] => [
   ...new Set(states.flatMap(({ objects }) => [...objects.values()])),
 ];
 
-/** The current objects of this run. */
+/** Resolves with the current objects of this run. */
 export const sideOf = async (stage: Stage): Promise<Side> => ({
   objects: await stage.objects(),
   names: new Names(objectsIn(stage.observer.lives)),
@@ -118,7 +122,7 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
   return { used: verdict.used, failure: failure || undefined };
 }
 
-/** The machines that were not kept, and whether mcm created more machines than the original. */
+/** Resolves with sentences about machines that mcm did not keep, and about additional machines that mcm created. */
 async function replaced(stage: Stage, { states, state, uids }: Ending): Promise<readonly string[]> {
   const [machines, objects] = await Promise.all([stage.machines(), stage.objects()]);
   const before = new Set(machinesOf(state).map(({ metadata }) => metadata.uid));

@@ -21,7 +21,7 @@ import {
 } from '@mcm/provider-local';
 import { isPastDrain } from '../../explain/machine/machine-wait.ts';
 
-/** Maximum number of connections that all kubelets share. */
+/** All kubelets together use at most this number of connections. */
 const CONNECTIONS = 16;
 const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 16, gpus: 0 };
 
@@ -115,7 +115,7 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<Kube
   return host;
 }
 
-/** Returns the VM of a machine, or undefined while the VM is being created. */
+/** Returns the VM of a machine. While the VM is being created, the result is undefined. */
 function instanceOf({ metadata, spec }: Machine, userData: string): Instance | undefined {
   const name = metadata.labels?.[Labels.Node];
   if (!spec.providerID || !name) return undefined;

@@ -3,9 +3,9 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { type AzureCredentials, type AzureProviderSpec, createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { refused, Stage, withSpec } from '../stage.ts';
 
-/** The common parts of the Azure scenarios: a driver on its emulator, and a class to change. */
+/** What all Azure scenarios need: a driver on its emulator, and a class that tests change. */
 
-// The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+// Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
 await loadSdk();
 
 export const TAGS = { 'kubernetes.io-cluster-shoot--x': '1', 'kubernetes.io-role-node': '1' };

@@ -13,9 +13,9 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { RecordedCase, RecordedRequest } from '../recording.ts';
 
-/** Parameters whose values differ from run to run. */
+/** Parameters whose values are different in each run. */
 const VARIES = /^(ClientToken|RoleSessionName)$/;
-/** A parameter of the SDK's protocol. */
+/** A parameter of the protocol, which the SDK adds to each request. */
 const PROTOCOL = 'Version';
 
 interface Request {
@@ -24,7 +24,7 @@ interface Request {
   readonly optional?: boolean;
 }
 
-/** Returns a request as one line, without values that differ from run to run. */
+/** Formats a request as one line, without values that are different in each run. */
 export function lineOf({ action, params, optional }: Request): Line {
   const fields = Object.entries(params)
     .filter(([key]) => key !== PROTOCOL)
@@ -39,7 +39,7 @@ const defaultAuth = (recorded: RecordedCase): RecordedRequest['auth'] => ({
   service: 'ec2',
 });
 
-/** Returns the access key that signed the request, if the signature is valid. */
+/** Returns the access key of a request, if its signature is valid. */
 function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
   const { scope } = request;
   if (!scope) return 'unsigned';
@@ -50,7 +50,7 @@ function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
 const recordedSigner = (auth: RecordedRequest['auth']): string =>
   auth ? [auth.accessKeyId, auth.sessionToken ?? '', auth.region, auth.service, ''].join(' ') : 'unsigned';
 
-/** Returns the first difference between a call of this driver and the expected call, or undefined. */
+/** Returns the first difference between a call and the expected call. Without a difference, the result is undefined. */
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,

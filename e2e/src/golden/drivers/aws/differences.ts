@@ -26,7 +26,7 @@ import { lineOf } from './compare.ts';
 import { moreIsFine, ownEntry } from './prefixes.ts';
 import { instanceOf, instancesOf, request, scriptOf, searchByTags, specOf } from './situation.ts';
 
-/** EC2's error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
+/** The error codes of EC2 for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
 
@@ -38,19 +38,19 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** The maximum number of attempts of the original and of this driver. */
+/** The original sends a request at most this number of times. */
 const THEIRS = 3;
 const OURS = 10;
 
 /**
- * Whether only this driver succeeds, because this driver makes more attempts than the original while the cloud
- * throttles requests.
+ * Returns true if only this driver succeeds: while the cloud throttles requests, it makes more attempts than the
+ * original.
  */
 const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** The original stops after an error of these requests. This driver repeats the request and succeeds. */
+/** After an error of such a request, the original stops. This driver repeats the request and succeeds. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often, and counts the call once',
   expect: (expected, situation) => {
@@ -72,11 +72,11 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // This driver repeats a request until the VM appears, even after an invalid response. The metrics count an invalid
-    // response as a success in the original, and as a failure in this driver.
+    // This driver repeats the request until the VM appears, even after an invalid response. In the metrics of the
+    // original, an invalid response is a success, and in those of this driver, a failure.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
-    // The search by tags fails, so no search by ID follows.
+    // If the search by tags fails, no search by ID follows.
     const isSearch = odd.action === 'DescribeInstances' && requests.at(-1)?.params['InstanceId.1'] === undefined;
     const code = situation.step.method === 'InitializeMachine' && !isSearch ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ returned an incomplete or invalid ${odd.action}Response`);
@@ -87,8 +87,8 @@ const noAnswer: Rule = {
 };
 
 /**
- * Returns a pattern for the services that fail in the metrics if a request fails. The services before the failed
- * request succeeded.
+ * Returns a pattern for the services that count as failed in the metrics if a request fails. The services before this
+ * request count as successful.
  */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
@@ -99,11 +99,11 @@ function servicesOf(action: string, isSearch: boolean): RegExp {
 const without = (metrics: Expected['metrics'], which: RegExp): Expected['metrics'] =>
   metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => !which.test(name)));
 
-/** Adds the failures of each service that has successes. */
+/** Adds failures to the metrics of each service with successes. */
 const alsoFailed = (metrics: Expected['metrics']): Expected['metrics'] =>
   metrics && { ...servicesFailed(metrics, /./), ...metrics };
 
-/** Changes successes of these services in metrics to failures. */
+/** Changes the successes of some services in the metrics to failures. */
 function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expected['metrics'] {
   if (!metrics) return undefined;
   const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
@@ -115,7 +115,8 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
 }
 
 /**
- * A repeated request would assign more prefixes, so this driver sends the request only once if the result is unknown.
+ * A repeated request could assign more prefixes. If the result is unknown, this driver therefore does not repeat the
+ * request.
  */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
@@ -130,7 +131,9 @@ const assignsOnce: Rule = {
   },
 };
 
-/** The regions that the SDK for JavaScript accepts. The SDK for Go also accepts dots, and hyphens at both ends. */
+/**
+ * Matches the regions that the SDK for JavaScript accepts. The SDK for Go also accepts dots, and hyphens at both ends.
+ */
 const REGION = /^(?!-)[a-zA-Z0-9-]{1,63}(?<!-)$/;
 
 const oddRegion: Rule = {
@@ -169,7 +172,7 @@ const noSecondTry: Rule = {
       ({ action, error, times }) =>
         action === 'RunInstances' && times !== undefined && CAPACITY.test(error?.code ?? ''),
     );
-    // The SDK for Go repeats a request only after a response with the status 5xx.
+    // The SDK for Go repeats a request only if the status of the response is 5xx.
     if (!lack?.error || lack.error.http < 500 || situation.step.method !== 'CreateMachine') return undefined;
     const { http, code, message } = lack.error;
     const refused = { textIs: 'sdk', cloudError: { http, code, message } } as const;
@@ -185,7 +188,7 @@ const noSecondTry: Rule = {
   },
 };
 
-/** The number of additional tokens that this driver tries. */
+/** This driver tries at most this number of additional tokens. */
 const TOKENS = 5;
 
 const nextToken: Rule = {
@@ -201,7 +204,7 @@ const nextToken: Rule = {
 
 const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
 
-/** The original reads only the source/destination check of the VM, which is that of the first interface. */
+/** The original reads only the source/destination check of the VM, which belongs to the first interface. */
 const secondInterface: Rule = {
   row: 'the driver disables the source/destination check on every interface',
   expect: (expected, situation) => {
@@ -235,10 +238,7 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/**
- * EC2 still returns a terminated VM for an hour if a request contains the ID of the VM. This driver treats the
- * terminated VM as absent.
- */
+/** For an hour, EC2 returns a terminated VM if a request contains its ID. This driver ignores the terminated VM. */
 const terminatedIsNone: Rule = {
   row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
@@ -257,7 +257,7 @@ const terminatedIsNone: Rule = {
   },
 };
 
-/** Returns the metrics of a call whose requests succeed, but find no VM of the machine. */
+/** Returns the metrics of a call whose requests succeed but find no VM. */
 function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   if (!metrics) return undefined;
   const others = Object.entries(metrics).filter(([name]) => !name.includes('service="instance_get_by_machine"'));
@@ -265,7 +265,7 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   return { ...Object.fromEntries(others), [failure]: 1 };
 }
 
-/** EC2 accepted the launch, and then terminated the VM. */
+/** EC2 accepted the launch, but then terminated the VM. */
 const endedAtOnce: Rule = {
   row: 'the error reports that a VM ended immediately after its launch',
   expect: (expected, situation) => {
@@ -298,7 +298,7 @@ const spotTags: Rule = {
   },
 };
 
-/** This driver reads an image or a new VM only once in consecutive calls. */
+/** In consecutive calls, this driver reads an image or a new VM only once. */
 const readBefore: Rule = {
   row: 'the driver reuses recent results',
   expect: (expected, situation) => {
@@ -325,15 +325,18 @@ const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
 /**
- * Both SDKs send an equal number of requests, and the comparison uses the last error of the original. `initialize`
- * keeps its error code.
+ * Both SDKs send the same number of requests, so the comparison uses the last error of the original. The error code of
+ * `initialize` stays the same.
  */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
 };
 
-/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
+/**
+ * The intended differences between this driver and the original. docs/compatibility/differences.md contains a row for
+ * each rule.
+ */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', [
     'InvalidArgument',

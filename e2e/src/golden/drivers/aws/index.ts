@@ -20,7 +20,7 @@ const BASE = {
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent/credentials',
 };
 
-/** The requests and results of the original AWS driver, by case. */
+/** The requests and results of the original AWS driver, for each case. */
 export const awsDriver: GoldenSet = {
   name: 'drivers/aws',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -30,8 +30,8 @@ export const awsDriver: GoldenSet = {
 };
 
 /**
- * Replays a case.
- * @returns the first difference, or undefined.
+ * Replays a case with this driver.
+ * @returns the first difference; undefined without a difference
  */
 export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
@@ -39,8 +39,7 @@ export const playCase: PlayCase = (recorded, watch) => {
 };
 
 /**
- * Sets the AWS variables of the process while `work` runs, because the SDK reads them. All other AWS variables are
- * removed.
+ * Sets the AWS variables of the process during `work`, because the SDK reads them. All other AWS variables are removed.
  */
 async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };

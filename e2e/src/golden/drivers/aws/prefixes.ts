@@ -1,7 +1,10 @@
 import { type Expected, failsWith, type Rule, type Situation, succeeds } from '../expected.ts';
 import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
 
-/** Rules for IPv6 prefixes of interfaces. In the original, the device index is the position in the provider spec. */
+/**
+ * The missing IPv6 prefixes of an interface. In the original, the device index of an interface is its position in the
+ * provider spec.
+ */
 
 interface Gap {
   readonly id: string;
@@ -10,11 +13,11 @@ interface Gap {
   readonly missing: number;
 }
 
-/** Defines how a driver determines the missing prefixes from the provider spec and the VM. */
+/** How a driver computes the missing prefixes from the provider spec and the VM. */
 interface Reading {
-  /** Whether the driver finds the entry for an interface by device index and network card. */
+  /** Whether the driver finds the entry of an interface by its device index and network card. */
   readonly ownEntry: boolean;
-  /** Whether additional prefixes are allowed. */
+  /** Whether an interface may have more prefixes than the provider spec contains. */
   readonly moreIsFine: boolean;
 }
 
@@ -43,8 +46,8 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
 }
 
 /**
- * Returns a rule that replaces the expected requests. The original determines the missing prefixes as `from` defines,
- * and this driver as `to` defines.
+ * Returns a rule that replaces the expected requests for prefixes. The original computes the missing prefixes as `from`
+ * defines, and this driver as `to` defines.
  */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
@@ -60,7 +63,7 @@ function reread(row: string, from: Reading, to: Reading): Rule {
 
 const ASSIGN = 'AssignIpv6Addresses';
 
-/** The error of the SDK for Go, which ends the call at the first interface without an ID. */
+/** The error of the SDK for Go that ends the call at the first interface without an ID. */
 const NO_ID = 'missing required field, AssignIpv6AddressesInput.NetworkInterfaceId';
 const lacksId = ({ id }: Gap): boolean => id === '';
 

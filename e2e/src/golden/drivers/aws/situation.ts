@@ -13,7 +13,7 @@ export interface RecordedInterface {
   readonly ipv6Prefixes?: readonly string[] | null;
 }
 
-/** An instance that existed before the call. */
+/** An instance that exists before the call. */
 export interface RecordedInstance {
   readonly instanceId?: string | null;
   readonly state?: string | null;
@@ -30,7 +30,7 @@ const cloudOf = ({ cloud }: RecordedCase): RecordedCloud => (cloud ?? {}) as Rec
 export const scriptOf = (recorded: RecordedCase): readonly ScriptRule[] => cloudOf(recorded).script ?? [];
 export const instancesOf = (recorded: RecordedCase): readonly RecordedInstance[] => cloudOf(recorded).instances ?? [];
 
-/** The fields of a recorded provider spec that the rules use. */
+/** The fields of a recorded provider spec that rules need. */
 export interface RecordedSpec {
   readonly region?: string;
   readonly tags?: Readonly<Record<string, string>>;
@@ -43,8 +43,8 @@ export interface RecordedSpec {
 }
 
 /**
- * Returns the provider spec. A value of a wrong type counts as absent, because the driver refuses its class. A null
- * entry counts as empty.
+ * Returns the provider spec in a recording. The driver refuses a value with a wrong type, so such a value counts as
+ * absent. A null in a list counts as an empty entry.
  */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags, region, networkInterfaces, ...others } = isRecord(providerSpec) ? providerSpec : {};
@@ -53,13 +53,13 @@ export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   return { ...others, ...place, tags: isRecord(tags) ? tags : {}, networkInterfaces: entries } as RecordedSpec;
 }
 
-/** Returns the only VM of the machine in the recording. */
+/** Returns the VM of the machine, if the recording contains exactly one. */
 export const instanceOf = ({ recorded }: Situation): RecordedInstance | undefined => {
   const all = instancesOf(recorded);
   return all.length === 1 ? all[0] : undefined;
 };
 
-/** Returns the request for a machine's VMs by name, cluster and role. */
+/** Returns the request that searches for a machine's VMs by name, cluster and role. */
 export function searchByTags({ recorded }: Situation): ExpectedRequest {
   const keys = Object.keys(specOf(recorded).tags ?? {}).toSorted();
   const marks = ['kubernetes.io/cluster/', 'kubernetes.io/role/'].map((mark) => keys.find((key) => key.includes(mark)));
@@ -75,7 +75,7 @@ export function searchByTags({ recorded }: Situation): ExpectedRequest {
   return request('DescribeInstances', Object.fromEntries(params));
 }
 
-/** Returns a request of this driver. */
+/** Returns a request that this driver sends. */
 export const request = (action: string, params: Readonly<Record<string, string>>): ExpectedRequest => ({
   action,
   params,

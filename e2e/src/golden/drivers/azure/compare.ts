@@ -29,8 +29,8 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
 });
 
 /**
- * Sorts the lines after the first deletion. Parallel deletions have no order, so the comparison ignores the order of
- * these requests.
+ * Sorts the requests after the first deletion. Deletions run in parallel, so the order of their requests is not
+ * compared.
  */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
@@ -40,7 +40,7 @@ const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
         ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
       ];
 
-/** Returns the index from which the comparison ignores the order of requests, or -1. */
+/** Returns the index from which the order of requests is not compared, or -1. */
 function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
   const first = requests.find((each) => each.unordered === true);
   if (!first) return -1;
@@ -48,8 +48,8 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * Returns the first difference between a call of this driver and the expected call, or undefined.
- * @param secret A text that must not be in messages of this driver.
+ * Returns the first difference between a call and the expected call. Without a difference, the result is undefined.
+ * @param secret a text that the messages of this driver must not contain
  */
 export const differenceOf = (
   expected: Expected,
@@ -72,8 +72,8 @@ export const differenceOf = (
   metricsDiffer(expected.metrics, reported.metrics);
 
 /**
- * Returns the difference between the authorization headers, or undefined. A recording contains this header only if the
- * recording contains the requests for its token.
+ * Returns the difference between the authorization headers. Without a difference, the result is undefined. A recording
+ * contains this header only if it also contains the requests for its token.
  */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;

@@ -28,7 +28,8 @@ interface RecordedSpec {
   readonly tags: object;
 }
 /**
- * Returns the fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them.
+ * Returns the fields of a recorded provider spec. No rule needs a value with a wrong type, so such a value counts as
+ * absent.
  */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { resourceGroup, tags } = (providerSpec ?? {}) as { readonly resourceGroup?: unknown; readonly tags?: unknown };
@@ -41,8 +42,8 @@ function specOf({ providerSpec }: RecordedCase): RecordedSpec {
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
 /**
- * Returns the deadline of the caller, or of the machine controller. The driver's deadlines for NIC and VM are equally
- * long.
+ * Returns the deadline of a call: the deadline of the caller, or of the machine controller. In the driver, the
+ * deadlines for NIC and VM are equal.
  */
 function deadlineOf(recorded: RecordedCase): number | undefined {
   const seconds = recorded.contextDeadlineSeconds;
@@ -52,13 +53,13 @@ function deadlineOf(recorded: RecordedCase): number | undefined {
   return DRIVER_TIMEOUTS.create;
 }
 
-/** Returns the expected text: the text of the original, with some parts replaced by our parts. */
+/** Returns the expected text: the text of the original with some replaced parts. */
 const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
   const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
 };
 
-/** One error for each resource that was not deleted, with its address, status and code. */
+/** Matches the errors of resources that were not deleted: address, status and code. */
 const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
 
 const leftOvers: Rule = {
@@ -70,10 +71,10 @@ const leftOvers: Rule = {
   },
 };
 
-/** Matches an image as Go prints it, with memory addresses. */
+/** Matches an image in the format of Go, which contains memory addresses. */
 const POINTERS = /\\\{[^}]*<pointer>[^}]*\\\}/g;
 const RETRIEVED = /Failed to retrieve VM Image: \\\{[^}]*<pointer>[^}]*\\\}/g;
-/** The error of the request for the image, which the original omits. */
+/** Matches the error of the request for the image. The original omits this error. */
 const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
@@ -141,8 +142,8 @@ const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+
 const UPDATE = 'virtual_machine_update';
 
 /**
- * The original compares the ARM ID of the NIC with the name of the NIC. The NIC of the VM therefore counts as the NIC
- * of another VM.
+ * The original compares the ARM ID of the NIC with the name of the NIC, which always differ. The NIC of the VM
+ * therefore counts as the NIC of another VM.
  */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
@@ -187,7 +188,7 @@ const ownNic: Rule = {
 const text = z.string().nullish().catch(undefined);
 const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
 
-/** Returns the names of machines in the responses, from VMs, NICs and OS disks. */
+/** Returns the names of machines in the responses: of VMs, NICs and OS disks. */
 function namedMachines({ recorded }: Situation): readonly string[] {
   const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
   return answers.flatMap((body) =>
@@ -240,7 +241,7 @@ const quotes: Rule = {
   },
 };
 
-/** The additional scopes of the original's library. */
+/** The scopes that the library of the original adds. */
 const OTHER_SCOPES = ' openid offline_access profile';
 
 function plainToken(request: ExpectedRequest): ExpectedRequest {
@@ -289,20 +290,20 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** Whether an error reports a lack of capacity. Source: the original's pkg/azure/access/errors. */
+/** Returns true if an error means a lack of capacity. Source: the original's pkg/azure/access/errors. */
 function lacksRoom(code: string, text: string): boolean {
   if (code === 'OperationNotAllowed') return /exceeding.*quota/i.test(text);
   return code === 'BadRequest' ? /not\s+supported/i.test(text) : NO_ROOM.includes(code);
 }
 
-/** Returns the error code in the header of a reply whose body is not JSON, if this code reports a lack of capacity. */
+/** Returns the error code in the header of a response without JSON, if it means a lack of capacity. */
 const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string | undefined => {
   const { headers = {}, text = '' } = firstReply(recorded.cloud, request) ?? {};
   const [, code = ''] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
   return text === '' || isJson(text) || !lacksRoom(code, text) ? undefined : code;
 };
 
-/** For a reply with the status 409, the library of the original reads the body before the header. */
+/** If the status is 409, the library of the original reads the body of the response before the header. */
 const headerBesidePage: Rule = {
   row: 'the driver uses the code in a header if the body is not JSON',
   expect: (expected, situation) => {
@@ -320,7 +321,7 @@ const headerBesidePage: Rule = {
     });
     const osDisk = { ...put, path: `${put.path.replace('virtualMachines', 'disks')}-os-disk`, query: DISK_VERSION };
     const deletions = [deletion(put), { ...deletion(nic), unordered: true }, { ...deletion(osDisk), unordered: true }];
-    // The errors of deletions follow the error of the creation, one in each line.
+    // The error of the creation is followed by the errors of deletions, one per line.
     const isClean = deletions.every((each) => (firstReply(situation.recorded.cloud, each)?.status ?? 404) < 300);
     const textMatches = new RegExp(
       `^Failed to create VirtualMachine: .*: PUT \\S+: 409 ${code}${isClean ? '' : '\\n[\\s\\S]+'}$`,
@@ -343,7 +344,7 @@ const DISK_VERSION = { 'api-version': '2023-04-02' };
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
-/** Whether a header, a JSON body or an XML body of a reply contains an error code. */
+/** Returns true if a response contains an error code: in a header, in a JSON body, or in an XML body. */
 function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeof firstReply>>): boolean {
   if (Object.entries(headers).some(([name, value]) => name.toLowerCase() === CODE_HEADER && value.trim() !== ''))
     return true;
@@ -354,8 +355,8 @@ function hasCode({ headers = {}, body, text = '' }: NonNullable<ReturnType<typeo
 }
 
 /**
- * The original treats every 404 as a response of the cloud. This driver treats a 404 without an error code as a
- * response of another server.
+ * For the original, every 404 is a response of the cloud. For this driver, a 404 without an error code is a response of
+ * another server.
  */
 const nobodysNotFound: Rule = {
   row: 'a 404 without an error code of the cloud is different from NotFound',
@@ -381,9 +382,7 @@ const INVALID_SPEC = 'error in validation of AzureProviderSpec: [';
 const ANOTHER_PRIORITY =
   'providerSpec\\.properties\\.priority: Unsupported value: "(?:[^"\\\\]|\\\\.)*": supported values: "Regular", "Spot"';
 
-/**
- * Returns the expected text for a class with an unknown priority: the problems that the original found, and one more.
- */
+/** Returns the expected text for a class with an unknown priority: the problems in the recording, and one more. */
 function textWithPriority(text: string): RegExp {
   const problems = text.slice(INVALID_SPEC.length, -1).split(/ (?=providerSpec\.)/);
   const ways = [...problems, ''].map((_, at) => problems.map(escaped).toSpliced(at, 0, ANOTHER_PRIORITY).join(' '));
@@ -391,8 +390,8 @@ function textWithPriority(text: string): RegExp {
 }
 
 /**
- * The original ignores `properties.priority`. This driver refuses an unknown value, together with the other problems of
- * the class.
+ * The original ignores `properties.priority`. This driver refuses an unknown value, and reports it together with the
+ * other problems of the class.
  */
 const priority: Rule = {
   row: 'the driver sends the priority of a class',
@@ -423,7 +422,10 @@ const priority: Rule = {
   },
 };
 
-/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
+/**
+ * The intended differences between this driver and the original. docs/compatibility/differences.md contains a row for
+ * each rule.
+ */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('mcm does not call initialize of a driver without this method', 'InitializeMachine'),
   endsOriginal('mcm returns an error for input that crashes the original', ['InvalidArgument', 'Internal', 'NotFound']),

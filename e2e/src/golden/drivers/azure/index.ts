@@ -12,7 +12,7 @@ import { RULES } from './differences.ts';
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
 const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-federated-token\n' };
 
-/** The requests and results of the original Azure driver, by case. */
+/** The requests and results of the original Azure driver, for each case. */
 export const azureDriver: GoldenSet = {
   name: 'drivers/azure',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -21,11 +21,11 @@ export const azureDriver: GoldenSet = {
 };
 
 /**
- * Replays a case.
- * @returns the first difference, or undefined.
+ * Replays a case with this driver.
+ * @returns the first difference; undefined without a difference
  */
 export const playCase: PlayCase = async (recorded, watch) => {
-  // The SDK is loaded first, because loading takes real time and the test uses a virtual clock.
+  // Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
   await loadSdk();
   const clock = new VirtualClock({ quietTurns: 4 });
   const cloud = new ScriptedCloud(recorded.cloud, { error: { code: 'ResourceNotFound', message: 'not found' } });

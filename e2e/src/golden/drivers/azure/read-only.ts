@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 import type { Rule } from '../expected.ts';
 import type { RecordedRequest } from '../recording.ts';
 
-/** Members of network resources that Azure's API marks as read-only. */
+/** The members of network resources that are read-only in the API of Azure. */
 const READ_ONLY = new Set([
   'etag',
   'provisioningState',
@@ -27,7 +27,7 @@ function writable(value: unknown): unknown {
   return Object.fromEntries(kept);
 }
 
-/** Converts the body of a PUT for a NIC or a VM to the form of Azure's SDK for JavaScript. */
+/** Converts the body of a PUT for a NIC or a VM to the form that Azure's SDK for JavaScript sends. */
 function asSdkWrites(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asSdkWrites);
   if (!isRecord(value)) return value;
@@ -38,7 +38,8 @@ function asSdkWrites(value: unknown): unknown {
 }
 
 /**
- * Removes the read-only members and the name of the resource from a request. The path of the request contains the name.
+ * Removes the read-only members and the name of the resource from a request. The path of the request contains this name
+ * too.
  */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;

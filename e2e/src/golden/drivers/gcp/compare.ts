@@ -13,7 +13,7 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { ScriptedRequest } from '../scripted.ts';
 
-/** Parameters that only the Go client has, and the request IDs of this driver. */
+/** The parameters that only the Go client sends, and the request IDs of this driver. */
 const NOT_COMPARED = ['alt', 'prettyPrint', 'requestId'];
 
 const line = (
@@ -32,7 +32,10 @@ const expectedLine = ({ method, host, path, query, body, form, optional }: Expec
   optional,
 });
 
-/** Returns the header and the claims of a signed assertion. The times in the claims are seconds relative to `start`. */
+/**
+ * Returns the header and the claims of a signed assertion in a request body. Times in the claims become seconds since
+ * `start`.
+ */
 function formOf(body: string, start: number): Record<string, unknown> {
   const form: Record<string, unknown> = Object.fromEntries(new URLSearchParams(body));
   const [header, claims] = String(form.assertion ?? '').split('.');
@@ -45,8 +48,8 @@ function formOf(body: string, start: number): Record<string, unknown> {
 }
 
 /**
- * @param tokens Whether the recording contains hosts, token requests and authorization.
- * @param start The reference for the times in the assertion, in seconds since 1970.
+ * @param tokens whether the recording contains hosts, token requests and authorization
+ * @param start the start of the times in the assertion, in seconds since 1970
  */
 const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;
@@ -55,7 +58,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** Returns the first difference between a call of this driver and the expected call, or undefined. */
+/** Returns the first difference between a call and the expected call. Without a difference, the result is undefined. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,

@@ -28,7 +28,8 @@ interface RecordedSpec {
   readonly tags: readonly string[];
 }
 /**
- * Returns the fields of a recorded provider spec. Values of a wrong type count as absent, because no rule needs them.
+ * Returns the fields of a recorded provider spec. No rule needs a value with a wrong type, so such a value counts as
+ * absent.
  */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags } = (providerSpec ?? {}) as { readonly tags?: unknown };
@@ -36,7 +37,7 @@ function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   return { tags: texts };
 }
 
-/** Returns the start of every error text of a call. */
+/** Returns the start of all error texts of a call. */
 function callText({ recorded: { machine }, step: { method } }: Situation): string {
   if (method === 'ListMachines') return 'List machines failed';
   const what = { CreateMachine: 'Create machine', DeleteMachine: 'Delete machine' }[method] ?? 'Machine status';
@@ -65,7 +66,7 @@ const quota: Rule = {
   },
 };
 
-/** This driver refuses a class without the required tags before all other checks. */
+/** Before all other checks, this driver refuses a class without the required tags. */
 const untagged: Rule = {
   row: 'the driver creates no VM for a class without the tags',
   expect: (expected, situation) => {
@@ -90,8 +91,8 @@ const untagged: Rule = {
 };
 
 /**
- * The maximum number of repetitions of an insertion. After the last repetition, an operation that is done immediately
- * counts as new.
+ * An insertion is repeated at most this number of times. After that, an operation that is done immediately counts as a
+ * new operation.
  */
 const REPLAYS = 5;
 
@@ -137,14 +138,14 @@ function sameMarks(a: readonly string[], b: readonly string[]): boolean {
   return marks(a) === marks(b);
 }
 
-/** The services that a call counts in the metrics before the call reads the credentials. */
+/** For each method, the services that its call counts in the metrics before it reads the credentials. */
 const SERVICES: Readonly<Record<string, string>> = {
   CreateMachine: 'instance_create',
   DeleteMachine: 'instance_delete',
   ListMachines: 'instance_list',
 };
 
-/** Returns the token host in the key of a service account, if the host does not belong to Google. */
+/** Returns the host in the token URL of a service account key, unless it belongs to Google. */
 function foreignTokenHost({ secret }: RecordedCase): string | undefined {
   const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
   try {
@@ -213,7 +214,7 @@ const replyTo = ({ recorded }: Situation, { method, path, host = '' }: ExpectedR
   firstReply(recorded.cloud, { method, path, host });
 
 /**
- * The original treats every 404 as a response of the cloud. This driver treats a 404 without an error of Google as a
+ * For the original, every 404 is a response of the cloud. For this driver, a 404 without an error from Google is a
  * response of another server.
  */
 const nobodysNotFound: Rule = {
@@ -231,7 +232,7 @@ const nobodysNotFound: Rule = {
   },
 };
 
-/** The original treats a success without content as an empty object, and an operation without a name as unfinished. */
+/** For the original, a success without content is an empty object, and an operation without a name is not done. */
 const oddAnswer: Rule = {
   row: 'an answer from another server than Compute Engine gets the code Internal',
   expect: (expected, situation) => {
@@ -249,7 +250,10 @@ const oddAnswer: Rule = {
   },
 };
 
-/** Intended differences between calls of this driver and of the original. Each rule is a row of docs/compatibility/differences.md. */
+/**
+ * The intended differences between this driver and the original. docs/compatibility/differences.md contains a row for
+ * each rule.
+ */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
   endsOriginal('mcm returns an error for input that crashes the original', ['Internal', 'NotFound']),

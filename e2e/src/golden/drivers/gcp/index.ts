@@ -10,11 +10,11 @@ import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** The token of the workload in the recordings. */
+/** The workload token in the recordings. */
 const SUBJECT_TOKEN = 'fake-subject-token\n';
 const KEY_PLACE = '{{rsa-private-key}}';
 
-/** The requests and results of the original GCP driver, by case. */
+/** The requests and results of the original GCP driver, for each case. */
 export const gcpDriver: GoldenSet = {
   name: 'drivers/gcp',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -24,7 +24,7 @@ export const gcpDriver: GoldenSet = {
 
 let knownKey: string | undefined;
 
-/** Returns a generated private key, escaped for JSON. All cases use the same key. */
+/** Returns a private key as a JSON string without quotes. All cases use the same key. */
 function madeUpKey(): string {
   const format = {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -43,8 +43,8 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
 };
 
 /**
- * Replays a case.
- * @returns the first difference, or undefined.
+ * Replays a case with this driver.
+ * @returns the first difference; undefined without a difference
  */
 export const playCase: PlayCase = async (given, watch) => {
   const recorded = withKey(given, madeUpKey());

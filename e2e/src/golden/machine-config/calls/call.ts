@@ -1,7 +1,7 @@
-/** Calls our version of one function of the original. Returns the result in the format of the recordings. */
+/** Calls the mcm version of one function of the original. Returns the result in the format of the recordings. */
 export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
-/** Returns the message of the error that the function throws, or null. */
+/** Returns the message of the error that a function throws. Without an error, the result is null. */
 export const errorOf = (work: () => void): string | null => {
   try {
     work();

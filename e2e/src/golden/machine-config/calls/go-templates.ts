@@ -14,8 +14,8 @@ const variable = (path: string): string =>
         .join('.');
 
 /**
- * Converts a Go template to a Liquid template, because the recordings contain Go templates. The conversion supports
- * only the syntax of the recordings.
+ * Converts a Go template in a recording to a Liquid template. The conversion supports only the syntax that occurs in
+ * the recordings.
  */
 export function toLiquid(template: string): string {
   const blocks: string[] = [];

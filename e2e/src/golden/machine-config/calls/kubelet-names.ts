@@ -40,9 +40,7 @@ interface SyncInput {
   readonly steps: readonly Step[];
 }
 
-/**
- * The objects of an API server in memory. `World` applies the actions of the KubeletConfigController to the objects.
- */
+/** The objects of a simulated API server. Applies the actions of the KubeletConfigController to the objects. */
 class World {
   readonly #input: SyncInput;
   readonly #configs: Map<string, KubeletConfig>;

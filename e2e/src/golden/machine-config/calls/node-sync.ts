@@ -23,7 +23,7 @@ interface Input {
 
 const isOperator = ({ metadata }: Pod): boolean => metadata.labels?.['k8s-app'] === 'machine-config-operator';
 
-/** One complete sync of the UpdateController. */
+/** Runs one complete sync of the UpdateController. */
 function sync(input: Input): Record<string, unknown> {
   const pool = input.pools.find(({ metadata }) => metadata.name === input.sync);
   if (!pool) return { error: null, enqueued: [], events: [], nodeChanges: {}, poolStatusChanges: {}, targetOrder: [] };

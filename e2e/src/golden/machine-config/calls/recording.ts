@@ -11,28 +11,28 @@ const recordedCase = z.object({
   output: z.record(z.string(), z.unknown()),
 });
 
-/** One call of a function of the original, with its result. */
+/** A recorded call of a function of the original, with its result. */
 export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
 /** A case before its validation. */
 export interface RawCase {
-  /** The file and the index, for a case without an ID. */
+  /** The file and the index of the case, if the case has no ID. */
   readonly place: string;
   readonly raw: unknown;
 }
 
 /**
  * Validates a case.
- * @returns the case, or the error text of an invalid recording.
+ * @returns the case, or a text that says why the recording is invalid
  */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;
 }
 
-/** Reads the recordings: `golden/machine-config/*.json` in `dir`, or `machine-config/*.json` in `dir`. */
+/** Reads the recordings from `golden/machine-config/*.json` or `machine-config/*.json` in `dir`. */
 export async function readRecordings(dir: string): Promise<readonly RawCase[]> {
   for (const folder of [join(dir, 'golden', 'machine-config'), join(dir, 'machine-config')]) {
     if (!(await stat(folder).catch(() => undefined))?.isDirectory()) continue;

@@ -34,7 +34,7 @@ const NOW = '<now>';
 
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
-/** The objects of an API server in memory. `World` applies the actions of the RenderController to the objects. */
+/** The objects of a simulated API server. Applies the actions of the RenderController to the objects. */
 class World {
   readonly #input: Input;
   readonly #configs: Map<string, MachineConfig>;
@@ -133,7 +133,7 @@ function event({ pools, event: kind, machineConfig: object, old }: EventInput): 
   return { enqueued: poolsToRender(change, pools).toSorted() };
 }
 
-/** Several complete syncs of the RenderController. */
+/** Runs several complete syncs of the RenderController. */
 export function renderSync(input: Input): Record<string, unknown> {
   const world = new World(input);
   return { steps: input.steps.flatMap((step) => world.play(step) ?? []) };

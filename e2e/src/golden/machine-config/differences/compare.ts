@@ -1,7 +1,7 @@
 import { isRecord } from '@mcm/kube';
 import { comparableTexts } from './texts.ts';
 
-/** Returns the difference between two results in one line, or undefined if the results are equal. */
+/** Returns the difference between two results as one line. If they are equal, the result is undefined. */
 export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
   const [a, b] = [plain(expected), plain(actual)];
   if (path.endsWith('rror')) return errorDifference(a, b, path);
@@ -24,9 +24,7 @@ export function differenceOf(expected: unknown, actual: unknown, path = ''): str
   return reported(path, a, b);
 }
 
-/**
- * Converts a value for the comparison. As in Go, absent and null are equal, and absent equals an empty list or object.
- */
+/** Converts a value for the comparison. As in Go, null, an absent value, and an empty list or object are equal. */
 function plain(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.length === 0 ? undefined : value;

@@ -1,13 +1,13 @@
 import type { RecordedCase } from '../calls/recording.ts';
 
-/** The result of the original and our result, after the corrections. */
+/** The results of the original and of mcm after the corrections. */
 export interface Compared {
   readonly expected: unknown;
   readonly actual: unknown;
 }
 
 /**
- * A rule for an intended difference. docs/compatibility/machine-config.md contains the reasons. A rule uses the input
- * and the results, but never the name of a case.
+ * A correction for an intended difference. docs/compatibility/machine-config.md contains the reasons. A correction must
+ * not use the name of a case, only its input and results.
  */
 export type Correction = (recorded: RecordedCase, compared: Compared) => Compared;

@@ -6,7 +6,7 @@ import { renderCorrections } from './render-corrections.ts';
 
 const CORRECTIONS: readonly Correction[] = [...renderCorrections, ...nodeCorrections, ...kubeletCorrections];
 
-/** Applies all intended differences to the recorded result and to our result. */
+/** Applies all corrections to the recorded result and the result of mcm. */
 export const corrected = (recorded: RecordedCase, actual: unknown): Compared =>
   CORRECTIONS.reduce<Compared>((compared, correction) => correction(recorded, compared), {
     expected: recorded.output,

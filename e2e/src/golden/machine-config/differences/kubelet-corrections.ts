@@ -9,7 +9,7 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 
 const OURS = ConfigAnnotations.MachineConfigNameSuffixes;
 
-/** Returns the suffix that mcm uses for each pool. */
+/** Returns the suffix of each pool in mcm. */
 const suffixesOf = (config: Fields): Fields => {
   const text = fieldsOf(config.annotations)[OURS];
   return typeof text === 'string' ? fieldsOf(JSON.parse(text)) : {};
@@ -20,7 +20,7 @@ const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).
 const nameOf = (pool: string, suffix: unknown): string =>
   `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
 
-/** Returns the names of a KubeletConfig's objects in the original, by their names in this project. */
+/** Returns the names of the objects for a KubeletConfig in the original. The keys are the names in mcm. */
 function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
   const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
   const pools = Object.entries(suffixesOf(ours));
@@ -28,13 +28,13 @@ function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown,
 }
 
 const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
-/** Sorts by name, and MachineConfigs of one name by owner. */
+/** Compares objects by name. MachineConfigs with the same name are compared by owner. */
 const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 : 1);
 const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 
 /**
- * In mcm, each pool has its own suffix, so no object overwrites an object of another pool. The comparison uses the
- * names of the original, and expects MachineConfigs that the original overwrote to be unchanged.
+ * In mcm, each pool has its own suffix, so two pools never write the same object. The comparison uses the names of the
+ * original. A MachineConfig that the original overwrote must stay unchanged in mcm.
  */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
@@ -58,14 +58,17 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected: { ...(expected as Fields), steps: wanted }, actual: { ...actual, steps: ourSteps } };
 };
 
-/** Returns the last version of a MachineConfig with the same name and owner in the steps of the original, or none. */
+/**
+ * Returns the last version of a MachineConfig in the steps of the original, with the same name and owner. Without one,
+ * the list is empty.
+ */
 const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
   steps
     .flatMap(({ machineConfigs }) => listOf(machineConfigs))
     .filter((one) => one.name === config.name && ownerOf(one) === ownerOf(config))
     .slice(-1);
 
-/** Returns the objects of a step in mcm, with the names of the original. */
+/** Returns the objects of a step in mcm under the names of the original. */
 function withTheirNames(
   step: Fields,
   theirs: Fields,
@@ -102,7 +105,7 @@ const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** A MachineConfig without a version belongs to a user, so mcm does not delete it even if its name has the prefix. */
+/** If a MachineConfig has no version, a user has created it, so mcm keeps it even if its name has the prefix. */
 const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;
@@ -128,7 +131,7 @@ const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** Returns the labels, annotations and owners of an object. */
+/** Returns the labels, annotations and owners of an object for comparisons. */
 const marks = ({ labels, annotations, owners }: Fields): unknown => [
   fieldsOf(labels),
   fieldsOf(annotations),

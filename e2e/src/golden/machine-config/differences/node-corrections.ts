@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
 /**
- * The original names most degraded nodes twice and omits some, because its texts have two sources. mcm counts the nodes
- * and names each node once.
+ * In the texts of the original, most degraded nodes occur twice and some never. In the texts of mcm, each degraded node
+ * occurs once.
  */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
@@ -20,7 +20,9 @@ const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
-/** Returns the errors in our texts about degraded nodes. The expected texts are computed from the nodes. */
+/**
+ * Returns the errors in the texts of mcm about degraded nodes. The expected texts are computed from the list of nodes.
+ */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
   if (!isRecord(value)) return [];
@@ -57,8 +59,8 @@ function withoutTexts(value: unknown): unknown {
 }
 
 /**
- * After a change of a node, mcm enqueues each pool once that selected the node before the change or selects it now. The
- * original enqueues no pool if the changed node is in no pool or in two custom pools.
+ * After a change of a node, mcm enqueues each pool that selected the node before the change or selects it now. The
+ * original enqueues no pool if the node is in no pool or in two custom pools.
  */
 const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
@@ -76,7 +78,7 @@ const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A node that booted into a pool is an update candidate even if the selector of the pool has no labels. */
+/** If a node booted into a pool, mcm may update it even if the selector of the pool has no labels. */
 const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-sync' || !isRecord(expected) || !isRecord(actual)) return { expected, actual };
   const selectorless = (input.pools as Fields[]).some((pool) => !isRecord(pool.spec) || !pool.spec.nodeSelector);
@@ -90,7 +92,7 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
     });
   const changes = fieldsOf(expected.nodeChanges);
   const target = targetOf(input.pools as Fields[], input.sync);
-  // The expected change of a node is the change of the original, with the target of the pool.
+  // The expected change is the change in the original, but with the target of the pool.
   const wanted = reported.map((name) => {
     const change = fieldsOf(changes[name]);
     return [name, { ...change, annotations: { ...fieldsOf(change.annotations), [DESIRED]: target } }];
@@ -116,7 +118,7 @@ const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
 const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
 const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 
-/** For an invalid maxUnavailable, a pool of mcm gets a condition and an event. The original only writes to its log. */
+/** If maxUnavailable is invalid, a pool of mcm gets a condition and an event. The original writes only a log line. */
 const settings: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'node-sync' || !isRecord(actual) || !/invalid value for IntOrString/.test(String(error))) {
@@ -149,7 +151,7 @@ const settings: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
 };
 
-/** Whether a text is about the setting of a pool and contains its value. */
+/** Returns true if a text is about a setting of a pool and contains the value of the setting. */
 const isAboutSetting = (text: string, pool: string, value: unknown): boolean =>
   text.startsWith(`spec.maxUnavailable of MachineConfigPool ${pool} is ${JSON.stringify(value)}, which is neither `) &&
   /: no node gets a target\. To fix the error: set a number such as 1, or a percentage from "1%" to "100%"$/.test(text);

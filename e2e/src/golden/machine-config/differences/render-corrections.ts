@@ -10,11 +10,11 @@ type Fields = Record<string, unknown>;
 
 const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
-/** If the result is an error, only the recorded fields are compared. */
+/** If a call failed, only the fields in the recording are compared. */
 const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   const theirs = fieldsOf(expected);
   if (typeof theirs.error !== 'string') return { expected, actual };
-  // Go also writes texts that are empty.
+  // Go also writes empty texts.
   const set = Object.entries(theirs).filter(([, value]) => value !== '');
   const ours = Object.entries(fieldsOf(actual)).filter(
     ([key, value]) => key in theirs && (value !== '' || theirs[key]),
@@ -22,7 +22,7 @@ const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   return { expected: Object.fromEntries(set), actual: Object.fromEntries(ours) };
 };
 
-/** Removes the parts of a result that depend on the serialization of the original. */
+/** Removes the parts of a result that depend on how the original serializes objects. */
 const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
   return { expected: rest, actual };
@@ -41,8 +41,8 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
 /**
- * The original confuses the old and the new config in the first words of an error. The correction therefore compares
- * only the reason of the error.
+ * At the start of an error, the original confuses the old and the new config. Only the reason in the error is therefore
+ * compared.
  */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
@@ -59,7 +59,7 @@ const refusalOf = (text: string): string =>
     .replace(/; (component errors|gone since then): .*$/s, '')
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
-/** In some errors, the original names the wrong MachineConfig. Only the reason is compared. */
+/** In some errors, the original states the wrong MachineConfig. Only the reason in the error is therefore compared. */
 const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
@@ -71,9 +71,7 @@ const blame: Correction = (_recorded, { expected, actual }) => {
   };
 };
 
-/**
- * mcm checks the extensions of every MachineConfig. The original accepts some MachineConfigs with unknown extensions.
- */
+/** mcm checks the extensions of every MachineConfig. The original checks only some of them. */
 const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if ((fn !== 'validate' && fn !== 'render') || typeof error === 'string') return { expected, actual };
@@ -82,13 +80,13 @@ const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   return refused.length === 0 ? { expected, actual } : { expected: { error: refused[0] }, actual };
 };
 
-/** Returns the message about unknown extensions of a MachineConfig without an Ignition config. */
+/** Returns the message about unknown extensions if a MachineConfig has no Ignition config. */
 function unknownExtensions({ config, extensions }: Fields): string | undefined {
   const unknown = [extensions ?? []].flat().filter((one) => typeof one !== 'string' || !SUPPORTED_EXTENSIONS.has(one));
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
 }
 
-/** mcm does not set `overwrite` for a file without content, because the result would be invalid. */
+/** If a file has no content, mcm does not set `overwrite`, because the result would be invalid. */
 const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   const files = (answer: unknown): unknown => {
     const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
@@ -145,8 +143,8 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
 };
 
 /**
- * In mcm, a refused config does not stop its pools. mcm renders the remaining configs, and the pools get a condition. A
- * config with an empty selector belongs to no pool.
+ * In mcm, the pools of a refused config continue. mcm renders the other configs, and the pools get a condition. If the
+ * selector of a config is empty, no pool uses the config.
  */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
@@ -158,8 +156,8 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // The pools of the original are outdated after its first refused config. From then on, the comparison uses the result
-  // of mcm without the refused configs. The pools must report the refused configs.
+  // After its first refused config, the original no longer updates its pools. From this step on, the comparison uses
+  // the result that mcm would have without the refused configs. The pools must also report the refused configs.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -172,7 +170,7 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
       return { ...step, reported: selecting.length > 0 };
     });
   const oursLater: readonly Fields[] = ours.slice(stopped).map((step) => ({ ...step, reported: tellsOf(step, names) }));
-  // The condition of a pool that reports a refused config replaces the condition of the render without this config.
+  // If a pool reports a refused config, this condition replaces the condition of the render.
   const reporting = oursLater.map(
     (step) => new Set(Object.keys(fieldsOf(step.pools)).filter((pool) => isReporting(step, pool, names))),
   );
@@ -191,7 +189,7 @@ const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields =
 
 const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
 
-/** Whether the pool of a step reports a refused config. */
+/** Returns true if the pool in a step reports a refused config. */
 const tellsOf = (step: Fields, names: readonly string[]): boolean => isReporting(step, String(step.sync), names);
 
 const isReporting = ({ pools }: Fields, pool: string, names: readonly string[]): boolean =>
@@ -225,10 +223,10 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
   !isEmptySelector(selector) &&
   selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
 
-/** Matches the condition of the original for a pool with a refused config. */
+/** Matches the condition in the original of a pool with a refused config. */
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
-/** For mcm, a different order of keys is not a change, so mcm writes nothing. */
+/** For mcm, another order of keys is not a change, so nothing is written. */
 const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
@@ -240,17 +238,14 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** Returns the compared parts of an object. Empty fields, which only Go writes, are removed. */
+/** Returns the parts of an object that are compared. Empty fields are removed, because only Go writes them. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
   return { name, labels, annotations, ownerReferences, spec: { ...zeros, ...fieldsOf(spec) } };
 }
 
-/**
- * If the labels of a MachineConfig change, mcm also enqueues the pools that selected the MachineConfig before the
- * change.
- */
+/** After a change of a MachineConfig's labels, mcm also enqueues the pools that selected the MachineConfig before. */
 const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
   if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {
@@ -261,14 +256,14 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
-  // The original enqueues only the pools for the current labels. mcm also enqueues the pools for the previous labels.
-  // The correction ignores the pools for the previous labels.
+  // The original enqueues only the pools that match the current labels. mcm also enqueues the pools that match the
+  // previous labels. The correction ignores these additional pools.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
 };
 
-/** As for a file without content, mcm does not set `overwrite` for templates. */
+/** In templates, as in files without content, mcm does not set `overwrite`. */
 const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 
@@ -280,7 +275,7 @@ function withoutForced(value: unknown): unknown {
   return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
 }
 
-/** In errors, conditions and events, mcm names the refused MachineConfig. */
+/** In its errors, conditions and events, mcm names the MachineConfig that was refused. */
 const refusedIsNamed: Correction = ({ fn, input }, { expected, actual }) => {
   if (!fn.startsWith('render')) return { expected, actual };
   const given = [input.configs, input.machineConfigs, input.steps]
@@ -307,11 +302,11 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
   return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
 }
 
-/** mcm adds a hint to the texts of conditions. */
+/** The conditions of mcm contain hints. */
 const hints: Correction = ({ fn }, { expected, actual }) =>
   fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutHints(actual) } : { expected, actual };
 
-/** Removes blanks at the end of texts, because they have no meaning. */
+/** Removes white space at the end of texts. */
 function trimmed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(trimmed);
   if (typeof value === 'string') return value.trimEnd();
@@ -327,7 +322,7 @@ function withoutHints(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }
 
-/** In mcm, a pool with an empty selector or with failing templates also gets a condition. */
+/** In mcm, a pool also gets a condition if its selector is empty or its templates fail. */
 const reportedOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'render-sync') return { expected, actual };
   const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]

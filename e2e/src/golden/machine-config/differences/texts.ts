@@ -1,17 +1,17 @@
 /**
- * Defines the comparison of a function's error texts. The comparison ignores only the words of third-party parsers. The
- * text before these words and the subject of the error are always compared.
+ * How the error texts of a function are compared. Only the words of third-party parsers are ignored. The text before
+ * these words, and the subject of the error, are compared.
  */
 interface TextRule {
-  /** The parser whose messages differ. */
+  /** The parser with other messages than the parser of the original. */
   readonly parser: string;
-  /** The compared part of a text of the original, undefined if the rule does not apply. */
+  /** Returns the part of the original's text that is compared. If the rule does not apply, the result is undefined. */
   readonly theirs: (text: string) => string | undefined;
-  /** The compared part of our text. */
+  /** Returns the part of mcm's text that is compared. */
   readonly ours: (text: string) => string;
 }
 
-/** Returns the text before the match of a pattern, without positions. A marker replaces the match. */
+/** Returns the text before a match, without positions. A marker replaces the match itself. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
@@ -31,7 +31,7 @@ const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
 });
 
 const REPORT = /\nReport: /;
-/** Matches messages of a JSON decoder. Errors in a decoded config have a path and an exact text. */
+/** Matches the messages of a JSON decoder. An error in a config that was decoded has a path and an exact text. */
 const DECODER = /^(json: |invalid character |unexpected end of JSON)/;
 
 interface Entry {
@@ -39,7 +39,7 @@ interface Entry {
   readonly message: string;
 }
 
-/** Parses a report of spec 3. Its entries are `error at <path>, line 1 col 2: message`. */
+/** Parses a report about an Ignition config of spec 3. Its entries are `error at <path>, line 1 col 2: message`. */
 function entriesOf(report: string): readonly Entry[] {
   return report
     .split(/^(?=(?:error|warning) at )/m)
@@ -74,14 +74,14 @@ const messagesOfV2 = (report: string): readonly string[] =>
 const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
 const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
 
-/** For a config that contains JSON with wrong types, there is one entry: the error of the decoder. */
+/** If the JSON of a config has wrong types, the only entry is the error of the decoder. */
 const isUndecoded = (text: string): boolean =>
   REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
 const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
 
 const GZIP = /(?<=could not create gzip reader: |failed decompressing: )/;
 
-/** Matches our text about a value that is no number of nodes. */
+/** Matches the text of mcm about a value that is not a number of nodes. */
 const NO_NUMBER =
   /^(maxUnavailable: invalid value for IntOrString:|spec\.maxUnavailable of MachineConfigPool \S+ is) \S.* is neither a number nor a percentage such as "10%"$|^spec\.maxUnavailable of MachineConfigPool \S+ is \S.*, which is neither a number nor a percentage: no node gets a target\. To fix the error: set a number such as 1, or a percentage from "1%" to "100%"$/;
 
@@ -123,7 +123,7 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
   return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
 }
 
-/** Two error texts, reduced to the compared parts. */
+/** Returns the parts of two error texts that are compared. */
 export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
   for (const { theirs, ours } of RULES) {
     const counts = theirs(expected);
@@ -132,7 +132,7 @@ export function comparableTexts(expected: string, actual: string): readonly [the
   return [withoutPositions(expected), withoutPositions(actual)];
 }
 
-/** Removes positions in the source and warnings. */
+/** Removes warnings and source positions. */
 const withoutPositions = (text: string): string =>
   text
     .replace(/, line \d+ col \d+/g, '')

@@ -4,25 +4,25 @@ import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
 /**
- * The duration of a state that a recording may have missed, in seconds. A recording contains a state every 0.2 to 0.5
- * s.
+ * A recording may have missed a state with at most this duration in seconds. The recorded states are 0.2 to 0.5 s
+ * apart.
  */
 const BRIEF_S = 1;
 /**
- * The cost of a difference between steps. - `open`: no rule allows the difference. With `excused`, a rule allows it.
- * With `free`, the recording may have missed the step.
+ * The costs of differences between steps. - `open`: no rule allows the difference. `excused`: a rule allows the
+ * difference. `free`: the recording may have missed the step.
  */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /**
-   * Whether the recording ends before its work is complete. States of mcm after the end of this recording are no
-   * difference.
-   */
+  /** Whether the recording ends while the original still works. Later states of mcm are then ignored. */
   readonly openEnd: boolean;
 }
 
-/** Compares the values of each field over time. Both sides must have equal values in equal order. */
+/**
+ * Compares the values of each field of an object over time. The values of mcm and of the original must be equal and in
+ * the same order.
+ */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -42,8 +42,8 @@ interface LaneTask extends Ends {
 }
 
 /**
- * Finds the alignment of the steps of the original and our steps with the lowest cost. Both sides keep their order. A
- * step that only one side has needs a rule.
+ * Finds the alignment of the steps of mcm and of the original with the lowest cost. The order of the steps stays the
+ * same. If only one side has a step, a rule must allow it.
  */
 class LaneAlignment {
   readonly #task: LaneTask;
@@ -57,10 +57,7 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /**
-   * Returns the best alignment of the steps after a position in the steps of the original and a position in the steps
-   * of mcm.
-   */
+  /** Returns the best alignment of the remaining steps, from a position in the steps of each side. */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);
@@ -87,8 +84,8 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    // Whether a value returns after a brief change. A brief change is allowed for counts, but not for the state of an
-    // object.
+    // Returns true if a value returns after a short change. Such a change is allowed for counts, but not for other
+    // fields.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
@@ -100,8 +97,8 @@ class LaneAlignment {
   }
 
   /**
-   * Whether a state was so short that the recording may have missed it. A state that the recording contains elsewhere
-   * is not brief.
+   * Returns true if the recording may have missed a state, because the state was so short. If the recording contains
+   * this state elsewhere, the result is false.
    */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));

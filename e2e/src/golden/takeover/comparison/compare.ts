@@ -12,24 +12,27 @@ import type { Rule } from './rules.ts';
 
 /** The result of a comparison. */
 export interface Verdict {
-  /** Differences that no rule allows, with at most one line for each object. */
+  /** The differences that no rule allows, at most one line for each object. */
   readonly problems: readonly string[];
-  /** The rules that were needed. */
+  /** The rules that allow the other differences. */
   readonly used: ReadonlySet<Rule>;
 }
 
-/** The objects of one side of a comparison. */
+/** The objects of mcm or of the original in a comparison. */
 export interface Side {
   readonly objects: readonly KubeObject[];
   readonly names: Names;
 }
 
-/** The maximum number of reported differences of an object. */
+/** For one object, at most this number of differences is reported. */
 const TOLD = 4;
-/** The weight of a difference that no rule allows. A difference that a rule allows has the weight 1. */
+/** The weight of a difference that no rule allows. If a rule allows the difference, its weight is 1. */
 const OPEN = 1_000;
 
-/** Compares mcm with the original: the fields that other programs read, but not the names. */
+/**
+ * Compares the fields in the objects of mcm and of the original that other programs read. The names of objects are not
+ * compared.
+ */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();

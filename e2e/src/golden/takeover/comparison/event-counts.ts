@@ -4,17 +4,17 @@ import type { Names } from '../recordings/names.ts';
 import type { Recorded } from '../recordings/recording.ts';
 
 /**
- * An intended difference between the events of two histories, with the row for this difference in
+ * An intended difference between the events of mcm and of the original, with its row in
  * `docs/compatibility/differences.md`.
  */
 export interface EventRule {
   readonly row: string;
-  /** A description of the difference, and the reason why the row of the table covers it. */
+  /** What the difference is, and why the row in the table covers it. */
   readonly what: string;
   excuses(difference: EventDifference): boolean;
 }
 
-/** The number of times that an event occurred on each side, for one kind of object. */
+/** How often an event occurred in mcm and in the original, for one kind of object. */
 interface EventDifference {
   readonly kind: string;
   readonly reason: string;
@@ -24,12 +24,12 @@ interface EventDifference {
 
 const SCALING = 'ScalingMachineSet';
 const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
-/** An event of mcm may contain the names of several machines. */
+/** Matches an event of mcm about several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
 /**
- * The events of a Machine that need no setting of mcm. The recordings contain no such setting, so any other reason is a
- * difference.
+ * The reasons of events about Machines that mcm writes without special settings. The recordings contain no such
+ * settings, so an event with another reason is a difference.
  */
 const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
   'CreationFailed',
@@ -54,7 +54,7 @@ const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
   'VolumeStaysAttached',
 ]);
 
-/** Rules for events. The rules use no case, name or number. */
+/** The rules for events. A rule must not depend on a case, a name or a number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
@@ -73,7 +73,7 @@ interface EventSide {
   readonly names: Names;
 }
 
-/** Compares the events of two histories: for each kind of object, the number of events with each reason. */
+/** Compares the events of mcm and of the original: for each kind of object, how often each reason occurred. */
 export function compareEvents(
   ours: EventSide,
   theirs: EventSide,
@@ -108,8 +108,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Returns the sizes at which each set stopped growing or shrinking. The number of steps is ignored, because it depends
- * on the timing of machines.
+ * Returns the sizes at which a MachineSet stopped growing or shrinking. The steps in between depend on the timing of
+ * machines, so they are ignored.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

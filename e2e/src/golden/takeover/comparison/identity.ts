@@ -15,23 +15,20 @@ interface Now {
   readonly uids: Uids;
 }
 
-/** Returns the machines of a state that still existed at the end and were not in deletion. */
+/** Returns the machines in a state that still exist at the end and are not in deletion. */
 const keptBy = (state: State, end: State): readonly Recorded[] =>
   machinesOf(state).filter(({ metadata: { name, uid } }) => {
     const last = end.objects.get(`Machine/${name}`)?.metadata;
     return last?.uid === uid && last.deletionTimestamp === undefined;
   });
 
-/**
- * The time when the original decided to delete a machine: the last state before the decision, and the first state after
- * it.
- */
+/** When the original decided to delete a machine: the last state before, and the first state after the decision. */
 interface DeletionDecision {
   readonly before: State;
   readonly shown: State;
 }
 
-/** @param states All states, starting with the loaded state. */
+/** @param states all states from the loaded state on */
 function decisionFor({ metadata: { name, uid } }: Recorded, states: readonly State[]): DeletionDecision | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;
@@ -47,9 +44,9 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
 };
 
 /**
- * Returns the sort keys of a machine in the deletion order when the original made its decision. Machines with equal
- * keys are interchangeable. A recording may show the marks of users and sets only after the decision. The phase is the
- * phase before the decision.
+ * Returns the values that determined the position of a machine in the deletion order of the original. If two machines
+ * have the same values, either of them may be deleted. The recording may show the marks of users and sets only after
+ * the decision. The phase comes from the state before the decision.
  */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;
@@ -70,10 +67,10 @@ function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string 
 }
 
 /**
- * Returns sentences about the machines, VMs and nodes that the original kept but mcm deleted. mcm may keep any of several
- * machines that are equal in the deletion order.
+ * Returns sentences about the machines, VMs and nodes that mcm deleted although the original kept them. If several
+ * machines are equal in the deletion order, mcm may keep any of them.
  *
- * @param states All states, starting with the loaded state
+ * @param states all states from the loaded state on
  */
 export function lost(states: readonly State[], { machines, objects, vms, uids }: Now): readonly string[] {
   const [state, end] = [states[0], states.at(-1)];
@@ -104,7 +101,7 @@ export function lost(states: readonly State[], { machines, objects, vms, uids }:
   return problems;
 }
 
-/** Returns the problems of a machine that still exists, but whose VM or node has changed. */
+/** Returns the problems of a machine that mcm kept but whose VM or node is another one. */
 function changedUnder(
   recorded: Recorded,
   objects: readonly KubeObject[],

@@ -1,11 +1,11 @@
 import type { Difference } from '../recordings/compared-fields.ts';
 import type { Rule } from './rules.ts';
 
-/** The result of comparing two values. */
+/** The pairs of items from both sides, with their differences. */
 export interface Pairing {
-  /** A smaller cost means that the values are more similar. */
+  /** The cost of the pairs. For more similar values, the cost is lower. */
   readonly cost: number;
-  /** Differences that no rule allows. */
+  /** The differences that no rule allows. */
   readonly open: readonly Difference[];
   /** The rules that allow the other differences. */
   readonly rules: readonly Rule[];
@@ -23,7 +23,7 @@ export interface Match<T> {
   readonly extra: readonly T[];
 }
 
-/** Pairs the items of two sides with the lowest total cost. Equal items may be paired in any way. */
+/** Pairs the items of mcm and of the original with the lowest total cost. Equal items may be paired in any way. */
 export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (ours: T, theirs: T) => Pairing): Match<T> {
   const table = theirs.map((wanted) => ours.map((mine) => hold(mine, wanted)));
   const chosen = improved(greedy(table), table);
@@ -39,12 +39,12 @@ export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (our
   };
 }
 
-/** Smaller differences between sums of weights are only rounding errors. */
+/** A smaller difference between two sums of weights is only a rounding error. */
 const LEAST_GAIN = 0.001;
 
 type Table = readonly (readonly Pairing[])[];
 
-/** Takes the pair with the lowest cost first. */
+/** Selects the pair with the lowest cost first, and then the next pairs. */
 function greedy(table: Table): Map<number, number> {
   const all = table.flatMap((line, row) => line.map(({ cost }, column) => ({ row, column, cost })));
   all.sort((one, other) => one.cost - other.cost);
@@ -58,7 +58,7 @@ function greedy(table: Table): Map<number, number> {
   return chosen;
 }
 
-/** Exchanges the partners of two pairs if this lowers the cost, until no exchange lowers the cost. */
+/** Exchanges the partners of two pairs while this lowers the total cost. */
 function improved(chosen: Map<number, number>, table: Table): ReadonlyMap<number, number> {
   const costOf = (row: number, column: number): number => table[row]?.[column]?.cost ?? 0;
   for (let changed = true; changed; ) {

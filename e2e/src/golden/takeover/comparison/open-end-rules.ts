@@ -7,7 +7,7 @@ const COUNTS = /^\.status\.(replicas|fullyLabeledReplicas|updatedReplicas)$/;
 const ROLLOUT_MARK = /^\.metadata\.annotations\.cluster-autoscaler\.kubernetes\.io\/scale-down-disabled(-by-mcm)?$/;
 const PROGRESS = /^\.status\.conditions\[Progressing\]\.(reason|message|status)$/;
 const PROGRESS_REASON = '.status.conditions[Progressing].reason';
-/** The reasons of a rollout that continues. */
+/** The condition reasons of a rollout that continues. */
 const ROLLING: ReadonlySet<string> = new Set([
   'NewMachineSetCreated',
   'FoundNewMachineSet',
@@ -17,8 +17,8 @@ const ROLLING: ReadonlySet<string> = new Set([
 const FINALIZER = /^\.metadata\.finalizers/;
 
 /**
- * Rules for recordings that end during the deletion of machines. The controllers of mcm complete the deletion, which
- * changes the counts of sets and deployments and may complete a rollout.
+ * Returns rules for a recording that ends while machines are being deleted. mcm completes the deletion, which changes
+ * the numbers in sets and deployments and may complete a rollout.
  */
 export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
   const gone = new Set(leaving.map(({ metadata }) => metadata.name));

@@ -1,16 +1,16 @@
 import type { ComparedFields, Difference } from '../recordings/compared-fields.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
-/** An intended difference, with the row for this difference in `docs/compatibility/differences.md`. */
+/** An intended difference between mcm and the original, with its row in `docs/compatibility/differences.md`. */
 export interface Rule {
-  /** The first cell of the rule's row in the table of differences. */
+  /** The first cell of the row about the difference. */
   readonly row: string;
-  /** A description of the difference, and the reason why the row of the table covers it. */
+  /** What the difference is, and why the row in the table covers it. */
   readonly what: string;
   readonly kinds: readonly string[];
-  /** Whether the row describes this difference between two objects. */
+  /** Returns true if the row covers a difference between two objects. */
   excuses?(difference: Difference, sides: Sides): boolean;
-  /** Whether the row describes this difference between two sequences of steps. */
+  /** Returns true if the row covers a difference between two sequences of steps. */
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
@@ -19,7 +19,7 @@ interface Sides {
   readonly theirs: ComparedFields;
 }
 
-/** A step that only one side has, or a step with different texts on both sides. */
+/** A step of only one side, or a step whose texts differ. */
 export interface Step {
   readonly lane: string;
   readonly ours: string | undefined;
@@ -46,31 +46,31 @@ const NUMBERS = '.metadata.annotations.node.machine.sapcloud.io/next-machine-num
 const IN_PLACE = '.status.conditions[InPlaceUpdate]';
 const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
-/** Matches the reason for a wait, which mcm writes before the text of a step. */
+/** Matches the reason for a wait that mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
 /**
- * Matches the steps of a deletion. The original writes each step of a deletion, and mcm only the steps that take time.
+ * Matches the texts about the steps of a deletion. The original writes every step, and mcm only steps that take time.
  */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
-/** Matches the operations that are written when a machine becomes `Failed`. */
+/** Matches the texts about operations because of which a machine becomes `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
-/** The first values of the phase and of the last operation of a machine. */
+/** The first values of a machine's phase and last operation. */
 const BIRTH: Readonly<Record<string, string>> = {
   [PHASE]: 'Pending',
   [OPERATION]: 'Create Processing Creating machine on cloud provider',
 };
-/** The phases of a machine that neither works nor waits for its end. */
+/** The phases in which a machine neither works nor is being deleted. */
 const UNHEALTHY: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff', 'Unknown', 'Failed']);
 
-/** The numbers of a set: the next number, and the numbers without an answer. */
+/** Matches the annotation with the numbers of a set: the next number, and the numbers without a response. */
 const COUNT = /^\d+(,\d+)*$/;
-/** The namespace and the name of a class. */
+/** Matches the namespace and the name of a class. */
 const CLASS = /^[^/\s]+\/[^/\s]+$/;
-/** The hash of a template, or the empty text that marks the end of an update to another template. */
+/** Matches the hash of a template, or the empty text at the end of an update to another template. */
 const TEMPLATE = /^[a-z0-9]*$/;
-/** The values of the annotation of a replacement. */
+/** Matches the values of the annotation about a replacement. */
 const REPLACES = /^(true|unjoined|absent)$/;
 
 const isDeleted = (machine: ComparedFields): boolean =>
@@ -83,8 +83,8 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
 /**
- * Whether the original also replaced the machine. The machine was `Failed`, or the recording missed the short phase
- * `Failed` before the deletion.
+ * Returns true if the original replaced a machine too. The machine was `Failed`, or the recording missed this short
+ * phase before the deletion.
  */
 function wasReplaced(course: Course): boolean {
   if (wasIn(course, PHASE, 'Failed')) return true;
@@ -94,8 +94,8 @@ function wasReplaced(course: Course): boolean {
   return isDeleted && UNHEALTHY.has(phases.at(end < 0 ? -1 : end - 1) ?? '');
 }
 /**
- * Whether the controllers copy a value from the machine to its Node. The values are the name, the record of the node
- * template, and the labels, annotations and taints in the record.
+ * Returns true if the controllers copy a value from the machine to its Node. Such values are the name, the record of
+ * the node template, and the labels, annotations and taints in this record.
  */
 const isFromMachine = (path: string, record: string | undefined): boolean =>
   record !== undefined &&
@@ -104,7 +104,7 @@ const isFromMachine = (path: string, record: string | undefined): boolean =>
     appliedPaths(record).some((one) => path === one || path.startsWith(`${one}.`)));
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
-/** The intended differences. The rules use no case, name or number. */
+/** The intended differences between mcm and the original. A rule must not depend on a case, a name or a number. */
 export const RULES: readonly Rule[] = [
   {
     row: "A blocked step's text",
@@ -254,7 +254,7 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
-/** Whether a history repeats a revision, or contains a revision that the set still has or had before. */
+/** Returns true if a history repeats a revision, or contains a revision that the set has now or had before. */
 function isRepeated(history: string | undefined, revisions: readonly string[]): boolean {
   const entries = (history ?? '').split(',').filter(Boolean);
   return new Set(entries).size < entries.length || entries.some((entry) => revisions.includes(entry));

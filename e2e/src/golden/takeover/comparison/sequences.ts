@@ -3,15 +3,15 @@ import { type ComparedFields, comparedFieldsOf } from '../recordings/compared-fi
 import type { Names } from '../recordings/names.ts';
 import type { ObjectStates } from '../recordings/object-states.ts';
 
-/** A value of a field, and the period for which the field had this value. */
+/** A value of a field with the time during which the field had the value. */
 export interface Visit {
   readonly value: string;
-  /** Seconds since the start. */
+  /** The start of this time, in seconds since the start of the recording. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The values of one object over time. Each compared field is a lane. */
+/** The values of an object's fields over time. Each compared field has its own sequence of values, a lane. */
 export interface Course {
   readonly name: string;
   readonly kind: string;
@@ -22,8 +22,8 @@ export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
 /**
- * The fields for which the order of their values matters to other programs, except metadata and conditions. Counts are
- * compared when they are stable.
+ * The fields whose order of values is important for other programs. Metadata and conditions are compared elsewhere.
+ * Counts are compared only when they are stable.
  */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
@@ -36,8 +36,8 @@ const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
 /**
- * Returns the sequences of values of all objects that the controllers write. A machine and its node have the same name,
- * so the kind is part of the key.
+ * Returns the values over time of all objects that controllers write. The kind is part of the key, because a machine
+ * and its node have the same name.
  */
 export function coursesOf(lives: readonly ObjectStates[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));

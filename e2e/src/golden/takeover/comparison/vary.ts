@@ -1,6 +1,6 @@
-/** Variations of recordings, for tests of the comparison itself. */
+/** This file changes recordings, so tests can verify the comparison itself. */
 
-/** A state in the format of a recording file. */
+/** A state as in the file of a recording. */
 export interface RawState {
   at: number;
   after: string;
@@ -22,7 +22,7 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Doubles all machines and counts. The change is valid only if all machines of a set have equal states. */
+/** Doubles all machines and counts. The change is valid only if all machines of a set have the same state. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

@@ -3,7 +3,7 @@ import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The scripted responses of the cloud for a class. Field names are case-insensitive. */
+/** The responses of the cloud that a class defines. In field names, upper and lower case are equal. */
 const script = z
   .record(z.string(), z.unknown())
   .transform((spec) => Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value])))
@@ -19,11 +19,11 @@ const script = z
 type Script = z.infer<typeof script>;
 const credentials = z.looseObject({});
 
-/** The durations of operations in milliseconds. */
+/** How long the operations of the cloud take, in milliseconds. */
 export interface Pace {
-  /** Returns the time from the creation of the VM until its node has joined. */
+  /** Returns the time from the creation of a VM until its node joins. */
   joinMs(machine: Machine): number;
-  /** Returns the time from the deletion of the machine until its VM is deleted. */
+  /** Returns the time from the deletion of a machine until its VM is gone. */
   leaveMs(machine: Machine): number;
 }
 export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };
@@ -37,13 +37,15 @@ interface Environment {
   readonly admin: KubeClient;
   readonly clock: Clock;
   readonly pace: Pace;
-  /** `onFailure` is called when a node could not join. */
+  /** Called if a node could not join. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** The cloud of the recordings. The class of a machine determines its errors. The cloud also creates the nodes. */
+/**
+ * The simulated cloud of the recordings. The class of a machine defines its errors. The cloud also creates the nodes.
+ */
 export class ScriptedCloud {
-  /** The names of machines with a VM. */
+  /** The names of the machines that have a VM. */
   readonly vms = new Set<string>();
   readonly driver: DriverDefinition<Script, z.infer<typeof credentials>>;
   readonly #around: Environment;
@@ -90,7 +92,7 @@ export class ScriptedCloud {
     });
   }
 
-  /** Starts a VM. The node of its machine joins after the given time. */
+  /** Starts the VM of a machine. After the given time, its node joins. */
   async boot(name: string, ms: number): Promise<void> {
     if (ms <= 0) await this.#join(name);
     else
@@ -99,7 +101,7 @@ export class ScriptedCloud {
       }, ms);
   }
 
-  /** Simulates the kubelet of a VM, which finds its Node or creates it as Ready. */
+  /** Simulates the kubelet of a VM: uses the existing Node, or creates a Node that is Ready. */
   async #join(name: string): Promise<void> {
     const resource = this.#around.admin.resource(nodes);
     if ((await resource.list()).items.some((node) => node.metadata.name === name)) return;

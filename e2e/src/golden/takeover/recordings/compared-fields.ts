@@ -3,7 +3,7 @@ import type { Names } from './names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that the server sets, and times. */
+/** Fields that are not compared: times, and fields that the API server sets. */
 const NOT_CONTRACT = new Set([
   'uid',
   'resourceVersion',
@@ -25,7 +25,7 @@ const NOT_CONTRACT = new Set([
   'capacity',
   'allocatable',
 ]);
-/** Lists whose order has no meaning, and the fields that identify their items. */
+/** Lists without a meaningful order, and the fields that identify their items. */
 const SETS: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type'],
   taints: ['key', 'effect'],
@@ -34,13 +34,15 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   ownerReferences: ['kind', 'name'],
 };
 const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| \+0000 UTC)/g;
-/** Matches durations. */
+/** Matches a duration. */
 const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 
-/** The compared fields of one object: the value of each path. */
+/** The fields of an object that are compared, by their path. */
 export type ComparedFields = ReadonlyMap<string, string>;
 
-/** Returns the compared fields of an object, which other programs use. Neutral names replace generated names. */
+/**
+ * Returns the fields of an object that other programs read. Neutral names replace the generated names in the values.
+ */
 export function comparedFieldsOf(object: KubeObject, names: Names): ComparedFields {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
@@ -73,7 +75,7 @@ function valueAt(path: string, value: unknown, names: Names, text: (value: unkno
   return path.endsWith('.description') ? canon.replace(TOOK, '<duration>') : canon;
 }
 
-/** A path at which the compared fields differ. */
+/** A path at which the fields of two objects differ. */
 export interface Difference {
   readonly path: string;
   readonly ours: string | undefined;
@@ -89,7 +91,7 @@ export function differences(ours: ComparedFields, theirs: ComparedFields): reado
 export const inWords = ({ path, ours, theirs }: Difference): string =>
   `${path.slice(1)} is ${ours ?? 'absent'}, not ${theirs ?? 'absent'}`;
 
-/** Parses JSON in an annotation, because the order of its keys has no meaning. */
+/** Parses JSON in an annotation, because the order of keys is not compared. */
 function canonical(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('{')) return value;
   try {

@@ -11,7 +11,7 @@ import {
 
 export type Definition = ResourceDefinition<KubeObject>;
 
-/** The kinds in recordings. Owners come before their dependents. */
+/** The kinds of objects in recordings. The kind of an owner is before the kinds of its dependents. */
 export const KINDS = [
   secrets,
   machineClasses,
@@ -24,7 +24,7 @@ export const KINDS = [
 ] as readonly Definition[];
 export const EVENTS = events as Definition;
 
-/** @throws Error with the kind and the known kinds. */
+/** @throws Error with the known kinds if the kind is unknown */
 export function definitionOf(kind: string): Definition {
   const found = KINDS.find((definition) => definition.kind === kind);
   if (!found)
@@ -32,5 +32,5 @@ export function definitionOf(kind: string): Definition {
   return found;
 }
 
-/** Returns the position of a kind. Owners come before their dependents. */
+/** Returns the position of a kind in the list. The kind of an owner is before the kinds of its dependents. */
 export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

@@ -9,9 +9,9 @@ import {
 } from '@mcm/kube';
 import type { State } from './recording.ts';
 
-/** An object, with the time since which it has this state. */
+/** A version of an object, with the time since which the object has this content. */
 export interface Version {
-  /** Seconds since the start. */
+  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly object: KubeObject;
 }
@@ -20,11 +20,11 @@ export interface ObjectStates {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
-  /** The time at which the object was deleted, in seconds since the start. */
+  /** The time of the object's deletion in seconds since the start of the recording. */
   readonly goneAt: number | undefined;
 }
 
-/** Returns the states of all objects in a recording. */
+/** Returns all versions of each object in a recording. */
 export function statesByObject(states: readonly State[]): readonly ObjectStates[] {
   const lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   for (const { at, objects } of states) {
@@ -41,33 +41,33 @@ export function statesByObject(states: readonly State[]): readonly ObjectStates[
   return [...lives].map(([uid, life]) => ({ uid, ...life }));
 }
 
-/** Returns the last states of all objects, in the order of their first appearance. */
+/** Returns the last version of each object, in the order in which the objects appeared. */
 export const objectsIn = (lives: readonly ObjectStates[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
 /**
- * Returns the compared form of an object, or undefined to hide the object. Tests use lenses that change objects, to
- * verify that the comparison reports the difference.
+ * Returns the object that is compared. To hide an object, the result is undefined. Tests use a lens that changes
+ * objects, and verify that the comparison reports the change.
  */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;
 
-/** Records every state of every object, as the API server stores it. */
+/** Records each version of each object, as the API server stores it. */
 export class Observer {
   readonly #lives = new Map<string, { kind: string; versions: Version[]; goneAt: number | undefined }>();
   readonly #seconds: () => number;
   readonly #lens: Lens;
 
   /**
-   * @param seconds Returns the seconds since the start.
-   * @param lens Returns the compared form of an object.
+   * @param seconds returns the seconds since the start
+   * @param lens returns the object that is compared
    */
   constructor(seconds: () => number, lens: Lens) {
     this.#seconds = seconds;
     this.#lens = lens;
   }
 
-  /** Watches the objects of one kind until the signal aborts. */
+  /** Watches the objects of a kind until the signal is aborted. */
   async watch(client: KubeClient, kind: ResourceDefinition<KubeObject>, options: WatchTools): Promise<void> {
     const { clock, log, signal } = options;
     const informer = createInformer(client, kind, { clock, log, random: seededRandom(0) });

@@ -25,9 +25,9 @@ const recording = z.object({
 
 export type Recorded = KubeObject & { readonly [field: string]: unknown };
 
-/** All objects at one time, by `Kind/name`. */
+/** All objects at one time. The keys are `Kind/name`. */
 export interface State {
-  /** Seconds since the start. */
+  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly after: string;
   readonly objects: ReadonlyMap<string, Recorded>;
@@ -37,11 +37,11 @@ export interface State {
 export interface History {
   readonly file: string;
   readonly states: readonly State[];
-  /** The namespace of the machine objects. */
+  /** The namespace with the machine objects. */
   readonly namespace: string;
 }
 
-/** The states between two actions of the user, as indexes of the history's states. */
+/** The states between two actions of the user. The numbers are indexes in the states of the history. */
 export interface Section {
   readonly after: string;
   readonly first: number;
@@ -51,8 +51,8 @@ export interface Section {
 const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
 
 /**
- * Reads all recordings of a folder.
- * @throws Error with the file and the problem.
+ * Reads all recordings in a folder.
+ * @throws Error with the file and the reason if a recording is invalid
  */
 export async function readHistories(dir: string): Promise<readonly History[]> {
   const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
@@ -62,7 +62,7 @@ export async function readHistories(dir: string): Promise<readonly History[]> {
 
 /**
  * Reads one recording.
- * @throws Error with the file and the problem.
+ * @throws Error with the file and the reason if the recording is invalid
  */
 export function parseHistory(file: string, text: string): History {
   const parsed = recording.safeParse(parseJson(file, text));

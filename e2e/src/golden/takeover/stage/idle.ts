@@ -4,7 +4,7 @@ import type { Recorded, State } from '../recordings/recording.ts';
 export const machinesOf = (state: State): readonly Recorded[] =>
   [...state.objects.values()].filter(({ kind }) => kind === 'Machine');
 
-/** Whether nothing was in progress: no machine is in deletion, and every node is Ready. */
+/** Returns true if nothing happens in a state: no machine is in deletion, and every node is Ready. */
 export const isAtRest = (state: State): boolean =>
   machinesOf(state).every(
     (machine) =>
@@ -13,17 +13,17 @@ export const isAtRest = (state: State): boolean =>
   );
 
 /**
- * A duration in seconds in which the original reconciles every object. An object that is unchanged for longer waits for
- * an action.
+ * Within this number of seconds, the original reconciles every object. If an object is unchanged for longer, the
+ * controllers wait for an action.
  */
 const QUIET_S = 20;
 
-/** Reasons of the condition `Progressing` for a complete or paused rollout. */
+/** The reasons of the condition `Progressing` after a complete rollout or during a pause. */
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
 /**
- * Whether everything waited for the next action of the user. The system was idle, waited for an agent, or did not
- * change for a long time.
+ * Returns true if the controllers waited for the next action of the user. The cluster was idle, waited for an agent, or
+ * stayed unchanged for a long time.
  */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;
@@ -38,14 +38,14 @@ export function isSettled(end: State, nextAt: number): boolean {
 const reasonOf = (object: Recorded, type: string): string | undefined =>
   conditionsOf(object).find((condition) => condition.type === type)?.reason;
 
-/** Returns the part of a history whose work is complete. An incomplete last action is not part of it. */
+/** Returns the states of a history up to the last action that the controllers completed. */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
   const before = states.at(-2);
   return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
 }
 
-/** Returns the machines in deletion if nothing else was in progress, or undefined. */
+/** Returns the machines in deletion if the cluster was otherwise idle, or undefined. */
 export function lastLeaving(end: State): readonly Recorded[] | undefined {
   const leaving = machinesOf(end).filter(
     (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
@@ -53,7 +53,7 @@ export function lastLeaving(end: State): readonly Recorded[] | undefined {
   return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
 }
 
-/** Returns the objects of a state, except the given machines and their nodes. */
+/** Returns the objects in a state without some machines and their nodes. */
 export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
   const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
   return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));

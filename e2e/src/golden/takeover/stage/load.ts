@@ -4,18 +4,18 @@ import type { Recorded, State } from '../recordings/recording.ts';
 import { millis, type Stage } from './stage.ts';
 
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
-/** Kinds without a status. */
+/** The kinds of objects that have no status. */
 const STATELESS = new Set(['Secret', 'MachineClass']);
-/** Matches the steps of a deletion after the VM was deleted. */
+/** Matches the texts about a deletion after the VM is gone. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
 
-/** Maps UIDs of the recording to UIDs of this run. */
+/** For each UID in the recording, the UID of the object in this run. */
 export type Uids = Map<string, string>;
 
 const ownersHere = (owners: readonly OwnerReference[], uids: Uids): OwnerReference[] =>
   owners.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
 
-/** Creates an object of the recording. The owner references of the object get the UIDs of this run. */
+/** Creates an object from the recording. Owner references get the UIDs of this run. */
 export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus: boolean): Promise<void> {
   const { namespace } = object.metadata;
   if (namespace) await stage.needNamespace(namespace);
@@ -30,7 +30,7 @@ export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus
   await resource.patch(made.metadata.name, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** Creates all objects of a recorded state at their recorded times. `load` returns the UIDs. */
+/** Creates all objects of a recorded state with their recorded times. Returns the UIDs of this run. */
 export async function load(stage: Stage, { objects, at }: State): Promise<Uids> {
   const uids: Uids = new Map();
   const inOrder = [...objects.values()].sort(
@@ -55,8 +55,8 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
 }
 
 /**
- * Adds missing owner references. The owner of a machine may be newer than the machine, so its UID did not exist at the
- * creation of the machine.
+ * Adds the owner references that are missing. The owner of a machine may be newer than the machine, so its UID was
+ * unknown when the machine was created.
  */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {

@@ -7,35 +7,38 @@ import type { State } from '../recordings/recording.ts';
 import { machinesOf } from './idle.ts';
 import { millis, type Stage } from './stage.ts';
 
-/** The durations of the machines of each set in seconds, in the order of their creation and of their deletion. */
+/**
+ * For each MachineSet, the durations in seconds until its machines joined and were deleted, in the order of the
+ * machines.
+ */
 interface Times {
   readonly join: number[];
   readonly leave: number[];
 }
 
 /**
- * The times at which a loaded machine joined and was deleted, in seconds of the recording. A time is undefined if the
- * machine did not join or was not deleted.
+ * When a loaded machine joined and was deleted, in seconds of the recording. If the machine did not join or was not
+ * deleted, the time is undefined.
  */
 interface LoadedTimes {
   readonly joinAt: number | undefined;
-  /** Whether the deletion of the machine had begun. */
+  /** Whether the machine was already being deleted. */
   readonly isLeaving: boolean;
   readonly goneAt: number | undefined;
 }
 
-/** The durations of a recorded cloud, starting with the first state. */
+/** The durations of a recorded cloud from the first state on. */
 export interface RecordedPace extends Pace {
-  /** The times of the loaded machines in the first state, by name. */
+  /** The times of the machines that are loaded with the first state, by name. */
   readonly loaded: ReadonlyMap<string, LoadedTimes>;
 }
 
 /**
- * Returns the durations for the cloud of a history:
- * - The n-th machine of a set joins, and the n-th deletion takes, as long as recorded.
- * - A machine that was loaded during its creation or deletion completes the step at the recorded time.
+ * Returns how long operations of the cloud take in a history:
+ * - The n-th machine of a set joins after the time in the recording, and its deletion takes the recorded time.
+ * - If a machine is loaded during its creation or deletion, the step ends at the recorded time.
  *
- * @param isLoaded Whether the machines of the first state are loaded instead of created.
+ * @param isLoaded whether the machines in the first state are loaded instead of created
  */
 export function paceOf(states: readonly State[], stage: () => Stage | undefined, isLoaded = false): RecordedPace {
   const lives = statesByObject(states);
@@ -52,7 +55,10 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /** Returns the time from `since` until a second of the recording, undefined if the recording lacks the second. */
+  /**
+   * Returns the time from `since` until a second of the recording. If the recording does not contain the second, the
+   * result is undefined.
+   */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {
@@ -77,7 +83,7 @@ const joinedAt = ({ versions }: ObjectStates): number | undefined =>
 const leavesSince = ({ versions }: ObjectStates): number | undefined =>
   versions.find(({ object }) => object.metadata.deletionTimestamp)?.at;
 
-/** Returns the times of a loaded machine, whose creation or deletion had begun. */
+/** Returns the times of a machine that was loaded during its creation or deletion. */
 function loadedTimes(life: ObjectStates): LoadedTimes {
   const [version] = life.versions;
   const isLeaving = version?.object.metadata.deletionTimestamp !== undefined;

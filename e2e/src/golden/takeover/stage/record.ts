@@ -3,18 +3,18 @@ import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
 export interface UserAction {
-  /** Seconds since the start. */
+  /** The time in seconds since the start. */
   readonly at: number;
   readonly after: string;
   act(stage: Stage): Promise<void>;
 }
 
-/** The interval between two recorded states, in seconds. */
+/** Two recorded states have this distance in seconds. */
 const LOOK_EVERY_S = 0.4;
 
 /**
- * Records histories of our own controllers in the format of the original's recordings. The histories contain user
- * actions that the recordings of the original do not contain. Tests verify that the replay detects these actions.
+ * Records histories of mcm in the format of the recordings. The histories contain actions of users that are missing in
+ * the recordings of the original. Tests verify that the replay finds these actions.
  */
 export async function record(stage: Stage, actions: readonly UserAction[], until: number): Promise<string> {
   const states: object[] = [];

@@ -3,13 +3,14 @@ import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
 /**
- * The margin between a user action and a timeout, in milliseconds. The replay performs the action before the timeout.
+ * If a timeout would expire within this number of milliseconds after an action of the user, the replay acts earlier.
+ * The action is therefore always before the timeout.
  */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
 
-/** Returns the time in milliseconds from `now` until a running timeout changes one of the objects. */
+/** Returns the milliseconds from `now` until a timeout changes one of the objects. */
 export function untilTimeout(objects: readonly KubeObject[], now: Date): number {
   const instants = objects.flatMap((object) => {
     if (object.kind === 'Machine') return timeoutsOf(object as Machine);
@@ -37,7 +38,7 @@ function timeoutsOf({ metadata, spec, status }: Machine): readonly number[] {
   ];
 }
 
-/** Returns the time when a rollout without progress exceeds its deadline. */
+/** Returns the time at which a rollout without progress exceeds its progress deadline. */
 function deadlineOf({ spec, status }: MachineDeployment): readonly number[] {
   const { progressDeadlineSeconds } = spec;
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
