@@ -210,57 +210,6 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     problems.length = 0;
   });
 
-  test('a page shows that the details of an object are loading', async () => {
-    const held = Promise.withResolvers<void>();
-    await page.route('**/api/rollouts/**', async (route) => {
-      await held.promise;
-      await route.continue();
-    });
-    await open('/rollouts/default/workers');
-    await page.getByText('Loading …').waitFor();
-    held.resolve();
-    await page.locator('pre').waitFor();
-    expect(await page.getByText('Loading …').count()).toBe(0);
-    await page.unroute('**/api/rollouts/**');
-  });
-
-  test('the button selects the theme, and a reload keeps it', async () => {
-    const back = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
-    await page.emulateMedia({ colorScheme: 'light' });
-    const button = page.getByRole('button', { name: /Theme/ });
-    await button.click();
-    expect(await button.textContent()).toBe('Theme: light');
-    await button.click();
-    expect(await back()).toBe('rgb(13, 18, 24)');
-    await page.reload();
-    expect(await back()).toBe('rgb(13, 18, 24)');
-    await button.click();
-    expect(await button.textContent()).toBe('Theme: system');
-  });
-
-  test('the page shows when its server is stopped, and continues when it is started again', async () => {
-    const again = await stage.interrupt();
-    await page.getByText('Connection lost').waitFor();
-    await again();
-    await page.getByText('Live', { exact: true }).waitFor();
-    await stage.addMachine('workers-9', 'Pending');
-    await tile('workers-9', 'Starting').waitFor();
-    problems.length = 0; // The browser logs a lost connection.
-  });
-
-  test('a user who lost the permission leaves the page for the login page', async () => {
-    await page.route(/\/(live|machines)$/, async (route) => {
-      const isPage = route.request().resourceType() === 'document';
-      await route.fulfill(isPage ? { contentType: 'text/html', body: '<h1>mcm dashboard</h1>' } : { status: 403 });
-    });
-    await page.evaluate(`history.pushState(null, '', '/machines')`);
-    const again = await stage.interrupt();
-    await again();
-    await page.getByRole('heading', { name: 'mcm dashboard' }).waitFor();
-    await page.unroute(/\/(live|machines)$/);
-    problems.length = 0; // The browser logs refused requests.
-  });
-
   test('the browser logged no errors', () => {
     expect(problems).toEqual([]);
   });
