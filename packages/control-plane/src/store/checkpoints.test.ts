@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Checkpoints } from './checkpoints.ts';
+import { type CheckpointLimits, Checkpoints } from './checkpoints.ts';
 
 const POLL = { timeout: 60_000, interval: 1 };
 let dir: string;
@@ -15,12 +16,13 @@ beforeEach(() => {
 
 afterEach(() => {
   running?.close();
+  vi.restoreAllMocks();
   rmSync(dir, { recursive: true });
 });
 
-function start(path: string) {
+function start(path: string, limits: Partial<CheckpointLimits> = { bytes: 1, pages: 0 }) {
   const store = { pause: vi.fn(), resume: vi.fn(), onFailure: vi.fn(), onError: vi.fn() };
-  running = new Checkpoints({ path, touch: 'PRAGMA user_version = 1' }, store, { bytes: 1, pages: 0 });
+  running = new Checkpoints({ path, touch: 'PRAGMA user_version = 1' }, store, limits);
   return { store, checkpoints: running };
 }
 
@@ -41,6 +43,28 @@ test('each failed checkpoint is reported, and the next checkpoint runs', async (
   }
   expect(store.onError).toHaveBeenLastCalledWith('disk I/O error');
   expect(store.onFailure).not.toHaveBeenCalled();
+  database.close();
+});
+
+test.each([
+  ['waits until the store writes little', 1, ['PASSIVE', 'PASSIVE', 'RESTART']],
+  ['does not wait if the log is very large', 20, ['PASSIVE', 'RESTART']],
+])('the restart of the log %s', async (_, tables, modes) => {
+  const sent = vi.spyOn(Worker.prototype, 'postMessage');
+  const path = join(dir, 'store.sqlite');
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0');
+  for (let table = 0; table < tables; table++) database.exec(`CREATE TABLE numbers${table} (n)`);
+  // The header of the log contains the number of its restarts. The first write after a restart writes the header.
+  const restarts = (): number => readFileSync(`${path}-wal`).readUInt32BE(12);
+  const before = restarts();
+  const { store, checkpoints } = start(path, { bytes: 1, pages: 1, rest: 10 });
+  checkpoints.wrote(1);
+  checkpoints.wrote(11);
+  await expect.poll(() => store.resume.mock.calls.length, POLL).toBe(1);
+  expect(sent.mock.calls.map(([mode]) => mode)).toEqual(modes);
+  expect(store.pause).toHaveBeenCalledOnce();
+  expect(restarts()).toBe(before + 1);
   database.close();
 });
 

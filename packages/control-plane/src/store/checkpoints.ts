@@ -34,9 +34,9 @@ export interface CheckpointLimits {
   readonly rest: number;
 }
 
-const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 ** 20 };
-/** The maximum number of checkpoints before a pause, because on a slow disk the rest of the log never becomes small. */
-const REPEATS = 8;
+const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 * 2 ** 20 };
+/** On a slow disk, the rest of the log may never become small. The store pauses anyway at this multiple of the pages. */
+const FORCED = 4;
 
 /** The database of a store. The thread receives a copy of these values. */
 export interface CheckpointTarget {
@@ -66,7 +66,6 @@ export class Checkpoints {
   #worker: Worker | undefined;
   #written = 0;
   #running: 'PASSIVE' | 'RESTART' | undefined;
-  #repeats = 0;
   #isOver = false;
 
   constructor(target: CheckpointTarget, store: CheckpointedStore, limits: Partial<CheckpointLimits> = {}) {
@@ -124,17 +123,11 @@ export class Checkpoints {
   #ended(pages: number): void {
     const mode = this.#running;
     this.#running = undefined;
-    if (mode === 'RESTART') {
-      this.#repeats = 0;
-      this.#store.resume();
-    } else if (pages > this.#limits.pages && !this.#isOver) {
-      if (this.#written > this.#limits.rest && this.#repeats < REPEATS) {
-        this.#repeats++;
-        this.#run('PASSIVE');
-      } else {
-        this.#store.pause();
-        this.#run('RESTART');
-      }
+    if (mode === 'RESTART') this.#store.resume();
+    else if (pages > this.#limits.pages && !this.#isOver) {
+      const waits = this.#written > this.#limits.rest && pages <= FORCED * this.#limits.pages;
+      if (!waits) this.#store.pause();
+      this.#run(waits ? 'PASSIVE' : 'RESTART');
     }
   }
 }
