@@ -3,7 +3,7 @@ export { serveDashboard } from './dashboard/serve.ts';
 export { applyObjects } from './install/apply.ts';
 export type { ProgramFlags } from './install/chart/chart-flags.ts';
 export { deployFiles } from './install/chart/files.ts';
-export { fleetBinding, handOverBinding } from './install/objects/fleet.ts';
+export { clusterApiBinding, fleetBinding, handOverBinding, profileBinding } from './install/objects/fleet.ts';
 export { type InstallSection, installSections } from './install/objects/objects.ts';
 export { DEFAULT_INSTALL, type InstallSettings, NOT_IN_FLEET, separated } from './install/objects/settings.ts';
 export type { DeploymentPlan } from './plan/plan.ts';

@@ -89,6 +89,8 @@ describe.runIf(hasHelm)('the chart', () => {
       'fleet.namespaces={a,b}',
       'monitoring.enabled=true',
     ],
+    ['provider=aws', 'fleet.enabled=true', 'fleet.clusters=a=b', 'fleet.namespaces={a}'],
+    ['provider=aws', 'fleet.enabled=true', 'fleet.clusterProfiles=a=b'],
     [
       ...['provider=local', 'pod.topologySpread=null', 'pod.tolerations[0].operator=Exists'],
       ...['pod.volumes[0].name=v', 'pod.volumes[0].emptyDir.medium=Memory', 'volumeMounts.manager[0].name=v'],

@@ -2,13 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, Finalizers, type MachineDeployment, machineDeployments } from '@mcm/api';
-import { DEFAULT_INSTALL, fleetBinding, handOverBinding, installSections } from '@mcm/cli';
+import {
+  clusterApiBinding,
+  DEFAULT_INSTALL,
+  fleetBinding,
+  handOverBinding,
+  installSections,
+  profileBinding,
+} from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { machineControllerBinary } from '@mcm/core';
 import {
   type BinaryDefinition,
   configMaps,
   createClient,
+  events,
   type Flags,
   ignoreNotFound,
   type KubeClient,
@@ -44,7 +52,10 @@ const objects = (installSections(DEFAULT_INSTALL).find(({ name }) => name === 'f
 );
 /** The permissions outside of the namespaces of clusters. */
 const own = allowedBy(
-  objects.filter((object) => 'rules' in object && !/-(cluster|metrics|hand-over)\./.test(object.metadata.name)),
+  objects.filter(
+    (object) =>
+      'rules' in object && !/-(cluster|cluster-api|cluster-profiles|metrics|hand-over)\./.test(object.metadata.name),
+  ),
 );
 
 const kubeconfig = (server: string): string =>
@@ -109,13 +120,14 @@ async function run<F extends Flags>(
   definition: BinaryDefinition<F>,
   t: Setting,
   more: readonly string[] = [],
+  source = '--fleet-namespaces=mcm-fleet=local',
 ): Promise<void> {
   const ready = Promise.withResolvers<void>();
   let stop: (reason: string) => void = () => undefined;
   const ended = runBinary(definition, {
     argv: [
       ...['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', `--control-kubeconfig=${t.home}`],
-      ...[`--namespace=${DEFAULT_INSTALL.namespace}`, '--fleet-namespaces=mcm-fleet=local', '--fleet-replica=0'],
+      ...[`--namespace=${DEFAULT_INSTALL.namespace}`, source, '--fleet-replica=0'],
       ...more,
     ],
     env: {},
@@ -242,4 +254,67 @@ test('the roles are sufficient to hibernate a cluster without machines, and to w
   // Only the machine controller depends on Secrets.
   expect(await marks()).toEqual(['0 held', '0 free']);
   expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
+});
+
+const addCrd = async ({ admin }: Setting, group: string, plural: string, kind: string): Promise<void> => {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const versions = [{ name: 'v1', served: true, storage: true, schema }];
+  const names = { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` };
+  const body = {
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope: 'Namespaced', names, versions },
+  };
+  await admin.request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body });
+};
+
+test('the role for Clusters, and the role in the namespace of a Cluster, are sufficient to serve its cluster', async () => {
+  const t = await setUp();
+  await addCrd(t, 'cluster.x-k8s.io', 'clusters', 'Cluster');
+  await t.admin.request('POST', `${RBAC}/clusterrolebindings`, { body: clusterApiBinding(DEFAULT_INSTALL) });
+  for (const namespace of [BOUND, UNBOUND]) {
+    const apiVersion = 'cluster.x-k8s.io/v1';
+    const body = { apiVersion, kind: 'Cluster', metadata: { name: 'one', namespace, labels: { mcm: 'yes' } } };
+    await t.admin.request('POST', `/apis/cluster.x-k8s.io/v1/namespaces/${namespace}/clusters`, { body });
+    const stringData = { value: kubeconfig('target') };
+    await t.admin.resource(secrets, namespace).create({ metadata: { name: 'one-kubeconfig' }, stringData });
+  }
+  await run(machineControllerManager, t, [], '--fleet-clusters=mcm=yes');
+  const driver = createLocalDriver({ clock: t.clock, connect: () => t.connect('none') });
+  await run(machineControllerBinary(driver), t, [], '--fleet-clusters=mcm=yes');
+  await t.clock.advance(60_000);
+  const held = (await t.admin.resource(leases).list()).items.filter(
+    ({ metadata, spec }) => metadata.namespace !== DEFAULT_INSTALL.namespace && spec?.holderIdentity,
+  );
+  expect(held.map(({ metadata }) => `${metadata.namespace} ${metadata.name}`).toSorted()).toEqual([
+    `${BOUND} machine-controller`,
+    `${BOUND} machine-controller-manager`,
+  ]);
+  expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
+});
+
+test('the role for ClusterProfiles is sufficient to serve a cluster, and to report a bad kubeconfig', async () => {
+  const t = await setUp();
+  await addCrd(t, 'multicluster.x-k8s.io', 'clusterprofiles', 'ClusterProfile');
+  const { namespace } = DEFAULT_INSTALL;
+  await t.admin.request('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, {
+    body: profileBinding(DEFAULT_INSTALL),
+  });
+  for (const [name, Config] of Object.entries({ good: kubeconfig('target'), bad: '{' })) {
+    const apiVersion = 'multicluster.x-k8s.io/v1';
+    const body = { apiVersion, kind: 'ClusterProfile', metadata: { name, namespace, labels: { mcm: 'yes' } } };
+    await t.admin.request('POST', `/apis/multicluster.x-k8s.io/v1/namespaces/${namespace}/clusterprofiles`, { body });
+    const labels = { 'x-k8s.io/cluster-profile': name };
+    await t.admin.resource(secrets, namespace).create({ metadata: { name, labels }, stringData: { Config } });
+  }
+  await run(machineControllerManager, t, [], '--fleet-cluster-profiles=mcm=yes');
+  await t.clock.advance(60_000);
+  const target = createClient({ transport: t.connect('target'), userAgent: 'admin', clock: t.clock });
+  const lease = await target.resource(leases, 'default').get('machine-controller-manager');
+  expect(lease.spec?.holderIdentity).toMatch(/^machine-controller-manager/);
+  const reported = (await t.admin.resource(events, namespace).list()).items;
+  expect(reported.map(({ reason, involvedObject }) => `${reason} ${involvedObject?.name}`)).toEqual([
+    'FleetClusterStopped bad',
+  ]);
+  expect(t.refused).toEqual([]);
 });

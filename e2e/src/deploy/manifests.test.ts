@@ -2,7 +2,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { DEFAULT_INSTALL, fleetBinding, installSections, NOT_IN_FLEET, separated } from '@mcm/cli';
+import {
+  clusterApiBinding,
+  DEFAULT_INSTALL,
+  fleetBinding,
+  installSections,
+  NOT_IN_FLEET,
+  profileBinding,
+  separated,
+} from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { metricReferenceFiles } from '../docs/metric-reference.ts';
@@ -110,6 +118,20 @@ test.runIf(isThere('helm'))('the chart with a fleet equals the base with the com
   const wanted = [...ofFleet(), JSON.parse(JSON.stringify(fleetBinding(DEFAULT_INSTALL, 'shoot--a')))];
   expect([...withoutChart(rendered).values()]).toEqual(expect.arrayContaining(wanted));
   expect(rendered.size).toBe(wanted.length);
+});
+
+test.runIf(isThere('helm')).each([
+  ['fleet.clusters', '--fleet-clusters=a=b', clusterApiBinding(DEFAULT_INSTALL)],
+  ['fleet.clusterProfiles', '--fleet-cluster-profiles=a=b', profileBinding(DEFAULT_INSTALL)],
+])('the chart value %s sets its flag and binds its role', (value, flag, binding) => {
+  const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
+  const set = `provider=local,fleet.enabled=true,${value}=a=b`;
+  const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
+  const text = execFileSync('helm', args, { encoding: 'utf8', maxBuffer: 1e8 });
+  expect([...text.matchAll(/--fleet-(?:namespaces|cluster)[^"\n]*/g)].map(([found]) => found)).toEqual([flag, flag]);
+  const rendered = withoutChart(byName(text));
+  expect(rendered.size).toBe(ofFleet().length + 1);
+  expect([...rendered.values()]).toContainEqual(JSON.parse(JSON.stringify(binding)));
 });
 
 test.runIf(isThere('helm') && isThere('kubectl'))(

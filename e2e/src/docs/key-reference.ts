@@ -14,6 +14,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   'Labels of ConfigMaps': ['packages/core/src/driver/contract/bundle.ts', 'packages/core/src/evidence/kept-vms.ts'],
   'Annotations of Leases': ['packages/kube/src/types/lease-annotations.ts'],
   'Annotations of namespaces in a fleet': ['packages/kube/src/types/fleet-annotations.ts'],
+  'Keys of clusters in a fleet': ['packages/kube/src/types/fleet-source-keys.ts'],
   'Labels of machine configs': ['packages/machine-config/src/constants/labels.ts'],
   'Annotations of machine configs': ['packages/machine-config/src/constants/annotations.ts'],
 };

@@ -188,8 +188,9 @@ test('every template of the chart is a file of the kustomize base with placehold
   for (const { name } of sections().filter((section) => section.name !== 'crds')) {
     const file = kustomize.get(`base/${name}.yaml`) ?? kustomize.get(`${name}/${name}.yaml`) ?? '';
     const templates = kinds(chart.get(`templates/${name}.yaml`) ?? '').filter((kind) => kind !== 'kind: PodMonitor');
-    // The last objects are the bindings in the namespaces of the value `fleet.namespaces`.
-    if (name === 'fleet') expect(templates.splice(-2)).toEqual(['kind: RoleBinding', 'kind: RoleBinding']);
+    // The last objects are the bindings of the values `fleet.namespaces`, `fleet.clusters` and `fleet.clusterProfiles`.
+    const [namespaced, cluster] = ['kind: RoleBinding', 'kind: ClusterRoleBinding'];
+    if (name === 'fleet') expect(templates.splice(-4)).toEqual([namespaced, namespaced, cluster, namespaced]);
     expect(templates).toEqual(kinds(file));
   }
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
@@ -395,6 +396,8 @@ describe('the provider', () => {
       .filter(({ kind }) => kind !== 'CustomResourceDefinition')
       .map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(named.toSorted()).toEqual([
+      'ClusterRole mcm-fleet-cluster-api.default',
+      'ClusterRole mcm-fleet-cluster-profiles.default',
       'ClusterRole mcm-fleet-cluster.default',
       'ClusterRole mcm-fleet-hand-over.default',
       'ClusterRole mcm-fleet-metrics.default',

@@ -18,6 +18,16 @@ export const fleetFlags = flagGroup('Fleet mode', {
     default: '',
     help: 'serve one cluster for each kubeconfig in this directory (NAME.kubeconfig, NAME.yaml); each cluster contains its machines and its nodes',
   }),
+  'fleet-clusters': textFlag({
+    placeholder: '<selector>',
+    default: '',
+    help: 'serve one cluster for each Cluster of Cluster API with these labels; the Secret NAME-kubeconfig contains its kubeconfig',
+  }),
+  'fleet-cluster-profiles': textFlag({
+    placeholder: '<selector>',
+    default: '',
+    help: 'serve one cluster for each ClusterProfile with these labels; the kubeconfigs are in Secrets with the label x-k8s.io/cluster-profile',
+  }),
   'fleet-replica': textFlag({
     placeholder: '<name>',
     default: '',
@@ -61,7 +71,19 @@ export const fleetFlags = flagGroup('Fleet mode', {
 
 export type FleetFlags = FlagValues<typeof fleetFlags>;
 
-export const isFleet = (flags: FleetFlags): boolean => flags['fleet-namespaces'] !== '' || flags['fleet-folder'] !== '';
+/** The flags that find clusters. A process uses only one of these flags. */
+const SOURCES = ['fleet-namespaces', 'fleet-clusters', 'fleet-cluster-profiles', 'fleet-folder'] as const;
+
+const sourcesOf = (flags: FleetFlags): readonly string[] => SOURCES.filter((name) => flags[name] !== '');
+
+export const isFleet = (flags: FleetFlags): boolean => sourcesOf(flags).length > 0;
+
+/** Returns true if the machine objects of each cluster are in a namespace of the seed. */
+export const hasSeed = (flags: FleetFlags): boolean =>
+  flags['fleet-namespaces'] !== '' || flags['fleet-clusters'] !== '';
+
+/** The flags with which {@link hasSeed} returns true, for messages. */
+export const SEED_FLAGS = '--fleet-namespaces or --fleet-clusters';
 
 export const replicaOf = (flags: FleetFlags, host: string = hostname()): string =>
   flags['fleet-replica'] || host.toLowerCase().replace(/[^-a-z0-9.]/g, '-') || 'replica';
@@ -83,12 +105,15 @@ function quietLeaseProblem(flags: FleetFlags & Others): readonly string[] {
     : [`--fleet-quiet-lease-duration must be 0 or longer than --leader-elect-lease-duration (${usual / 1000}s)`];
 }
 
+function combinedProblem(flags: FleetFlags): readonly string[] {
+  const sources = sourcesOf(flags).map((name) => `--${name}`);
+  return sources.length > 1 ? [`${sources.join(' and ')} cannot be combined; set only one of the flags`] : [];
+}
+
 export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
   if (!isFleet(flags)) return [];
   return [
-    ...(flags['fleet-namespaces'] !== '' && flags['fleet-folder'] !== ''
-      ? ['--fleet-namespaces and --fleet-folder cannot be combined; set only one of the flags']
-      : []),
+    ...combinedProblem(flags),
     ...(flags['target-kubeconfig'] !== ''
       ? ['--target-kubeconfig must be absent in the fleet mode: each cluster has its own kubeconfig']
       : []),
@@ -99,11 +124,11 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
       ? ['--observe-only is not available in the fleet mode; use the flag in a process with one cluster']
       : []),
     ...quietLeaseProblem(flags),
-    ...(flags['fleet-hibernate-after'] > 0 && flags['fleet-namespaces'] === ''
-      ? ['--fleet-hibernate-after needs --fleet-namespaces: a change in the seed wakes a hibernated cluster']
+    ...(flags['fleet-hibernate-after'] > 0 && !hasSeed(flags)
+      ? [`--fleet-hibernate-after needs ${SEED_FLAGS}: a change in the seed wakes a hibernated cluster`]
       : []),
-    ...(flags['fleet-cache-limit'] > 0 && flags['fleet-namespaces'] === ''
-      ? ['--fleet-cache-limit needs --fleet-namespaces: the mark of a large cluster is an annotation of its namespace']
+    ...(flags['fleet-cache-limit'] > 0 && !hasSeed(flags)
+      ? [`--fleet-cache-limit needs ${SEED_FLAGS}: the mark of a large cluster is an annotation of its namespace`]
       : []),
     ...(NAME.test(replicaOf(flags))
       ? []

@@ -6,9 +6,11 @@ import { Answers } from '../fleet/answers.ts';
 import { LapsedLeases } from '../fleet/budget/lapsed-leases.ts';
 import { type BudgetStatus, RolloutBudget } from '../fleet/budget/rollout-budget.ts';
 import { CLUSTER_STATES, type ClusterStatus, type FailureReason } from '../fleet/cluster-state.ts';
+import { clusterApiDiscovery } from '../fleet/discovery/cluster-api.ts';
+import { clusterProfileDiscovery } from '../fleet/discovery/cluster-profiles.ts';
 import { folderDiscovery } from '../fleet/discovery/folder.ts';
 import { namespaceDiscovery } from '../fleet/discovery/namespaces.ts';
-import { type FleetFlags, replicaOf } from '../fleet/flags.ts';
+import { type FleetFlags, hasSeed, replicaOf } from '../fleet/flags.ts';
 import { Fleet, type PeerCallbacks } from '../fleet/fleet.ts';
 import type { Discovery, Member } from '../fleet/member.ts';
 import { ClusterLabels, clustersText } from '../fleet/metrics/clusters-text.ts';
@@ -127,7 +129,7 @@ export class FleetProcess<F extends Flags> {
       clock,
     });
     const answers = new Answers(clock);
-    const seed = fleetFlags['fleet-namespaces'] === '' ? undefined : withAnswers(parts.connections, answers);
+    const seed = hasSeed(fleetFlags) ? withAnswers(parts.connections, answers) : undefined;
     let terms = 0;
     const nextIdentity = (): string => {
       terms += 1;
@@ -211,13 +213,16 @@ export class FleetProcess<F extends Flags> {
     const { host, log, home, metrics, fleetFlags: flags } = this.#p;
     const { clock, random } = host;
     if (flags['fleet-folder'] !== '') return folderDiscovery(flags['fleet-folder'], { clock, log });
-    return namespaceDiscovery({
-      seed: home.control.client('fleet'),
-      selector: flags['fleet-namespaces'],
-      secret: flags['fleet-secret'],
-      kept: keptSecret(this.#p),
-      runtime: { clock, random, log, observe: metrics.reflectors },
-    });
+    const common: FlagValues<CommonFlags> = this.#p.flags;
+    const seed = home.control.client('fleet');
+    const runtime = { clock, random, log, observe: metrics.reflectors };
+    const kept = keptSecret(this.#p);
+    const [clusters, profiles] = [flags['fleet-clusters'], flags['fleet-cluster-profiles']];
+    if (clusters !== '') return clusterApiDiscovery({ seed, selector: clusters, kept, runtime });
+    if (profiles !== '')
+      return clusterProfileDiscovery({ hub: seed, namespace: common.namespace, selector: profiles, runtime });
+    const selector = flags['fleet-namespaces'];
+    return namespaceDiscovery({ seed, selector, secret: flags['fleet-secret'], kept, runtime });
   }
 
   /** Returns the rollout budget, or undefined if its flag is not set. */

@@ -243,12 +243,12 @@ export class FleetRig {
   }
 
   replica(name: string, flags: readonly string[] = []): Promise<Replica> {
-    return this.#run(name, [
-      '--fleet-namespaces=fleet=yes',
-      `--fleet-replica=${name}`,
-      '--namespace=default',
-      ...flags,
-    ]);
+    return this.replicaWith(name, ['--fleet-namespaces=fleet=yes', ...flags]);
+  }
+
+  /** Starts a replica whose flags select the clusters. */
+  replicaWith(name: string, flags: readonly string[]): Promise<Replica> {
+    return this.#run(name, [`--fleet-replica=${name}`, '--namespace=default', ...flags]);
   }
 
   /** Starts a process without fleet mode. */
@@ -269,7 +269,7 @@ export class FleetRig {
   }
 
   replicaOfFolder(name: string, folder: string, flags: readonly string[] = []): Promise<Replica> {
-    return this.#run(name, [`--fleet-folder=${folder}`, `--fleet-replica=${name}`, '--namespace=default', ...flags]);
+    return this.replicaWith(name, [`--fleet-folder=${folder}`, ...flags]);
   }
 
   async #run(name: string, flags: readonly string[]): Promise<Replica> {

@@ -8,7 +8,7 @@ import { type CommonFlags, commonFlags } from '../flags/common-flags.ts';
 import { registerFeatures } from '../flags/feature-gates.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { parseFlags } from '../flags/parse-flags.ts';
-import { checkFleetFlags, type FleetFlags, fleetFlags, isFleet } from '../fleet/flags.ts';
+import { checkFleetFlags, type FleetFlags, fleetFlags, hasSeed, isFleet, SEED_FLAGS } from '../fleet/flags.ts';
 import { refusalOf } from '../informer/refusal.ts';
 import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
@@ -407,7 +407,7 @@ const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, val
 
 /**
  * Returns errors in the flags of the rollout budget. A rollout budget needs a watch of the clusters' Leases, which
- * record the claims. A fleet from a folder does not watch these Leases.
+ * record the claims. A fleet without a seed does not watch these Leases.
  */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
@@ -415,8 +415,8 @@ function budgetProblems<F extends Flags>(
   fleetFlags: FleetFlags | undefined,
 ): string[] {
   const name = fleet?.rolloutBudget;
-  if (name === undefined || values[name] === '' || fleetFlags?.['fleet-namespaces']) return [];
-  return [`--${name} needs --fleet-namespaces`];
+  if (name === undefined || values[name] === '' || (fleetFlags !== undefined && hasSeed(fleetFlags))) return [];
+  return [`--${name} needs ${SEED_FLAGS}`];
 }
 
 /**

@@ -62,6 +62,17 @@ const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
 const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
 /** Matches the marker for the flag that limits the caches. */
 const CACHE_LIMIT = /^( *)- --__cacheLimit__=$/gm;
+/** Matches the flag that selects the namespaces of a fleet. */
+const FLEET_SOURCE = /^( *)(- --fleet-namespaces=.*)$/gm;
+const FLEET_SOURCE_LINES = [
+  '$1{{- if .Values.fleet.clusters }}',
+  '$1- {{ printf "--fleet-clusters=%s" .Values.fleet.clusters | quote }}',
+  '$1{{- else if .Values.fleet.clusterProfiles }}',
+  '$1- {{ printf "--fleet-cluster-profiles=%s" .Values.fleet.clusterProfiles | quote }}',
+  '$1{{- else }}',
+  '$1$2',
+  '$1{{- end }}',
+].join('\n');
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
 const SECRET = '.Values.hookWebhooks.secret';
@@ -108,6 +119,7 @@ export const filledIn = (text: string): string =>
         '$1{{- end }}',
       ].join('\n'),
     )
+    .replaceAll(FLEET_SOURCE, FLEET_SOURCE_LINES)
     .replaceAll(LABEL_LINES, (_, indent: string) => `${indent}{{- include "mcm.labels" . | nindent ${indent.length} }}`)
     .replaceAll(KEEP_LINES, '$1{{- if .Values.crds.keep }}\n$1helm.sh/resource-policy: keep\n$1{{- end }}')
     .replaceAll(RUNBOOKS, (line, indent: string, path: string) =>

@@ -237,6 +237,16 @@ const fleetFields = () =>
         '',
         ANY_TEXT,
       ),
+      clusters: value(
+        'Label selector of the Clusters of Cluster API that the fleet serves (--fleet-clusters). With a value, the chart also binds the role for Clusters, and selector has no effect.',
+        '',
+        ANY_TEXT,
+      ),
+      clusterProfiles: value(
+        'Label selector of the ClusterProfiles that the fleet serves (--fleet-cluster-profiles). With a value, the chart also binds the role for ClusterProfiles, and selector has no effect.',
+        '',
+        ANY_TEXT,
+      ),
       namespaces: value(
         'Namespaces in which the chart binds the roles of the fleet. In each additional namespace, create the RoleBinding yourself.',
         [],

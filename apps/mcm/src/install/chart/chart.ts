@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { grafanaFiles } from '../grafana/files.ts';
-import { fleetBinding, handOverBinding } from '../objects/fleet.ts';
+import { clusterApiBinding, fleetBinding, handOverBinding, profileBinding } from '../objects/fleet.ts';
 import { podMonitors } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { type InstallSettings, NOT_IN_FLEET } from '../objects/settings.ts';
@@ -81,12 +81,16 @@ function templated(object: object): string {
  * The template for the RoleBindings of a fleet, one in the namespace of each cluster. In a template, `range` changes
  * the dot, and `with` restores it.
  */
-const CLUSTER_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
+const FLEET_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}
 ${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- if .Values.fleet.cacheLimit }}
 ${templated(handOverBinding(SYMBOLIC, '{{ $cluster }}'))}{{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.fleet.clusters }}
+${templated(clusterApiBinding(SYMBOLIC))}{{- end }}
+{{- if .Values.fleet.clusterProfiles }}
+${templated(profileBinding(SYMBOLIC))}{{- end }}
 `;
 
 /** The conditions of sections that need another section. */
@@ -132,7 +136,7 @@ export function chartFiles(version: string, programs: ProgramFlags): ReadonlyMap
   for (const [file, text] of grafanaFiles()) files.set(`dashboards/${file}`, text);
   for (const { name, objects } of installSections(SYMBOLIC)) {
     const all = name === 'monitoring' ? [...objects, ...podMonitors(SYMBOLIC)] : objects;
-    const more = name === 'fleet' ? CLUSTER_BINDINGS : '';
+    const more = name === 'fleet' ? FLEET_BINDINGS : '';
     files.set(
       `templates/${name}.yaml`,
       `{{- if ${conditionOf(name)} }}\n${all.map(templated).join('')}${more}{{- end }}\n`,

@@ -40,10 +40,26 @@ const CLUSTER_RULES: readonly Rule[] = [
  */
 const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];
 
+/** Permissions in the whole seed for the flag `--fleet-clusters`. */
+const CLUSTER_API_RULES: readonly Rule[] = [
+  { apiGroups: ['cluster.x-k8s.io'], resources: ['clusters'], verbs: ['list', 'watch'] },
+];
+
+/** Permissions in the namespace of the fleet's pods for the flag `--fleet-cluster-profiles`. */
+const PROFILE_RULES: readonly Rule[] = [
+  { apiGroups: ['multicluster.x-k8s.io'], resources: ['clusterprofiles'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+];
+
 /** Returns the name of the ClusterRole for the RoleBindings in the namespaces of clusters. */
 const clusterRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster`, namespace);
 
 const handOverRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-hand-over`, namespace);
+
+const clusterApiRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster-api`, namespace);
+
+const profileRoleName = ({ namespace }: InstallSettings): string => shared(`${FLEET_APP}-cluster-profiles`, namespace);
 
 const bindingOf = (settings: InstallSettings, cluster: string, name: string): object => ({
   apiVersion: `${RBAC}/v1`,
@@ -61,9 +77,26 @@ export const fleetBinding = (settings: InstallSettings, cluster: string): object
 export const handOverBinding = (settings: InstallSettings, cluster: string): object =>
   bindingOf(settings, cluster, handOverRoleName(settings));
 
+/** Returns the ClusterRoleBinding with which a fleet can find the Clusters of Cluster API. */
+export const clusterApiBinding = (settings: InstallSettings): object => {
+  const name = clusterApiRoleName(settings);
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name, labels: labelsOf(settings) },
+    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+    subjects: [{ kind: 'ServiceAccount', name: settings.accounts.fleet, namespace: settings.namespace }],
+  };
+};
+
+/** Returns the RoleBinding with which a fleet can read the ClusterProfiles and their Secrets in its own namespace. */
+export const profileBinding = (settings: InstallSettings): object =>
+  bindingOf(settings, settings.namespace, profileRoleName(settings));
+
 /**
  * Returns the roles of a fleet. In the namespace of each cluster, a RoleBinding grants the ClusterRole for clusters. In
- * other namespaces, the fleet has no access. By default, no RoleBinding grants the ClusterRole for hand-overs.
+ * other namespaces, the fleet has no access. By default, no binding grants the ClusterRoles for hand-overs, Clusters of
+ * Cluster API and ClusterProfiles.
  */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;
@@ -74,20 +107,19 @@ const fleetRoles = (settings: InstallSettings): readonly object[] => {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: accounts.fleet, namespace, labels } },
     ...role('ClusterRole', shared(FLEET_APP, namespace), undefined, discovery, namespace, owner),
     ...role('Role', FLEET_APP, namespace, PEER_RULES, namespace, owner),
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: 'ClusterRole',
-      metadata: { name: clusterRoleName(settings), labels },
-      rules: CLUSTER_RULES,
-    },
-    {
-      apiVersion: `${RBAC}/v1`,
-      kind: 'ClusterRole',
-      metadata: { name: handOverRoleName(settings), labels },
-      rules: HAND_OVER_RULES,
-    },
+    unbound(clusterRoleName(settings), CLUSTER_RULES, labels),
+    unbound(handOverRoleName(settings), HAND_OVER_RULES, labels),
+    unbound(clusterApiRoleName(settings), CLUSTER_API_RULES, labels),
+    unbound(profileRoleName(settings), PROFILE_RULES, labels),
   ];
 };
+
+const unbound = (name: string, rules: readonly Rule[], labels: Readonly<Record<string, string>>): object => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: 'ClusterRole',
+  metadata: { name, labels },
+  rules,
+});
 
 /** Returns the objects of a fleet: its roles, its share of the API server's capacity, and its pods. */
 export const fleetObjects = (settings: InstallSettings): readonly object[] => [

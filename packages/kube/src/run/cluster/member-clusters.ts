@@ -37,7 +37,7 @@ export async function connectMember(member: Member, settings: MemberSettings): P
     source: member.source,
     fix:
       seed === undefined
-        ? `remove ${member.source}, wait until the fleet no longer lists ${member.name}, and add the file again`
+        ? forgotten(member)
         : `delete the annotation ${LeaseAnnotations.TargetClusterUid} of Lease ${namespace}/${leaseName}`,
   });
   const checked: Connections = {
@@ -53,6 +53,14 @@ export async function connectMember(member: Member, settings: MemberSettings): P
     target: clusterOf('target', checked, settings),
     close: () => target.close(),
   };
+}
+
+/** Returns the steps after which the fleet forgets the identity of a cluster that is not in a seed. */
+function forgotten({ name, source, folder }: Member): string {
+  const wait = `wait until the fleet no longer lists ${name}`;
+  return folder === undefined
+    ? `remove the selected labels of ClusterProfile ${name}, ${wait}, and add the labels again`
+    : `remove ${source}, ${wait}, and add the file again`;
 }
 
 async function configOf(
