@@ -65,8 +65,11 @@ function report(measured: Measured): void {
   for (const [what, times] of [...measured.counts.by].slice(0, 14)) say(`    ${String(times).padStart(6)}  ${what}`);
 }
 
+let missed = 0;
+
 async function verify(figures: AsyncIterable<Figure> | Iterable<Figure>): Promise<void> {
   for await (const { work, here, goal, reached } of figures) {
+    if (reached === false) missed += 1;
     const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
     say(`${verdict}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
   }
@@ -167,4 +170,6 @@ say(
   'The control plane uses HTTPS. Its store is in memory, except in `start`, in `control-plane --large` and in the lines with `sqlite store`. The local cloud has no latency, and the kubelets are simulated. Each controller is a process. The numbers of writes and reads come from the request log of the server.',
 );
 for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await all[name]?.();
-process.exit(0);
+if (missed > 0)
+  process.stderr.write(`bench: ${missed} ${missed === 1 ? 'figure misses its goal' : 'figures miss their goals'}\n`);
+process.exit(missed > 0 ? 1 : 0);

@@ -1,11 +1,20 @@
-import { crds, type Machine, type MachineDeployment, type MachineSet, machineDeployments } from '@mcm/api';
+import {
+  crds,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, type EventObject, namespaces, VirtualClock } from '@mcm/kube';
+import { createClient, type EventObject, events, namespaces, VirtualClock } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 import { eventLines, eventRows } from './events.ts';
+import { readEvents } from './run.ts';
 import { isInScope, LiveScope, type ObjectScope, readSelected, scopeOfDeployments, scopeOfObject } from './scope.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
@@ -179,4 +188,33 @@ test('labels select the deployments whose events are listed, also in all namespa
   ]);
   expect(await selected({ selector: 'app=none' })).toEqual([]);
   expect(warned).toEqual(['mcm: no machinedeployment in namespace default has the labels app=none']);
+});
+
+test('a namespace shows the events of the Nodes of its machines, and of no other Nodes', async () => {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  onTestFinished(() => plane.close());
+  const client = createClient({ transport: plane.transport, userAgent: 'test', clock });
+  await client.resource(namespaces).create({ metadata: { name: 'zoo' } });
+  const spec = { class: { kind: 'MachineClass', name: 'small' } };
+  await client
+    .resource<Machine>(machines, 'zoo')
+    .create({ metadata: { name: 'apes-a-1', labels: { node: 'ip-10' } }, spec });
+  const labels = { a: 'b' };
+  await client.resource<MachineSet>(machineSets, 'zoo').create({
+    metadata: { name: 'apes-a' },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  });
+  for (const name of ['ip-10', 'apes-a-gone', 'web-a-1'])
+    await client.resource<EventObject>(events, 'default').create({
+      metadata: { name: `${name}.1` },
+      involvedObject: { kind: 'Node', name },
+      reason: 'NodeReady',
+    } as EventObject);
+  const names = async (namespace: string): Promise<readonly (string | undefined)[]> => {
+    const { items } = await readEvents({ client, target: client, namespace }, new Set(), false);
+    return items.map(({ involvedObject }) => involvedObject.name).toSorted();
+  };
+  expect(await names('zoo')).toEqual(['apes-a-gone', 'ip-10']);
+  expect(await names('kube-system')).toEqual([]);
 });

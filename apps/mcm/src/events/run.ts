@@ -1,4 +1,12 @@
-import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import {
+  Labels,
+  type Machine,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
 import { type EventObject, events, isGone, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed } from '../cluster/allowed.ts';
 import { type Telling, tell } from '../cluster/answers.ts';
@@ -77,8 +85,32 @@ async function followEvents(
   from.signal.throwIfAborted();
 }
 
-async function readEvents(
-  { client, target, namespace }: Cluster,
+/**
+ * Returns the events of Nodes that belong to machines of the namespace. The name of a Node usually starts with the name
+ * of the set, also after the deletion of its machine. If the caller may not list sets and machines, the function
+ * returns the events of all Nodes.
+ */
+async function ofOwnNodes(
+  nodeEvents: readonly EventObject[],
+  { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,
+  unread: Set<string>,
+): Promise<readonly EventObject[]> {
+  if (nodeEvents.length === 0) return [];
+  const [sets, fleet] = await Promise.all([
+    ifAllowed(client.resource<MachineSet>(machineSets, namespace).list(), unread),
+    ifAllowed(client.resource<Machine>(machines, namespace).list(), unread),
+  ]);
+  if (!sets || !fleet) return nodeEvents;
+  const names = new Set(fleet.items.flatMap(({ metadata: { name, labels } }) => [name, labels?.[Labels.Node] ?? name]));
+  const prefixes = sets.items.map(({ metadata }) => `${metadata.name}-`);
+  return nodeEvents.filter(
+    ({ involvedObject: { name = '' } }) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix)),
+  );
+}
+
+/** Reads the events of a namespace, and the events of the Nodes of its machines. */
+export async function readEvents(
+  { client, target, namespace }: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   unread: Set<string>,
   allNamespaces: boolean,
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
@@ -87,7 +119,9 @@ async function readEvents(
   // The events of Nodes are in the namespace `default`. The first watch may include them already.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
-  return { items: [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])], resourceVersion };
+  const nodeEvents = (await ifAllowed(ofNodes, unread))?.items ?? [];
+  const shown = allNamespaces ? nodeEvents : await ofOwnNodes(nodeEvents, { client, namespace }, unread);
+  return { items: [...own.items, ...shown], resourceVersion };
 }
 
 const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {

@@ -60,15 +60,12 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
         .argument('<machine...>', 'name of the machine, or machine/NAME')
         // commander does not check that the option is present. Otherwise an error about a missing option would hide the
         // error about a misspelled flag.
-        .option(
-          '--preview',
-          'required, because the command only previews drains; to drain a machine, delete the machine',
-        ),
+        .option('--preview', 'required, because mcm drain changes nothing; to drain a machine, delete the machine'),
     ),
   ).action(async (words: string[], flags: AskFlags & { preview?: true }) => {
     if (flags.preview === undefined)
       throw new UserError(
-        '--preview is required, because the command only previews drains; to drain a machine, delete the machine',
+        '--preview is required, because mcm drain changes nothing; to drain a machine, delete the machine',
       );
     const { reportDrain } = await import('./run.ts');
     await reportDrain(objectText(words), flags, environment);
