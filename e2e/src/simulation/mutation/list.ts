@@ -22,6 +22,7 @@ export const TOPICS = [
   'updates',
   'plane',
   ...['canary', 'buffers', 'reports', 'marks', 'volumes'],
+  ...['interruptions', 'windows', 'warm'],
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -398,6 +399,59 @@ export const MUTANTS: readonly Mutant[] = [
       "if (current.phase === 'Pending' && isKeptAfterFailure(o.node))",
     ]),
   ]),
+  ...of(
+    'interruptions',
+    `${CORE}/interruption/notice-decision.ts`,
+    ['interruptions'],
+    [
+      "now <= interruption.deadline) return { do: 'record', interruption };",
+      "now <= interruption.deadline) return drop('duplicate');",
+    ],
+  ),
+  ...of(
+    'interruptions',
+    `${CORE}/interruption/watcher.ts`,
+    ['interruptions'],
+    ["return outcome === 'later' ? 'later' : 'done';", "return outcome === 'later' ? 'done' : 'later';"],
+  ),
+  ...of(
+    'interruptions',
+    `${CORE}/interruption/notice.ts`,
+    ['interruptions'],
+    [
+      "new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);",
+      "new Set<string>(['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance']);",
+    ],
+  ),
+  ...of(
+    'windows',
+    `${CORE}/rollout/windows/state.ts`,
+    ['windows'],
+    ['return opened !== null && opened.getTime() <= at;', 'return opened !== null;'],
+    ['const closed = closedWindow([own,', 'const closed = closedWindow(['],
+  ),
+  ...of(
+    'windows',
+    `${CORE}/rollout/postponement.ts`,
+    ['windows'],
+    ['machines.filter(isAvailable).flatMap(', 'machines.slice(0, 0).flatMap('],
+  ),
+  ...of(
+    'warm',
+    `${CORE}/set/replicas/warm-pool.ts`,
+    ['warm'],
+    ["currentStatus: { phase: 'Pending', lastUpdateTime },", "currentStatus: { phase: 'Running', lastUpdateTime },"],
+    ['[Annotations.WarmState]: null,', ''],
+  ),
+  ...of(
+    'warm',
+    `${CORE}/deployment/warm/warm-plan.ts`,
+    ['warm'],
+    [
+      'const missing = count - (kept.length - surplus.length);',
+      'const missing = count + 1 - (kept.length - surplus.length);',
+    ],
+  ),
   ...of('canary', `${CORE}/rollout/canary-pods.ts`, OPT_IN.canary, [
     'counts(pod) && isOld(pod) && !isReady(pod)',
     'counts(pod) && !isOld(pod) && !isReady(pod)',
