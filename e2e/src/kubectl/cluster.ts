@@ -8,10 +8,10 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
 import { playScheduler } from './scheduler.ts';
 
-/** Whether kubectl is installed. Without kubectl, these suites are skipped. */
+/** Whether kubectl is installed. If kubectl is missing, the suites with kubectl are skipped. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
-/** The timeout of one command in milliseconds. A command reaches this timeout only if it hangs. */
+/** The time limit of a command in milliseconds. Only a command that hangs reaches the limit. */
 const COMMAND_TIMEOUT_MS = 25_000;
 
 interface Outcome {
@@ -20,21 +20,21 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** A control plane over HTTPS with simulated kubelets for the two nodes `n1` and `n2`, and the real kubectl. */
+/** A control plane with HTTPS, simulated kubelets for the nodes `n1` and `n2`, and the real kubectl. */
 export interface Cluster {
   readonly plane: ApiServer;
-  /** The folder of the kubeconfig and of files for the test. The folder is removed at the end. */
+  /** A folder with the kubeconfig and the files of the test. At the end, the folder is removed. */
   readonly dir: string;
-  /** Runs kubectl. `kubectl` returns the result even after a failure. `env` is added to the environment. */
+  /** Runs kubectl. If the command fails, the result contains the failure. `env` extends the environment variables. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
   /**
-   * Runs kubectl and requires success. `run` returns the output without the last line break. The line is split at
+   * Runs kubectl, which must succeed. Returns the output without the last line break. The arguments are separated by
    * spaces.
    */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl and requires a failure. `refused` returns its error. */
+  /** Runs kubectl, which must fail. Returns the error output. */
   refused(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl until `stop` is called. `until` resolves when the output matches. */
+  /** Runs kubectl until `stop` is called. `until` resolves when the output matches a pattern. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };
   /** Writes a manifest and returns its path. */
   file(name: string, content: string): string;
@@ -53,7 +53,7 @@ export async function startCluster(): Promise<Cluster> {
   const played = Promise.all([playKubelets(plane, kubelets.signal), scheduler]);
 
   const kubectl: Cluster['kubectl'] = async (args, { input = '', env = {} } = {}) => {
-    // Leases are renewed before each command, because nodes must stay Ready even on a slow machine.
+    // On a slow computer, the nodes must stay Ready, so their Leases are renewed before each command.
     for (const node of nodes) await renewLease(plane, node);
     return new Promise((resolve) => {
       const child = execFile(

@@ -27,7 +27,7 @@ async function send(plane: Pick<ApiServer, 'fetch'>, method: string, path: strin
   await response.text();
 }
 
-/** Creates a Ready node with a capacity of 20 pods. */
+/** Creates a Node that is Ready and has room for 20 pods. */
 export const addNode = (
   plane: Pick<ApiServer, 'fetch'>,
   name: string,
@@ -78,8 +78,8 @@ const running = (pod: Pod): unknown => ({
 });
 
 /**
- * Simulates the kubelets of all nodes: a bound pod is ready immediately, and a deleted pod is removed immediately. Pods
- * whose image is named `stuck` never run. The simulation ends with the signal.
+ * Simulates the kubelets of all nodes. A bound pod becomes ready immediately, and a deleted pod disappears immediately.
+ * If the image of a pod is `stuck`, the pod never runs. The simulation ends when the signal is aborted.
  */
 export async function playKubelets(plane: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const response = await plane.fetch(new Request('https://plane/api/v1/pods?watch=true', { signal }));

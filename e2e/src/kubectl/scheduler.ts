@@ -51,7 +51,7 @@ const isTolerated = (taint: Taint, tolerations: readonly Toleration[]): boolean 
       (operator === 'Exists' || value === (taint.value ?? '')),
   );
 
-/** The nodes that a pod of a DaemonSet requires, undefined if the pod can run on any node. */
+/** Returns the nodes that a pod of a DaemonSet requires. If the pod may run on any node, the result is undefined. */
 const meant = ({ spec }: Pod): readonly string[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
     .flatMap(({ matchFields = [] }) => matchFields)
@@ -68,8 +68,8 @@ const fits = (pod: Pod, { metadata, spec = {} }: Node): boolean => {
 };
 
 /**
- * A minimal scheduler for a real API server. The scheduler binds a pod to the next node whose taints the pod tolerates. The
- * scheduler ends with the signal.
+ * A simple scheduler for kube-apiserver. The scheduler binds a pod to the next node whose taints the pod tolerates. The
+ * scheduler stops when the signal is aborted.
  */
 export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const list = async <T>(path: string): Promise<readonly T[]> => {
@@ -110,7 +110,7 @@ export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: Ab
       });
     }
   };
-  /** Each change of pods or nodes triggers a check of all pending pods. Changes during a check are combined. */
+  /** After each change of a pod or node, all pending pods are checked. Changes during a check cause one more check. */
   let again = false;
   let placing = false;
   const changed = async (): Promise<void> => {

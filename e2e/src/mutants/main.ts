@@ -4,8 +4,8 @@ import { type Random, seededRandom } from '@mcm/kube';
 import { type Mutation, mutationsOf } from './mutations.ts';
 
 /**
- * Verifies that tests detect changes of the code. The program changes one operator or constant at a time, and runs the
- * tests until one fails. A printed change has no failed test: it has no observable effect, or a test is missing. Run it
+ * Checks whether tests notice changes of the code. The program changes an operator or a constant, and runs the tests
+ * until one fails. If no test fails, the change is printed: it has no visible effect, or a test is missing. Run it
  * manually in an unused checkout:
  * `node --conditions=source e2e/src/mutants/main.ts <sources> <count> <seed> <tests>...`, such as
  * `'packages/core/src/drain/*.ts' 40 1 packages/core/src/drain packages/core/src/run`.
@@ -33,7 +33,7 @@ function sample<T>(items: readonly T[], size: number, random: Random): T[] {
   return picked;
 }
 
-/** Whether a test fails because of the change, or does not end. */
+/** Returns true if a test fails because of a change, or never ends. */
 function isNoticed({ file, start, end, text }: Mutant): boolean {
   const source = readFileSync(file, 'utf8');
   try {

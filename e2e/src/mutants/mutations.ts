@@ -1,11 +1,11 @@
 import { parseAst } from 'vitest/node';
 
-/** A change of a source file that a test should detect. */
+/** A change of a source file that tests should notice. */
 export interface Mutation {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The number of the line, starting at 1. */
+  /** The number of the changed line, starting at 1. */
   readonly line: number;
   readonly what: string;
 }
@@ -29,7 +29,10 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value && 'end' in value;
 
-/** All possible changes of a source text: of comparisons, operands of `&&` and `||`, numbers and booleans. */
+/**
+ * Returns all changes of a source text that are possible: of comparisons, operands of `&&` and `||`, numbers and
+ * booleans.
+ */
 export function mutationsOf(source: string): readonly Mutation[] {
   const found: Mutation[] = [];
   const add = (start: number, end: number, text: string): void => {
@@ -40,7 +43,7 @@ export function mutationsOf(source: string): readonly Mutation[] {
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) visit(each);
     if (!isNode(value) || value.type.startsWith('TS') || value.type === 'ImportDeclaration') {
-      // The operand of a cast or an assertion is code too.
+      // The operand of a cast or assertion contains code too.
       if (isNode(value) && isNode(value.expression)) visit(value.expression);
       return;
     }

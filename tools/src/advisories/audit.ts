@@ -64,8 +64,8 @@ export function audit(more: readonly string[] = []): Promise<Audit> {
 }
 
 /**
- * Returns the text for an audit, and the exit code. The exit code is 1 if the audit found a vulnerability. With
- * `strict`, the exit code is also 1 if the audit has no result.
+ * Returns a readable summary of an audit, and the exit code of the script. The exit code is 1 if the audit found a
+ * vulnerability. With `--strict`, the exit code is also 1 if the registry did not respond.
  */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
   if (audit.outcome === 'clean') return { text: `none of the ${audit.packages} packages has an advisory`, code: 0 };

@@ -6,7 +6,10 @@ export interface Binary {
   readonly folder: string;
   /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /** The specifier of the program. Other programs find the program with `import.meta.resolve` and this specifier. */
+  /**
+   * The import specifier of the program, such as `@mcm/provider-local/main`. Other programs pass the specifier to
+   * `import.meta.resolve` to find the program.
+   */
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
@@ -15,8 +18,8 @@ export interface Binary {
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
   /**
-   * A command line that runs most of the code, needs no environment, and always prints the same text. The list is empty
-   * for controllers.
+   * A command line that runs most of the code of the program, needs no environment, and always prints the same text.
+   * Controllers have no sample, because a controller needs a cluster.
    */
   readonly sample: readonly string[];
 }
@@ -34,8 +37,8 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
 });
 
 /**
- * All programs that are bundled. `mcm-conformance` is not bundled, because it must share its packages with the modules
- * of driver authors.
+ * All programs that are bundled. `mcm-conformance` is not bundled, because driver authors import its packages from
+ * their own modules.
  */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {
@@ -64,7 +67,9 @@ export const BINARIES: readonly Binary[] = [
   }),
 ];
 
-/** Returns the program with this name. Throws an error with the known names if the program does not exist. */
+/**
+ * Returns the program with a given name. If no program has the name, the function throws an error that lists all names.
+ */
 export function binaryNamed(name: string): Binary {
   const found = BINARIES.find((each) => each.name === name);
   if (found) return found;

@@ -31,8 +31,8 @@ export interface Bundle {
 }
 
 /**
- * Returns the code with which programs find each other and their assets by relative paths: `<name>/dist/main.js`. A
- * URL, such as the URL of a third-party program, stays unchanged.
+ * Returns the code with which a bundled program finds other programs and asset files by relative paths, such as
+ * `<name>/dist/main.js`. A URL of a third-party program is not changed.
  */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
@@ -46,8 +46,8 @@ function resolver(): string {
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
 /**
- * The generated script of the dashboard. The script contains the code of packages, so it does not import these
- * packages.
+ * The generated browser script of the dashboard. The script already contains the code of its npm packages, so it has no
+ * imports from which the bundler could learn the packages.
  */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 
@@ -65,8 +65,8 @@ function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
 }
 
 /**
- * Returns the folder of a package in the page of the dashboard. An indirect dependency is in the same `node_modules` as
- * the package that needs it.
+ * Returns the folder of an npm package that the dashboard page contains. An indirect dependency is in the same
+ * `node_modules` folder as the package that needs the dependency.
  */
 function packageFolder(name: string): string {
   const own = join(ROOT, 'apps/dashboard/node_modules');
@@ -86,7 +86,7 @@ const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {
     const from = join(ROOT, binary.folder, asset);
-    if (!existsSync(from)) continue; // The program reports missing default assets when it needs them.
+    if (!existsSync(from)) continue; // Missing default assets are no error in the build, because the program reports them when it needs them.
     await cp(from, join(folder, basename(asset)), { recursive: true });
   }
 }
@@ -105,8 +105,8 @@ const SETTINGS = {
 } as const satisfies BuildOptions;
 
 /**
- * Runs esbuild with the options `given`, and writes the output into a folder. The build uses the same output path on
- * all machines, because source maps contain relative paths.
+ * Runs esbuild with additional options, and writes the bundle into a folder. The build uses the same output path on all
+ * machines, because source maps contain paths relative to the output.
  */
 async function write(into: string, given: BuildOptions & { readonly outfile: string }): Promise<Metafile> {
   const outfile = join('dist/bundle', given.outfile);
@@ -116,9 +116,9 @@ async function write(into: string, given: BuildOptions & { readonly outfile: str
 }
 
 /**
- * Bundles a program with all its packages into `<into>/<name>/dist`. `main.js` sets the options of V8, and `program.js`
- * has a compile cache. The same sources and the same Node.js produce the same bytes on every machine. Identifiers keep
- * their names, so that stacks are readable without the source map.
+ * Bundles a program with all its packages into `<into>/<name>/dist`. `main.js` sets the options of V8 and then loads
+ * `program.js`, which has a compile cache. The same sources and the same Node.js produce the same bytes on every
+ * machine. Functions and variables keep their names, so that stack traces are readable without the source map.
  */
 export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const folder = join(into, binary.name);
@@ -142,10 +142,10 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     define: {
       'import.meta.url': 'mcmUrl',
       'import.meta.resolve': 'mcmResolve',
-      // The constant removes the experimental HTTP parser of undici from the bundle.
+      // With this constant, esbuild omits the experimental HTTP parser of undici.
       esbuildDetection: 'true',
     },
-    // The program is a script and not a module, because V8 can only cache the code of a script.
+    // The bundled program is a classic script, because V8 cannot cache the code of an ES module.
     banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },
     footer: { js: '})' },
     sourcemap: 'external',

@@ -6,14 +6,14 @@ import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
 /**
- * The name of the compile cache. The name contains the version of Node.js, so that `load-program.ts` finds the right
- * file.
+ * The file name of the compile cache. The file name contains the version of Node.js, so that `load-program.ts` ignores
+ * the cache of another version.
  */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. The gaps
- * between the fields in the output contain old content of the memory, so V8 must not reuse memory.
+ * V8 flags that make the compile cache reproducible: fixed seeds, no code aging, a single thread, and enough memory.
+ * Gaps between the fields of the cache contain old memory, so V8 must not reuse memory.
  */
 const STEADY = [
   ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],
@@ -21,14 +21,14 @@ const STEADY = [
 ];
 
 /**
- * The position of the four bytes with V8's flags in the cache. V8 accepts a cache only if these flags equal its own
- * flags.
+ * The offset of the four bytes in the compile cache that contain a hash of V8's flags. V8 rejects a cache if the hash
+ * differs from the hash of its own flags.
  */
 const NOTED_FLAGS = 12;
 
 /**
- * A module that is loaded before the program. The module stores the compiled code when the program ends. The program
- * then kills itself, because Node.js can wait forever for a thread of V8 at its exit.
+ * The source of a module that Node.js loads before the program. When the program ends, the module writes the compiled
+ * code to a file. The program then kills itself, because Node.js can wait forever for a thread of V8 at its exit.
  */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
@@ -56,12 +56,13 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** The arguments with which a controller starts and always ends at the same point, because a kubeconfig is missing. */
+/**
+ * Arguments with which a controller starts and always ends at the same point, because the kubeconfig file does not
+ * exist.
+ */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
-/**
- * Returns the compiled code of a program after a run with these arguments. Throws an error if the program did not run.
- */
+/** Runs a program with some arguments, and returns its compiled code. Throws an error if the program did not run. */
 async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
   const kept = join(cwd, 'kept');
   await rm(kept, { force: true });
@@ -76,8 +77,8 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
 }
 
 /**
- * Writes the compile cache of a bundle next to the bundle. A controller runs until it would connect to its clusters,
- * and any other program runs its sample.
+ * Writes the compile cache of a bundle next to the bundle. A controller runs until its connection to a cluster fails,
+ * and any other program runs its sample command line.
  */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));

@@ -7,9 +7,9 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads to `require(…)`. The bundler then finds the module. The program still loads the module at its
- * first use.
- * @throws Error if the name is only known at run time, because the bundle would not contain the module.
+ * Converts lazy loads of modules to `require(…)`. The bundler then includes the loaded module. The program still loads
+ * the module at the first use.
+ * @throws Error if a module name is only known at run time, because the bundle would not contain the module.
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
@@ -18,7 +18,8 @@ export function requireLazily(source: string): string {
 }
 
 /**
- * Escapes characters outside of ASCII. With one such character, Node.js needs two bytes per character for the whole file.
+ * Escapes the characters outside of ASCII in a source file. If a file contains one such character, Node.js needs two
+ * bytes for each character of the file.
  */
 export const toAscii = (source: string): string =>
   source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -36,13 +37,17 @@ export const importParts = (source: string): string =>
     return `const { ${names} } = await import('${PART_PREFIX}${list.join(',')}:${from}')`;
   });
 
-/** The modules with parts of a large package. The main module of the package would add all models, which are 5 MB. */
+/**
+ * For some large packages, the modules that contain only the needed parts. The main module of such a package would add
+ * 5 MB of unused models to the bundle.
+ */
 const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
 /**
- * The client of EC2. Each command is in a separate file, and the main file contains all commands, which are over 700.
+ * The npm package with the client of EC2. Each EC2 command has a separate file, but the main file loads all 700
+ * commands.
  */
 const EC2 = '@aws-sdk/client-ec2';
 
@@ -55,7 +60,8 @@ function exportsOf(names: readonly string[], from: string): string {
 }
 
 /**
- * The generated client of the Kubernetes API. A kubeconfig needs only the connection code of the client, and no models.
+ * The generated Kubernetes client in `@kubernetes/client-node`. Programs use only its code for kubeconfig files, which
+ * needs no generated models.
  */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
@@ -67,10 +73,7 @@ const CONNECTION_ONLY =
  */
 const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
-/**
- * A plugin for the bundler. With this plugin, the bundler follows the lazy loads of the workspace, and omits unused
- * parts.
- */
+/** A bundler plugin that includes lazily loaded modules of the workspace, and omits unused parts of packages. */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
   setup(build) {

@@ -10,25 +10,28 @@ import { ROOT } from '../root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of a server that returns the folder of all programs, see `shared.ts`. */
+    /** The URL of a server that returns the folder of all bundled programs, see `shared.ts`. */
     bundles: string;
   }
 }
 
-/** The output of the task `programs`. Tasks of turbo that need the programs depend on this task. */
+/**
+ * The folder in which the turbo task `programs` writes all bundled programs. If a turbo task needs the programs, it
+ * depends on the task `programs`.
+ */
 const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
 
 /**
- * Runs once for all test files. The first request bundles every program, and all requests get the same folder. Without
- * a shared folder, each file that starts programs would build them again. In a task of turbo, the function copies the
- * programs that another task has built.
+ * Starts a server that bundles all programs once for all test files. The first request to the server bundles the
+ * programs, and all requests return the same folder. Without a shared folder, each test file that starts programs would
+ * bundle them again. In a turbo task, the bundles of the task `programs` are copied instead.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;
   let made: Promise<string> | undefined;
   const ended = new AbortController();
   const make = async (): Promise<string> => {
-    // The folder is outside of every node_modules folder, so a bundle works only if it contains all its packages.
+    // The folder is outside of every node_modules folder, so that a bundle with a missing package fails.
     folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
     if (process.env.TURBO_HASH !== undefined) {
       await cp(BUILT, folder, { recursive: true });
@@ -51,7 +54,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   provide('bundles', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     ended.abort();
-    await made?.catch(() => undefined); // The error is ignored, because the requests already got it.
+    await made?.catch(() => undefined); // A bundling error is ignored here, because the requests of the test files have already reported it.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });

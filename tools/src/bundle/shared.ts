@@ -6,8 +6,8 @@ import { BINARIES, binaryNamed } from './binaries.ts';
 export { BINARIES };
 
 /**
- * Returns the folder of all bundled programs, which are bundled once for all test files. Tests must not change the
- * folder.
+ * Returns the folder with all bundled programs, which are bundled once for all test files. Tests must not change the
+ * files in the folder.
  */
 export async function sharedBundles(): Promise<string> {
   const answer = await fetch(inject('bundles'));
@@ -16,13 +16,13 @@ export async function sharedBundles(): Promise<string> {
   return text;
 }
 
-/** Returns the file of a bundled program, which starts four times as fast as its source files. */
+/** Returns the path of a bundled program, because a bundle starts four times as fast as the source files. */
 export const sharedBundle = async (name: string): Promise<string> =>
   join(await sharedBundles(), binaryNamed(name).name, 'dist/main.js');
 
 /**
- * Returns a function that resolves the specifiers of programs to bundles: `resolve('@mcm/provider-local/main')` is the
- * URL of its bundle. Tests use this function instead of `import.meta.resolve`, which would find the source files.
+ * Returns a function that resolves program specifiers, such as `@mcm/provider-local/main`, to the URLs of bundles.
+ * Tests use this function because `import.meta.resolve` would return source files.
  */
 export async function sharedResolver(): Promise<(module: string) => string> {
   const folder = await sharedBundles();

@@ -4,15 +4,15 @@ import { type Description, slimDescriptions } from '@mcm/provider-gcp';
 import type { Plugin } from 'esbuild';
 
 /**
- * Matches the clients of Azure. The constructor of a client uses all groups of operations, so the bundler cannot omit a
- * group.
+ * Matches the source files of Azure clients. The constructor of an Azure client creates all groups of operations, so
+ * the bundler cannot omit unused groups.
  */
 const AZURE_CLIENT = /\/@azure\/arm-(compute|network)\/dist\/esm\/\w+ManagementClient\.js$/;
 const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
 
 /**
- * Removes groups of operations from the source of a client, if no driver uses these groups.
- * @throws Error if a used group does not exist in the client, because the program would fail at its first call.
+ * Removes the groups of operations that no driver uses from the source of an Azure client.
+ * @throws Error if the Azure client lacks a used group, because the program would fail at its first Azure request.
  */
 export function slimAzure(source: string, kept: readonly string[]): string {
   const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
@@ -23,8 +23,8 @@ export function slimAzure(source: string, kept: readonly string[]): string {
 const GCE_DESCRIPTIONS = /\/@google-cloud\/compute\/build\/protos\/protos\.json$/;
 
 /**
- * Matches the runtime of Google's SDK. The bundle contains only the part of the library for JSON, and not the part for
- * gRPC.
+ * Matches the main file of the runtime library of Google's SDK. The bundle contains the part of the runtime library for
+ * JSON, and omits the part for gRPC.
  */
 const GAX = /\/google-gax\/build\/src\/index\.js$/;
 const GAX_WITHOUT_GRPC = [
@@ -33,33 +33,36 @@ const GAX_WITHOUT_GRPC = [
   'exports.decodeAnyProtosInArray = (all) => all;',
 ].join('\n');
 
-/** The login library of Google. The bundle does not contain this library, because the driver has its own logins. */
+/**
+ * Matches the login library of Google. The bundle omits the login library of Google, because the GCP driver has its own
+ * logins.
+ */
 const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
 /**
- * The login chain of the AWS SDK. The bundle does not contain this chain, because the driver has its own chain. The
- * chain of the SDK would open sockets outside of the driver's transport.
+ * Matches the login chain of the AWS SDK. The bundle omits the login chain of the AWS SDK, because the AWS driver has
+ * its own chain. The login chain of the AWS SDK would also open sockets outside of the driver's HTTP transport.
  */
 const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
 /**
- * Matches the messages of gRPC services that the driver does not call. The library needs the messages only to call
- * these services.
+ * Matches the messages of gRPC services that the driver does not call. Google's library needs these messages only to
+ * call the services.
  */
 const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
 
-/** The descriptions of all messages of EC2: 1.3 MB, with one statement for each message. */
+/** Matches the file with the descriptions of all EC2 messages, which is 1.3 MB large. */
 const EC2_DESCRIPTIONS = /\/@aws-sdk\/client-ec2\/dist-es\/schemas\/schemas_0\.js$/;
 const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
 
 /**
- * Marks the descriptions of messages as free of side effects, so that the bundler omits unused descriptions. Without
- * the marks, the bundler keeps all descriptions, because the keys of the descriptions are computed.
- * @throws Error if the source has another form, because the program would contain all descriptions.
+ * Marks the descriptions of EC2 messages as free of side effects, so that the bundler omits unused descriptions.
+ * Without the marks, the bundler keeps all descriptions, because their keys are computed.
+ * @throws Error if the file of the AWS SDK has an unexpected form, because the bundle would contain all descriptions.
  */
 export function slimAws(source: string): string {
   const slim = source.replaceAll(DESCRIPTION, '$1/* @__PURE__ */ (() => $2)();');
@@ -67,13 +70,16 @@ export function slimAws(source: string): string {
   return slim;
 }
 
-/** The error texts of zod in all languages, which are 300 kB. The errors of this product are in English. */
+/**
+ * Matches the file with the error texts of zod in all languages, which is 300 kB large. All error messages of mcm are
+ * in English.
+ */
 const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
 const ENGLISH_ONLY = "export { default as en } from './en.js';";
 
 /**
- * The main module of undici. Only the parts in `undiciParts` of `@mcm/kube` are bundled. The omitted parts (fetch,
- * WebSocket, mocks, caches) are 500 kB.
+ * Matches the main module of undici. The bundle contains only the parts of undici that `undiciParts` of `@mcm/kube`
+ * exports. The omitted parts of undici (fetch, WebSocket, mocks, caches) are 500 kB.
  */
 const UNDICI = /\/undici\/index\.js$/;
 const CONNECTIONS_ONLY = [
@@ -81,7 +87,7 @@ const CONNECTIONS_ONLY = [
   "exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');",
 ].join('\n');
 
-/** A plugin that omits unused parts of the clouds' SDKs and of other large libraries. */
+/** A bundler plugin that omits unused parts of the clouds' SDKs and of other large libraries. */
 export const slimSdks: Plugin = {
   name: 'slim-sdks',
   setup(build) {

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 
-/** The module that `main.ts` of every program loads after it has set the options of V8. */
+/** The module with the program that the `main.ts` of every program loads after it has set the options of V8. */
 const COMMAND = './command.ts';
 
 /** Returns the path of the module that contains the program without its start. */
 export const commandOf = (entry: string): string => entry.replace(/main\.ts$/, 'command.ts');
 
 /**
- * A plugin that bundles only the start of a program in one file. The start of the program then loads a second file,
- * which contains the rest of the program.
+ * A bundler plugin that puts only the start of a program into the first file. The first file then loads a second file
+ * with the rest of the program.
  */
 export const startApart: Plugin = {
   name: 'start-apart',

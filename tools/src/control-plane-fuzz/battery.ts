@@ -6,7 +6,7 @@ import type { Answer, Step } from './requests/step.ts';
 export interface Case {
   readonly name: string;
   readonly cleanup?: readonly string[];
-  /** The reason why the recording ended early. */
+  /** The reason why the recording of the case ended early. */
   readonly broken?: string;
   readonly steps: readonly Step[];
 }
@@ -21,7 +21,7 @@ export interface Fixture {
 type Diff = readonly [path: string, expected: unknown, actual: unknown];
 
 export interface Failure {
-  /** The number of the step, starting at 1. The set-up of a case has the number 0. */
+  /** The number of the step in its case, starting at 1. The number 0 is for the set-up of the case. */
   readonly step: number;
   readonly what: string;
   readonly diffs: readonly Diff[];
@@ -33,8 +33,8 @@ interface Report {
 }
 
 /**
- * The functions of the battery's runner (`replay.mjs`) that the fuzzer uses. These functions send requests, normalize
- * responses and compare them.
+ * The functions of the battery's runner (`replay.mjs`) that the fuzzer uses. The battery's runner sends requests,
+ * normalizes responses and compares them.
  */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
@@ -55,8 +55,8 @@ export function batteryFixtures(): readonly Fixture[] {
 }
 
 /**
- * Removes the request that broke the connection, and all later requests, from a case. A server that panics sends no
- * response.
+ * Removes the request that broke the connection to the server, and all later requests, from a case. A kube-apiserver
+ * that panics sends no response.
  */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
@@ -72,8 +72,8 @@ export interface Player {
 }
 
 /**
- * Sends cases through `transport`, with at most `jobs` parallel cases. The fixtures are installed once, and are not
- * removed.
+ * Sends cases to a server through `transport`, with at most `jobs` parallel cases. The custom resource kinds of the
+ * battery are installed once, and are not removed.
  */
 export function createPlayer(
   runner: Runner,
@@ -99,8 +99,8 @@ export function createPlayer(
       );
       const recorded = (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
       const cut = recorded.map((each) => cutAt(each, broken.get(each.name)));
-      // Returns true if the connection broke before the first response of a case. If no case has a response, the server
-      // has stopped.
+      // Returns true if the connection broke before the server answered any request of a case. If no case has a
+      // response, the server has stopped.
       const isSilent = (each: Case): boolean => each.broken !== undefined && each.steps.length === 0;
       if (cut.length > 1 && cut.every(isSilent))
         throw new Error(`the server answers none of the cases: ${cut[0]?.broken}`);
@@ -111,8 +111,8 @@ export function createPlayer(
       return new Map(
         results.map(({ name, failures = [] }) => [
           name,
-          // A response may lack a value that later steps need. A missing value is no difference: either the second
-          // server omits the value too, or the case has an earlier difference.
+          // A later step may need a value that the response of an earlier step lacks. A missing value is not counted as
+          // a difference: the second server omits the value too, or an earlier difference explains the missing value.
           failures.filter(({ diffs }) => !diffs[0]?.[0].startsWith('capture ')),
         ]),
       );

@@ -10,15 +10,18 @@ import type { Step } from './requests/step.ts';
 import { createValid, nextSteps, review } from './requests/steps.ts';
 
 /**
- * The number of requests in a case. With 20 requests, objects affect each other, but a difference hides only few other
- * differences.
+ * The number of requests in a fuzz case. With 20 requests, objects affect each other, but one difference hides only few
+ * later differences.
  */
 const STEPS = 20;
-/** The distance between the seeds of two runs. The distance is larger than the number of cases in a run. */
+/**
+ * The distance between the random seeds of two fuzz runs. The distance exceeds the number of cases in a run, so that
+ * two runs share no case.
+ */
 const STRIDE = 1_000_003;
 /**
- * The admission of these kinds reads a cache of the real server. A case with such a kind has no second kind, because
- * responses would depend on the delay of the cache.
+ * When kube-apiserver admits objects of these kinds, it reads a cache. A case with such a kind has no second kind,
+ * because the cache is updated with a random delay.
  */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
 
@@ -26,19 +29,16 @@ const isStep = (step: Step): boolean => step.request !== undefined;
 
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
-/**
- * The fractions of two types of cases: cases with a new custom kind, and cases in which a user with few permissions
- * sends requests.
- */
+/** The fractions of two types of cases: cases with a new custom kind, and cases with a user who has few permissions. */
 const FRESH = 0.1;
 const AS_USER = 0.05;
 
-/** Creates the case `index` of `seed`. Equal arguments always give an equal case. */
+/** Creates the fuzz case with a given index of a seed. The same seed and index always give the same case. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };
   const name = `seed ${seed}, case ${index}`;
-  // Each kind is used in turn, and a third of the cases have a second kind.
+  // The cases use all kinds in turn, and a third of the cases use a second kind.
   const first = all[index % all.length] as Kind;
   if (draw.chance(FRESH)) return freshCase(source, name);
   const second = draw.pick(all);
@@ -62,8 +62,8 @@ export function caseOf(seed: number, index: number, all: readonly Kind[], schema
 const namesOf = (kinds: readonly Kind[]): string => kinds.map(({ kind }) => kind).join(', ');
 
 /**
- * Returns the requests that delete the Services of a case. No controller deletes Services with their namespace, and the
- * next case needs their ports and addresses.
+ * Returns the requests that delete the Services of a fuzz case. The fuzzer deletes Services itself, because the next
+ * case needs their ports and addresses and no controller deletes them.
  */
 const cleanupOf = (kinds: readonly Kind[]): string[] =>
   kinds.filter(({ resource }) => resource === 'services').map(({ collection }) => `DELETE ${collection}`);
@@ -77,7 +77,7 @@ function freshCase(source: Source, name: string): Case {
 }
 
 /**
- * Returns a case in which a user with few rights sends most of the requests. Half of the requests of the user are for
+ * Returns a case in which a user with few rights sends most of the requests. Half of the user's requests read or write
  * roles.
  */
 function userCase(source: Source, name: string, given: readonly Kind[], all: readonly Kind[]): Case {

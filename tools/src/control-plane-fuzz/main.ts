@@ -130,5 +130,5 @@ try {
   await real.close();
   await plane.close();
 }
-// Without this call, open keep-alive connections would keep the process running.
+// Open keep-alive connections would keep the fuzzer running, so it exits explicitly.
 process.exit();

@@ -2,14 +2,14 @@ import type { Case, Fixture, Runner } from './battery.ts';
 import type { Outcome } from './run.ts';
 import type { Difference } from './verdict.ts';
 
-/** The maximum length of a value in a report. */
+/** The maximum length of a printed value in a report of the fuzzer. */
 const SHOWN = 500;
 
 const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').slice(0, SHOWN);
 
 const numberOf = ({ case: { name } }: Difference): string => /case (\d+)/.exec(name)?.[1] ?? '';
 
-/** Returns the differences by class, most frequent first. */
+/** Returns the differences between the servers by class, most frequent class first. */
 export const classesOf = (found: readonly Difference[]): readonly (readonly [string, readonly Difference[]])[] =>
   [...Map.groupBy(found, (difference) => difference.class)].toSorted(([, a], [, b]) => b.length - a.length);
 
@@ -31,7 +31,9 @@ function detailLines(difference: Difference): readonly string[] {
   ];
 }
 
-/** Returns the lines of the report: one line for each class of differences, and a last line for the whole seed. */
+/**
+ * Returns the lines of the fuzzer's report: one line for each class of differences, and a last line for the whole seed.
+ */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
   const { requests, compared, broken, found, unsteady, excused, next } = outcome;
@@ -49,7 +51,7 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
   ];
 }
 
-/** Returns a shrunk difference, as a case of the battery. */
+/** Returns a minimized difference as a case of the battery. */
 export const shrunkLines = (difference: Difference, runner: Runner): readonly string[] => [
   '',
   difference.class,

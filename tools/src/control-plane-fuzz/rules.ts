@@ -1,33 +1,33 @@
 import { isJsonObject } from './requests/json.ts';
 import type { Difference } from './verdict.ts';
 
-/** A rule for differences that are intended. */
+/** A rule that excuses intended differences between kube-apiserver and the embedded control plane. */
 export interface Rule {
   readonly name: string;
   readonly reason: string;
   matches(difference: Difference): boolean;
 }
 
-/** Matches a node port that the server has chosen, in the table cell with the ports of a Service. */
+/** Matches a node port chosen by the server in the printed ports of a Service. */
 const PICKED = /:3[0-2]\d{3}(?=\/)/g;
 const withoutPicked = (value: unknown): unknown => (typeof value === 'string' ? value.replace(PICKED, ':0') : value);
 
-/** Matches an operation that copies a value of the server. */
+/** Matches an operation of a JSON patch that copies a value which the server has chosen. */
 const COPIED = /"op":"(copy|move)","from":"\/metadata\/(resourceVersion|uid)"/;
-/** Matches a version or a UID, or its placeholder in a recording. */
+/** Matches a resource version or a UID, or a placeholder for such a value in a recording. */
 const CHOSEN = /^(\d+|[\da-f-]{36}|<\w+(:\d+)?>)$/;
 
-/** Matches the field path of a list item, with the value or the keys of the item. */
+/** Matches the path of a list item in `managedFields`, with the value or the keys of the item. */
 const LIST_ITEM = /\.managedFields\[.*\.(?:v:(-?\d+)|k:(\{.*\}))$/;
 
-/** Returns whether the value or a key of a list item is an integer that a float cannot represent exactly. */
+/** Returns true if a list item has an integer that a floating-point number cannot represent exactly. */
 function isLargeItem(path: string): boolean {
   const [, value, keys] = LIST_ITEM.exec(path) ?? [];
   const integers = value === undefined ? (keys?.match(/(?<=:)-?\d+(?=[,}])/g) ?? []) : [value];
   return integers.some((each) => !Number.isSafeInteger(Number(each)));
 }
 
-/** The largest time difference between the two responses to a request. */
+/** The largest accepted time difference between the responses of both servers. */
 const CLOCKS_MS = 60_000;
 
 const sortedRules = (body: unknown, field: string): string => {
@@ -36,7 +36,7 @@ const sortedRules = (body: unknown, field: string): string => {
   return JSON.stringify(Array.isArray(list) ? list.map((rule) => JSON.stringify(rule)).toSorted() : list);
 };
 
-/** Each rule covers only the differences that its reason explains. */
+/** Each rule excuses only the differences that its reason explains. */
 const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',
@@ -116,10 +116,10 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** The name that kube-apiserver generates for the type of `self` in a rule of a CRD. */
+/** The name that kube-apiserver generates for the type of `self` in a CEL rule. */
 const SELF_TYPE = /selfType\d*/g;
 
-/** Returns the errors of a refused CRD in a fixed order, without generated names. */
+/** Returns the errors of a refused CRD in a fixed order, with generated names removed. */
 function sortedCauses(body: unknown): string {
   const details = isJsonObject(body) && isJsonObject(body['details']) ? body['details'] : {};
   const causes = Array.isArray(details['causes']) ? details['causes'] : [body];

@@ -6,20 +6,23 @@ import { ruleOf } from './rules.ts';
 import { type Try, tryWith } from './shrink.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The number of cases that are sent together. */
+/** The number of fuzz cases that are sent together. */
 const BATCH = 24;
-/** The number of times that a case with a difference is sent again. */
+/** The number of times that the fuzzer repeats a case with a difference. */
 const REPLAYS = 4;
 
 export interface Run {
   readonly seed: number;
-  /** The minimum number of requests in a run. The run always completes its last case. */
+  /**
+   * The minimum number of requests in a fuzz run. A run always completes its last case, so the run may send more
+   * requests.
+   */
   readonly requests: number;
-  /** The number of the case with which the run starts. */
+  /** The index of the first fuzz case of a run. */
   readonly from?: number;
-  /** If `only` is present, only this case is sent. */
+  /** If `only` is set, the fuzzer sends only the case with this index. */
   readonly only?: number | undefined;
-  /** Whether differences in messages, content types and warnings count too. */
+  /** If true, differences in messages, content types and warnings count too. */
   readonly exact?: boolean;
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
@@ -31,26 +34,26 @@ export interface Run {
 export interface Outcome {
   readonly requests: number;
   /**
-   * The number of compared requests. Requests after a difference are not compared, because the states of the servers
-   * then differ.
+   * The number of requests whose responses were compared. After a difference, the objects on both servers differ, so
+   * later requests are not compared.
    */
   readonly compared: number;
-  /** Cases during which the real server closed the connection. */
+  /** Cases during which kube-apiserver closed the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that did not occur again when the case was repeated. The responses of a server can depend on the time
-   * of the requests. For example, field managers are sorted by their times in seconds, and a write that only changes
-   * this order creates a new version.
+   * Differences that disappeared when the fuzzer repeated the case. Some responses of a server depend on the time of a
+   * request. For example, field managers are sorted by their times in seconds, and a write that only changes this order
+   * creates a new version.
    */
   readonly unsteady: readonly Difference[];
-  /** The number of differences that each rule explains. */
+  /** For each rule, the number of differences that the rule excuses. */
   readonly excused: ReadonlyMap<string, number>;
-  /** The number of the first case of the next run. */
+  /** The index of the first case of the next fuzz run. */
   readonly next: number;
 }
 
-/** Sends the cases of one seed to both servers. */
+/** Sends the fuzz cases of one seed to both servers. */
 export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];
@@ -88,8 +91,8 @@ export async function playSeed(run: Run): Promise<Outcome> {
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });
 
 /**
- * Returns true if a difference occurs each time its case is sent again. The first error of kube-apiserver can vary,
- * because Go reads the fields of a map in random order.
+ * Returns true if a difference occurs at each repetition of its case. The first error of kube-apiserver can vary,
+ * because Go reads the entries of a map in random order.
  */
 async function repeats(difference: Difference, attempt: Try): Promise<boolean> {
   for (let replay = 0; replay < REPLAYS; replay += 1)

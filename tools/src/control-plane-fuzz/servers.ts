@@ -7,9 +7,11 @@ import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner }
 import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './requests/kinds.ts';
 import { readSchemas, type Schemas } from './requests/schema.ts';
 
-/** The number of cases that a server runs at the same time. */
+/** The number of fuzz cases that run on a server at the same time. */
 const JOBS = 4;
-/** The number of attempts to read a document that a server is still generating. */
+/**
+ * The maximum number of attempts to read an OpenAPI document, because a server generates the document after its start.
+ */
 const ATTEMPTS = 40;
 const AGAIN_MS = 250;
 
@@ -34,7 +36,7 @@ type Transport = (request: {
 
 export interface Server {
   readonly player: Player;
-  /** Sends a GET, and returns the JSON of the response. */
+  /** Sends a GET request and returns the JSON of the response. */
   get(path: string): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -73,8 +75,8 @@ export async function startPlane(runner: Runner): Promise<Server> {
 }
 
 /**
- * Starts a real kube-apiserver from the folder `assets`. The address range for Services equals the range of the
- * embedded control plane.
+ * Starts a real kube-apiserver from the folder `assets`. Both servers have the same address range for Services, so that
+ * they choose similar addresses.
  */
 export async function startReal(runner: Runner, assets: string): Promise<Server> {
   const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });
@@ -82,13 +84,13 @@ export async function startReal(runner: Runner, assets: string): Promise<Server>
     readonly users: readonly { readonly user: { readonly token: string } }[];
   };
   const token = users[0]?.user.token ?? '';
-  // The certificate is self-signed and new at each start, so it is not verified.
+  // The certificate of kube-apiserver is self-signed and new at each start, so the fuzzer does not verify it.
   return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
 }
 
 /**
- * Returns the schemas of all samples. The function retries, because the server publishes the schema of a custom kind
- * some time after it serves the kind.
+ * Returns the OpenAPI schemas of all sample objects. The function retries, because kube-apiserver publishes the schema
+ * of a custom kind with a delay.
  */
 async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   for (let attempt = 1; ; attempt += 1) {
@@ -103,14 +105,14 @@ async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
   }
 }
 
-/** The inputs for the cases: the kinds and schemas that all cases share. */
+/** The kinds and schemas from which all fuzz cases are generated. */
 export interface Ground {
   readonly kinds: readonly Kind[];
   readonly schemas: Schemas;
   readonly samples: Samples;
 }
 
-/** Installs the custom kinds on both servers, and reads the kinds of the real server. */
+/** Installs the custom kinds on both servers, and reads the kinds of kube-apiserver. */
 export async function prepare(real: Server, plane: Server): Promise<Ground> {
   const recorded = await real.player.record([{ name: 'custom kinds', steps: [] }]);
   await plane.player.compare(recorded);

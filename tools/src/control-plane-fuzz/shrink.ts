@@ -3,10 +3,13 @@ import { isJsonObject } from './requests/json.ts';
 import type { Step } from './requests/step.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The maximum number of smaller cases to try. */
+/** The maximum number of smaller cases that the fuzzer tries to minimize a difference. */
 const TRIALS = 150;
 
-/** Sends a smaller case. Returns the difference if it still occurs at the last step of the case. */
+/**
+ * Sends a reduced case to both servers. If the difference still occurs at the last step of the case, the function
+ * returns it.
+ */
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =
@@ -18,7 +21,10 @@ export const tryWith =
     return firstDifference(recorded, failures, exact);
   };
 
-/** Returns copies of a value that each lack one part. Copies without a large part come first. */
+/**
+ * Returns reduced copies of a value, each of which lacks one part. The copies that lack a large part come first, so
+ * that the value shrinks quickly.
+ */
 function smaller(value: unknown): readonly unknown[] {
   if (Array.isArray(value))
     return [
@@ -34,7 +40,7 @@ function smaller(value: unknown): readonly unknown[] {
 
 const bare = ({ answer: _, ...step }: Step): Step => step;
 
-/** Returns the difference of the smallest case that still has a difference of this class. */
+/** Returns the difference in the smallest case that still shows the same class of difference. */
 export async function shrink(difference: Difference, attempt: Try): Promise<Difference> {
   let trials = 0;
   let best = difference;
@@ -47,7 +53,7 @@ export async function shrink(difference: Difference, attempt: Try): Promise<Diff
     return true;
   };
   await keep(difference.case.steps.slice(0, difference.step + 1));
-  // First, groups of consecutive steps are removed, and then parts of steps.
+  // The loop first removes groups of consecutive steps, and then parts of single steps.
   for (let size = Math.max(1, best.step >> 1); size >= 1; size = size === 1 ? 0 : size >> 1)
     for (let at = 0; at + size < best.case.steps.length; )
       if (!(await keep(best.case.steps.toSpliced(at, size)))) at += size;

@@ -2,16 +2,19 @@ import type { Case, Failure } from './battery.ts';
 import { isJsonObject } from './requests/json.ts';
 import type { Answer, Step } from './requests/step.ts';
 
-/** The first difference of a case. */
+/** The first difference between the responses of both servers to a case. */
 export interface Difference {
   readonly case: Case;
-  /** The index of the step, starting at 0. */
+  /** The index of the step with the difference, starting at 0. */
   readonly step: number;
   readonly request: string;
   readonly failure: Failure;
   readonly expected: Answer;
   readonly actual: Answer;
-  /** The class of the difference. A class consists of the form of the request and the path of the difference. */
+  /**
+   * The class of a difference, by which a report groups differences. The class contains the type of the request and the
+   * path of the differing field.
+   */
   readonly class: string;
 }
 
@@ -28,14 +31,14 @@ const reasonOf = ({ body }: Answer): string => (isJsonObject(body) ? String(body
 const isRefusal = ({ status = 200, body }: Answer): boolean =>
   status >= 400 || (isJsonObject(body) && body['kind'] === 'Status' && body['status'] === 'Failure');
 
-/** Removes indexes and keys from a path, because they differ from case to case. */
+/** Removes list indexes and keys from a field path, because they vary between cases. */
 const general = (path: string): string =>
   path.replace(/\[[^\]]*\]/g, '[]').replaceAll(/[a-z]{0,2}-?\$\{id\}[\w.]*/g, 'ID');
 
 /**
  * Returns the differences between two responses that affect clients: the status code, the reason, the fields of the
- * causes, and the object. With `exact`, messages, content types and warnings count too. The result is undefined if
- * there is no difference.
+ * causes, and the object. With `exact`, messages, content types and warnings count too. If clients cannot notice a
+ * difference, the function returns undefined.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};
@@ -67,7 +70,7 @@ const formOf = ({ request = '', headers }: Step): string => {
   return [method, type, short].filter((each) => each !== '').join(' ');
 };
 
-/** Returns the first step of a case whose difference affects clients, or undefined. */
+/** Returns the first step of a case with a difference that affects clients, or undefined. */
 export function firstDifference(recorded: Case, failures: readonly Failure[], exact = false): Difference | undefined {
   for (const failure of failures) {
     const index = failure.step - 1;

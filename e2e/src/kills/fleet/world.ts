@@ -38,13 +38,13 @@ import { type CloudInstance, FleetRecord, type KnownMachine } from '../up/record
 import { Takeovers } from './takeovers.ts';
 
 const TOKEN = 'kills-token';
-/** The number of clusters whose control planes run in one process. */
+/** One process runs the control planes of this number of clusters. */
 const PER_HOST = 100;
 const PARALLEL = 8;
-/** The namespace of the peer Leases. */
+/** The namespace in which the replicas store their peer Leases. */
 const HOME = 'fleet';
 const DEPLOYMENT = 'workers';
-/** The deployments change between these classes. */
+/** Rollouts change deployments from one of these classes to the other. */
 const CLASSES = ['small', 'other'] as const;
 const PROGRAMS = {
   'machine-controller-manager': '@mcm/machine-controller-manager/main',
@@ -57,7 +57,7 @@ export interface FleetSize {
   readonly shards: number;
   readonly planes: number;
   readonly machines: number;
-  /** Maximum time in milliseconds from a kill until another process holds the Leases of the killed process. */
+  /** Another process must hold the Leases of a killed process after this number of milliseconds. */
   readonly limitMs: number;
 }
 
@@ -68,7 +68,7 @@ const known = ({ metadata }: Machine): KnownMachine => ({
   isGoing: metadata.deletionTimestamp !== undefined,
 });
 
-/** A fleet of real programs: a seed, target clusters, a cloud, and shards with both programs. */
+/** A fleet with real programs: a seed, target clusters, a cloud, and shards. A shard runs both programs. */
 export class KilledFleet {
   readonly record = new FleetRecord();
   readonly takeovers: Takeovers;
@@ -168,7 +168,7 @@ export class KilledFleet {
     return this.#admin.resource<MachineDeployment>(machineDeployments, cluster);
   }
 
-  /** Watches the Leases and the Machines of all clusters. A Node appears as soon as its Machine has a VM. */
+  /** Watches the Leases and the machines of all clusters. When a machine has a VM, its Node is created. */
   async #observe(): Promise<void> {
     const options = { clock: realClock, random: seededRandom(0), log: createLogger({ level: 'silent' }) };
     const leaseInformer = createInformer<Lease>(this.#admin, leases, options);
@@ -191,7 +191,7 @@ export class KilledFleet {
     await Promise.all(this.#informers.map((informer) => informer.whenSynced(this.#stop.signal)));
   }
 
-  /** Creates the Node of a Machine that has a VM. */
+  /** Creates the Node of a machine with a VM. */
   async #join({ metadata: { uid, name, namespace = '' }, spec: { providerID = '' } }: Machine): Promise<void> {
     const target = this.#targets.get(namespace);
     if (target === undefined || providerID === '' || this.#joined.has(uid)) return;
@@ -218,7 +218,10 @@ export class KilledFleet {
     return programs;
   }
 
-  /** Kills both programs of a shard. The programs start again after a second. Returns the number of their clusters. */
+  /**
+   * Kills both programs of a shard. After a second, both programs start again. Returns the number of clusters that they
+   * served.
+   */
   async kill(shard: number): Promise<number> {
     const { items } = await this.#admin.resource<Lease>(leases, HOME).list();
     const own = items.filter(({ metadata }) => metadata.name.endsWith(`-fleet-${shard}`));
@@ -227,7 +230,7 @@ export class KilledFleet {
     return this.takeovers.kill(identities, performance.now());
   }
 
-  /** Starts a rollout of a cluster to its other class. */
+  /** Starts a rollout of a cluster's deployment to the other class. */
   async roll(index: number): Promise<void> {
     const resource = this.#deployments(clusterName(index));
     const { spec } = await resource.get(DEPLOYMENT);
@@ -236,7 +239,7 @@ export class KilledFleet {
     await resource.patch(DEPLOYMENT, { type: 'merge', body });
   }
 
-  /** The number of clusters whose deployments are not complete, or that have no holder. */
+  /** Returns the number of clusters with an incomplete deployment or without a holder. */
   async unfinished(): Promise<number> {
     const { items } = await this.#admin.resource<MachineDeployment>(machineDeployments).list();
     const busy = items.filter(({ metadata, spec, status }) => {
@@ -253,7 +256,7 @@ export class KilledFleet {
     return Math.max(busy.length, this.takeovers.open, extra);
   }
 
-  /** Verifies the VMs of the cloud and the Leases. */
+  /** Checks the VMs in the cloud and the Leases. */
   async verify(): Promise<void> {
     this.takeovers.verify(performance.now());
     this.record.verify(await this.#instances(), Date.now() - 3_000);

@@ -42,20 +42,20 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
 };
 
 /**
- * The maximum and the minimum time between two kills. Some programs are killed before they are ready, because their
- * start takes longer than the minimum.
+ * The limits of the time between two kills. A program needs longer than the minimum for its start, so some programs are
+ * killed before they are ready.
  */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
-/** The maximum number of kills during one change of the deployment, because each change must complete. */
+/** During one change of the deployment, programs are killed at most this often, because each change must complete. */
 const KILLS_AN_ACT = 8;
 /**
- * The maximum duration of a rollout or scaling after the last kill. The duration includes a drain of 2 pods on each
- * machine, one machine after the other.
+ * After the last kill, a rollout or scaling must complete within this time. For each machine, this includes a drain of
+ * 2 pods, one machine after the other.
  */
 const REST_MS = 600_000;
 const LOOK_MS = 500;
-/** The maximum age of the record of pods. */
+/** The record of pods is outdated by at most this time. */
 const LAG_MS = 3_000;
 
 interface Run {
@@ -69,7 +69,10 @@ interface Run {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const total = (killed: ReadonlyMap<ProgramName, number>): number => [...killed.values()].reduce((a, b) => a + b, 0);
 
-/** Reads all pods and machines into the record until the signal aborts. A program that does not respond was killed. */
+/**
+ * Reads all pods and machines into the record, until the signal is aborted. If a program does not respond, it was
+ * killed.
+ */
 async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   let provenAt = 0;
   while (!signal.aborted) {
@@ -83,7 +86,7 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
 const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/** Repeats a request until it succeeds, because the API server may be killed at any time. */
+/** Repeats a request until it succeeds. At any time, the API server may be killed. */
 async function untilSuccess<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {
@@ -131,7 +134,7 @@ async function change({ stack, random, machines }: Run, acts: number): Promise<s
   return isRoll ? `roll to ${name}` : `scale to ${replicas}`;
 }
 
-/** Kills programs during one change of the deployment, and waits until the change is complete. */
+/** Kills programs while the deployment changes, and waits until the change is complete. */
 async function act(run: Run, acts: number, most: number): Promise<void> {
   const { random, stack } = run;
   const changeName = await change(run, acts);
@@ -174,7 +177,7 @@ async function play(): Promise<number> {
     acts += 1;
     await act(run, acts, Math.min(KILLS_AN_ACT, kills - total(run.killed)));
   }
-  // The last VMs are verified when the record of the pods is complete.
+  // The record of pods must be complete before the last VMs are verified.
   await sleep(realClock, LAG_MS + 2 * LOOK_MS);
   end.abort(new Error('over'));
   await watching;

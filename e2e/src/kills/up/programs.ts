@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The programs of `mcm up --machine-config`, with a part of the command line that identifies each program. */
+/** The programs of `mcm up --machine-config`. For each program, a part of its command line identifies the process. */
 const PROGRAMS = {
   'control-plane': /\/control-plane\/src\/main\.ts/,
   'local-cloud': /\/local\/src\/cloud\/main\.ts/,
@@ -12,7 +12,10 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
 
-/** The process IDs of the programs that a supervisor currently runs. A program that waits for its restart is absent. */
+/**
+ * Returns the process IDs of the programs that a supervisor runs. If a program waits for its restart, it is not in the
+ * result.
+ */
 export function runningPrograms(supervisor: number): ReadonlyMap<ProgramName, number> {
   const found = new Map<ProgramName, number>();
   for (const line of execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')) {

@@ -4,14 +4,14 @@ import type { Pod } from '@mcm/kube';
 export interface CloudInstance {
   readonly id: string;
   readonly name: string;
-  /** The UID of its Machine. */
+  /** The UID of the Machine to which the instance belongs. */
   readonly clientToken?: string;
   readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated';
-  /** The time of the termination, in the format of RFC 3339. */
+  /** The time of the termination as RFC 3339. */
   readonly terminatedAt?: string;
 }
 
-/** The fields of a Machine that the verification needs. */
+/** The fields of a Machine that the checks need. */
 export interface KnownMachine {
   readonly uid: string;
   readonly name: string;
@@ -22,33 +22,30 @@ interface SeenPod {
   readonly name: string;
   readonly node: string;
   readonly boundAt: number;
-  /** The earliest known time of the eviction or the end of the pod. */
+  /** The earliest known time at which the pod was evicted or ended. */
   goesAt: number;
 }
 
-/**
- * The time for which the controller may not know a new pod. Until the controller knows the pod, the deletion of its VM
- * is allowed.
- */
+/** For this time, the controller may not know a new pod. The deletion of the pod's VM is allowed during this time. */
 const UNKNOWN_MS = 2_000;
-/** The API server rounds times to seconds. */
+/** The API server rounds times down to seconds. */
 const ROUNDING_MS = 1_000;
 
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Records the states of the cloud and of the pods. The record finds VMs that were duplicated, lost, or deleted under
- * running pods. The record needs only the servers, and not the killed programs.
+ * Records the VMs of the cloud and the pods over time. With the record, the test finds duplicate VMs, lost VMs, and VMs
+ * that were deleted while pods were running. Only the servers provide the data. The killed programs do not.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
   readonly #pods = new Map<string, SeenPod>();
   readonly #machines = new Map<string, KnownMachine>();
-  /** Instances whose deletion was verified. */
+  /** The instances whose deletion the test has verified. */
   readonly #verified = new Set<string>();
   readonly #doubled = new Set<string>();
 
-  /** The number of VMs whose deletion was verified. */
+  /** The number of VMs whose deletion the test has verified. */
   get verified(): number {
     return this.#verified.size;
   }
@@ -57,7 +54,7 @@ export class FleetRecord {
     this.violations.push(text);
   }
 
-  /** Records a new or changed pod. */
+  /** Records a pod after its creation or a change. */
   pod({ metadata, spec, status }: Pod, now: number): void {
     if (spec.nodeName === undefined) return;
     const seen = this.#pods.get(metadata.uid) ?? {
@@ -80,12 +77,12 @@ export class FleetRecord {
     if (seen) seen.goesAt = Math.min(seen.goesAt, now);
   }
 
-  /** Records a new or changed Machine. */
+  /** Records a machine after its creation or a change. */
   machine(machine: KnownMachine): void {
     this.#machines.set(machine.uid, machine);
   }
 
-  /** Records the end of a Machine. A Machine ends after its VM, so the deletion of the VM was requested. */
+  /** Records that a machine was deleted. A machine is deleted after its VM, so the deletion of the VM was requested. */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });
@@ -93,8 +90,8 @@ export class FleetRecord {
 
   /**
    * Verifies all instances of the cloud.
-   * @param knownUntil The time up to which the record of pods and machines is complete. VMs that end after `knownUntil`
-   * are verified later.
+   * @param knownUntil Up to this time, the record of pods and machines is complete. If a VM ended later, it is verified
+   * later.
    */
   verify(instances: readonly CloudInstance[], knownUntil: number): void {
     this.#verifyDoubles(instances);

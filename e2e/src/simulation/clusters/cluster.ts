@@ -24,19 +24,19 @@ interface ClusterParts {
   readonly clock: VirtualClock;
   readonly seed: number;
   readonly reporter: Reporter;
-  /** The administrator of the seed. */
+  /** The client of the seed's administrator. */
   readonly admin: KubeClient;
 }
 
 const CONTAINERS = [{ name: 'main', image: 'pause' }];
 const GRACE_SECONDS = 5;
-/** The time in milliseconds for which the controller may not know a new pod. */
+/** For this number of milliseconds, the controller may not know a new pod. */
 const NEW_POD_MS = 5_000;
 const CLOSE_MS = 60_000;
 
 const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** A target cluster with its cloud. The controllers must evict the pod of a Node before they delete its VM. */
+/** A target cluster and its cloud. Before a VM is deleted, the controllers must evict the pod on its Node. */
 export class SimulatedCluster {
   readonly name: string;
   readonly admin: KubeClient;
@@ -45,7 +45,7 @@ export class SimulatedCluster {
   readonly #cloud: CloudProcess;
   readonly #end = new AbortController();
   readonly #made = new Set<string>();
-  /** The number of verified deletions of VMs. */
+  /** The number of VM deletions that the test has verified. */
   verified = 0;
 
   private constructor(parts: ClusterParts, plane: ControlPlane) {
@@ -90,7 +90,7 @@ export class SimulatedCluster {
     void informer.run(this.#end.signal).catch(fail);
   }
 
-  /** The connection of a machine controller to the cloud. */
+  /** Returns the connection with which a machine controller sends requests to the cloud. */
   cloud(): Transport {
     const transport = this.#cloud.transport();
     return async (request) => {

@@ -11,34 +11,37 @@ interface LeaseBody {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 const REVIEWS = /\/([a-z]+reviews)(\?|$)/;
-/** The kubeconfig Secret is no machine object. A replica may change the finalizer of the Secret without a Lease. */
+/**
+ * Matches the Secret with the kubeconfig of a cluster, which is not a machine object. Without a Lease, a replica may
+ * change the finalizer of this Secret.
+ */
 const KUBECONFIG = /\/secrets\/fleet-kubeconfig(\?|$)/;
 const EVENTS = /\/events(\/|\?|$)/;
 
-/** A process of a fleet, as the verifier sees it. */
+/** A process of a fleet for the check of writes. */
 export interface Writer {
   readonly identity: string;
   readonly lease: string;
   readonly proc: SimulatedProcess;
 }
 
-/** Records the holder of the Lease of each cluster, and reports each write of a process that is not the holder. */
+/** Records which process holds the Lease of each cluster, and reports writes of all other processes. */
 export class Fences {
   readonly #reporter: Reporter;
   readonly #holders = new Map<string, string>();
-  /** The number of verified writes. */
+  /** The number of writes that the test has verified. */
   verified = 0;
 
   constructor(reporter: Reporter) {
     this.#reporter = reporter;
   }
 
-  /** The identity of the process that holds the Lease of a cluster, empty if the Lease is free. */
+  /** Returns the process that holds a Lease of a cluster. If the Lease is free, the result is empty. */
   holder(cluster: string, lease: string): string {
     return this.#holders.get(`${cluster}/${lease}`) ?? '';
   }
 
-  /** Observes the Leases in the seed. */
+  /** Wraps the transport to the seed, and observes the Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -51,14 +54,14 @@ export class Fences {
 
   #note({ metadata: { name, namespace }, spec }: LeaseBody): void {
     const key = `${namespace}/${name}`;
-    // Each term of a process has its own number after the identity of the process.
+    // In the holder, the identity of a process is followed by the number of its run.
     const holder = (spec?.holderIdentity ?? '').replace(/\.\d+$/, '');
     const before = this.#holders.get(key) ?? '';
     if (holder !== before) this.#reporter.note('state', `lease ${key}: ${before} → ${holder}`);
     this.#holders.set(key, holder);
   }
 
-  /** Verifies a write to a cluster when the write leaves its process. */
+  /** Verifies a write to a cluster at the time at which the process sends it. */
   verify({ identity, lease, proc }: Writer, cluster: string, { method, path }: TransportRequest): void {
     if (!WRITES.has(method) || LEASES.test(path) || REVIEWS.test(path) || EVENTS.test(path) || KUBECONFIG.test(path))
       return;
@@ -72,6 +75,9 @@ export class Fences {
   }
 }
 
-/** The cluster to which a request to the seed belongs, undefined for requests without a namespace of a cluster. */
+/**
+ * Returns the cluster to which a request belongs. For a request without the namespace of a cluster, the result is
+ * undefined.
+ */
 export const clusterOfRequest = (server: string, { path }: TransportRequest): string | undefined =>
   server === SEED ? /\/namespaces\/(c\d+)(\/|\?|$)/.exec(path)?.[1] : server;

@@ -15,16 +15,16 @@ const MAX_FREEZE_MS = 90_000;
 const MAX_FAULT_MS = 180_000;
 const MAX_JUMP_MS = 300_000;
 const MAX_SKEW_MS = 600_000;
-/** The limit of a request's delay in a slow namespace of the seed. */
+/** In a slow namespace of the seed, a request is delayed by at most this time. */
 const MAX_SLOW_MS = 12_000;
 const MOST_MACHINES = 2;
-/** The maximum number of requests that a process sends before its kill. */
+/** A process is killed after at most this number of requests. */
 const MOST_REQUESTS = 300;
 /** The number of clusters in a large history. */
 const LARGE = 50;
-/** A history has {@link LARGE} clusters if its seed is a multiple of the constant. */
+/** A history is large, with {@link LARGE} clusters, if its seed is a multiple of this number. */
 const LARGE_EVERY = 20;
-/** In a history whose seed is a multiple of the constant, quiet clusters have longer Leases than other clusters. */
+/** If the seed of a history is a multiple of this number, quiet clusters have longer Leases. */
 const QUIET_EVERY = 4;
 const QUIET_LEASE_MS = 90_000;
 const LOOK_MS = 1_000;
@@ -47,18 +47,18 @@ const ACTS = {
   drain: 1,
   move: 1,
 } as const;
-/** Additional actions of the histories that {@link MORE_ACTS_EVERY} selects. */
+/** The actions that only the histories of {@link MORE_ACTS_EVERY} contain. */
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
-/** A history has additional actions and hibernated clusters if its seed is a multiple of the constant. */
+/** If the seed of a history is a multiple of this number, it contains more actions and hibernated clusters. */
 const MORE_ACTS_EVERY = 6;
-/** The time for which a user marks a cluster. */
+/** A user transfers a cluster for this time. */
 const HANDED_OVER_MS = 300_000;
-/** The time without machines after which a cluster hibernates. */
+/** A cluster without machines hibernates after this time. */
 const HIBERNATE_MS = 60_000;
-/** In every history whose seed divided by 6 has this remainder, two fleets serve the same clusters. */
+/** If the seed of a history, divided by 6, has this remainder, two fleets serve its clusters. */
 const TWO_FLEETS = 3;
-/** The number of clusters of the largest histories, by the number of which their seed is a multiple. */
+/** The largest histories: the number of clusters, if the seed is a multiple of `every`. */
 const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
   [100_000, 1_000],
   [10_000, 500],
@@ -66,19 +66,19 @@ const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
 
 export interface FleetModeOptions extends HistoryOptions {
   readonly defect?: FleetDefect;
-  /** The rollout budget of the fleet. By default, the history of each odd seed has a rollout budget. */
+  /** The rollout budget of the simulated fleet. By default, histories with an odd seed have a rollout budget. */
   readonly budget?: SimulatedBudget;
 }
 
 export interface FleetModeOutcome extends Outcome {
-  /** The number of verified points: the service of a cluster, writes, and deletions of VMs. */
+  /** How often each rule was verified: clusters are served, writes are fenced, VMs are drained. */
   readonly verified: Readonly<Record<'served' | 'fenced' | 'drained' | 'budgeted', number>>;
 }
 
-/** A short restart, and a restart during which a second replica must serve the clusters. */
+/** The duration of a restart: a short one, and one during which another replica must serve the clusters. */
 const RESTARTS_MS = [2_000, 60_000] as const;
 
-/** Kill points and restarts of the processes. No process is killed after the faults end. */
+/** Decides when processes are killed and restarted. After the end of the faults, no process is killed. */
 class KillPoints {
   readonly #dice: Dice;
   #armed = 0;
@@ -300,7 +300,7 @@ class FleetHistory {
     await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-clusters': this.#cluster() });
   }
 
-  /** Marks a cluster for some time. While the cluster is marked, no process may serve the cluster. */
+  /** Transfers a cluster for some time. During this time, no process of the fleet may serve the cluster. */
   async #handOver(): Promise<void> {
     const world = this.#world;
     const cluster = this.#cluster();
@@ -328,7 +328,7 @@ class FleetHistory {
     world.reporter.violate(`${problem} after ${BOUNDS.fleetSettled.ms} ms\n${world.describe()}`);
   }
 
-  /** Removes all faults. After the faults, each cluster must reach its desired state. */
+  /** Removes all faults from the simulation. Each cluster must then reach its desired state. */
   async #calm(): Promise<void> {
     this.#kills.calm();
     this.#world.reporter.note('act', 'the simulation starts no further faults');
@@ -337,7 +337,7 @@ class FleetHistory {
     if (hasMore(this.#seed)) await this.#wakeAll();
   }
 
-  /** Requests a machine for each cluster without machines, because most of these clusters hibernate now. */
+  /** Creates a machine in each cluster without machines. Most of these clusters hibernate at this time. */
   async #wakeAll(): Promise<void> {
     const { wishes, deleted } = this.#world;
     for (const [cluster, { replicas }] of wishes)
@@ -346,7 +346,7 @@ class FleetHistory {
   }
 }
 
-/** Runs a history of a fleet of clusters. */
+/** Runs a history of a fleet with several clusters. */
 export async function playFleet(options: FleetModeOptions): Promise<FleetModeOutcome> {
   const { seed, defect = {} } = options;
   const dice = new Dice(seed);

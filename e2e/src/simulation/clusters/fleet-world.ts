@@ -31,43 +31,40 @@ const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
 const CANARY = 'c1';
 const CLOUD_DOMAIN = '.cloud.invalid';
-/** The namespace of the peer Leases of a fleet. */
+/** Returns the namespace in which the replicas of a fleet store their peer Leases. */
 const homeOf = (fleet: number): string => (fleet === 0 ? 'fleet' : `fleet-${fleet}`);
-/** The prefix of a server name under which a cluster is reached with the kubeconfig of another cluster. */
+/** The prefix of the server name in a kubeconfig that leads to the wrong cluster. */
 const WRONG = 'wrong-';
 
 export interface FleetWorldOptions {
   readonly seed: number;
   readonly clusters: number;
   readonly replicas: number;
-  /** The difference between the clock of each replica and the clock of the simulation, in milliseconds. */
+  /** For each replica, the difference between its clock and the simulated time in milliseconds. */
   readonly skewMs: readonly number[];
   readonly killPoint: () => KillPoint | undefined;
-  /** The time until a killed process starts again. */
+  /** Returns the time until a killed process starts again. */
   readonly restartMs: () => number;
   readonly defect: FleetDefect;
-  /** The health timeout of each machine. By default, `healthTimeout` is `2h`. */
+  /** The health timeout of the machines. By default, `healthTimeout` is `2h`. */
   readonly healthTimeout?: string;
-  /**
-   * The rollout budget of the fleet, whose first cluster is the canary cluster. By default, the fleet has no rollout
-   * budget.
-   */
+  /** The rollout budget of the fleet. The first cluster is the canary. By default, the fleet has none. */
   readonly budget?: SimulatedBudget | undefined;
-  /** The duration of the Leases of quiet clusters. By default, all Leases have the same duration. */
+  /** The Lease duration of quiet clusters. By default, all Leases have the same duration. */
   readonly quietLeaseMs?: number | undefined;
-  /** The time without machines after which a cluster hibernates. By default, no cluster hibernates. */
+  /** A cluster without machines hibernates after this time. By default, clusters do not hibernate. */
   readonly hibernateMs?: number | undefined;
-  /** The number of independent fleets that serve the clusters. By default, all replicas form one fleet. */
+  /** The number of fleets that serve the clusters independently. By default, all replicas belong to one fleet. */
   readonly fleets?: number | undefined;
 }
 
-/** The size and the class that a user requested. */
+/** The size and the class of a deployment that the user has requested. */
 interface Wish {
   replicas: number;
   machineClass: string;
 }
 
-/** A seed, its target clusters with their clouds, and the replicas of a fleet on one virtual clock. */
+/** A seed, its target clusters with their clouds, and the replicas of a fleet. All share one virtual clock. */
 export class FleetWorld {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
@@ -78,15 +75,15 @@ export class FleetWorld {
   readonly seedAdmin: KubeClient;
   readonly programs: readonly Program[];
   readonly wishes = new Map<string, Wish>();
-  /** Clusters whose kubeconfig leads to a wrong cluster. */
+  /** The clusters whose kubeconfig leads to another cluster. */
   readonly misled = new Set<string>();
-  /** Clusters whose requests to the seed are slow. */
+  /** The clusters for which requests to the seed are slow. */
   readonly slowed = new Set<string>();
-  /** Clusters whose namespace was deleted. */
+  /** The clusters whose namespace was deleted from the seed. */
   readonly deleted = new Set<string>();
-  /** Clusters that the fleet need not serve, because a separate pod may serve them. */
+  /** The clusters that a separate pod may serve instead of the fleet. */
   readonly separate = new Set<string>();
-  /** Clusters that the fleet must not serve, with the time at which a user marked their namespaces. */
+  /** The clusters that the fleet must not serve. The value is the time at which the user handed over the cluster. */
   readonly handedOver = new Map<string, number>();
   readonly rollouts: RolloutVerifier | undefined;
   readonly #seedPlane: ControlPlane;
@@ -231,7 +228,7 @@ export class FleetWorld {
     });
   }
 
-  /** Compacts the history of a server. A watch from a version before the compaction then fails to start. */
+  /** Compacts the history of a server. A later watch from an earlier version cannot start. */
   compact(server: string): void {
     this.reporter.note('act', `the API server of ${server} compacts its history`);
     (server === SEED ? this.#seedPlane : this.#clusters.get(server)?.plane)?.compact();
@@ -270,7 +267,7 @@ export class FleetWorld {
     const wanted = this.wishes.get(cluster);
     if (wanted === undefined) return;
     Object.assign(wanted, wish);
-    // A hibernated cluster needs the time of a start to be served again.
+    // A hibernated cluster needs the time of a start until it is served again.
     if (this.#parts.hibernateMs !== undefined) this.served.processesChanged();
     this.reporter.note('act', `the user of ${cluster} requests ${JSON.stringify(wanted)}`);
     const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };
@@ -286,7 +283,7 @@ export class FleetWorld {
       .then(({ items }) => items);
   }
 
-  /** Starts a program as in a separate pod of one cluster. */
+  /** Starts a program for a single cluster, as in a separate pod. */
   single(name: ProgramName, cluster: string): SinglePod {
     return new SinglePod(name, cluster, this.#parts);
   }
@@ -309,7 +306,7 @@ export class FleetWorld {
     await this.seedAdmin.resource(namespaces).delete(cluster);
   }
 
-  /** Makes the kubeconfig of a cluster lead to a wrong cluster, or to its own cluster again. */
+  /** Changes the kubeconfig of a cluster so that it leads to another cluster, or to the cluster itself again. */
   async mislead(cluster: string, other: string | undefined): Promise<void> {
     this.reporter.note('act', `the kubeconfig of cluster ${cluster} points to cluster ${other ?? cluster}`);
     if (other === undefined) this.misled.delete(cluster);
@@ -325,7 +322,10 @@ export class FleetWorld {
       .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
   }
 
-  /** Marks the namespace of a cluster, or removes the mark. The fleet must not serve a marked cluster. */
+  /**
+   * Adds or removes the mark of a transferred cluster on its namespace. While the namespace has the mark, the fleet
+   * must not serve the cluster.
+   */
   async handOver(cluster: string, marked: boolean): Promise<void> {
     this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
     if (marked) this.handedOver.set(cluster, this.clock.monotonic());
@@ -335,7 +335,7 @@ export class FleetWorld {
     await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });
   }
 
-  /** Sets an annotation of the peer Lease of a replica, as `mcm fleet` does. */
+  /** Writes annotations of a replica's peer Lease, as `mcm fleet` does. */
   async annotatePeer(replica: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     this.reporter.note('act', `the user annotates replica ${replica} with ${JSON.stringify(annotations)}`);
     this.served.processesChanged();
@@ -347,7 +347,7 @@ export class FleetWorld {
     }
   }
 
-  /** The first difference between the desired and the actual state, undefined without a difference. */
+  /** Returns the first difference from the desired state. Without a difference, the result is undefined. */
   async mismatch(): Promise<string | undefined> {
     for (const [name, cluster] of this.#clusters) {
       const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);
@@ -373,7 +373,7 @@ export class FleetWorld {
       : `the cluster has the nodes ${known}, but the machines ${names}`;
   }
 
-  /** The namespace must end too: no finalizer of a Lease or of a Secret may remain. */
+  /** The deletion of the namespace must end too, so no Lease or Secret may keep a finalizer. */
   async #leftover(name: string): Promise<string | undefined> {
     const left = await this.machines(name);
     const vms = this.#clusters.get(name)?.vms() ?? [];
@@ -383,7 +383,7 @@ export class FleetWorld {
     return namespace && `the deleted namespace still exists: ${JSON.stringify(namespace)}`;
   }
 
-  /** Stops the kubelets of a cluster. */
+  /** Stops all kubelets of a cluster. */
   silence(cluster: string): void {
     this.#clusters.get(cluster)?.silence();
   }

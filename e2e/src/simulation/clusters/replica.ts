@@ -20,10 +20,10 @@ import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
-/** The name of a program, and of the program's Lease in the namespace of each cluster. */
+/** The name of a program. In the namespace of each cluster, its Lease has this name too. */
 export type ProgramName = (typeof PROGRAMS)[number];
 
-/** A defect of all processes, for tests of the verifiers. */
+/** A defect that all processes have. With the defect, tests verify the verifiers. */
 export interface FleetDefect {
   /** Wraps the connection of a process to the seed. */
   readonly seed?: (transport: Transport, process: string) => Transport;
@@ -40,23 +40,23 @@ export interface ReplicaParts {
   readonly wires: Wires;
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
-  /** The time without machines after which a cluster hibernates, or undefined if no cluster hibernates. */
+  /** A cluster without machines hibernates after this time. If clusters do not hibernate, the value is undefined. */
   readonly hibernateMs: number | undefined;
-  /** Returns the namespace of the peer Leases of a replica. Replicas in one namespace form one fleet. */
+  /** Returns the namespace in which a replica stores its peer Lease. The replicas with one namespace form a fleet. */
   readonly homeOf: (replica: string) => string;
-  /** The verifier of the rollout budget, or undefined if the fleet has no rollout budget. */
+  /** Verifies the rollout budget. Without a budget, the value is undefined. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
-  /** `changed` is called after each start and each end of a process. */
+  /** Called after a process has started or ended. */
   readonly changed: () => void;
-  /** The point at which the next process is killed. */
+  /** Returns the point at which the next process is killed. */
   readonly killPoint: () => KillPoint | undefined;
-  /** The time until the start of the next process. */
+  /** Returns the time after which the next process starts. */
   readonly restartMs: () => number;
 }
 
-/** A program of one replica. A killed or stopped process is started again with the same name of the replica. */
+/** One program of a replica. After a kill or a stop, a new process starts with the name of the replica. */
 export class Program {
   readonly name: ProgramName;
   readonly replica: string;
@@ -79,7 +79,7 @@ export class Program {
     return `${this.name}-${this.replica}`;
   }
 
-  /** Whether the process runs and is not frozen. */
+  /** Whether the process is running and is not frozen. */
   get runs(): boolean {
     const proc = this.#writer?.proc;
     return proc !== undefined && !proc.dead && !proc.frozen && !this.#stop.signal.aborted;
@@ -101,7 +101,7 @@ export class Program {
     return JSON.stringify(this.#fleet?.status().map(({ cluster, state, error }) => [cluster, state, error]));
   }
 
-  /** All texts that the process shows. */
+  /** Resolves with all texts that the process serves, to search them for secrets. */
   async texts(): Promise<readonly string[]> {
     return (await this.#fleet?.texts()) ?? [];
   }
@@ -121,13 +121,13 @@ export class Program {
     }, ms);
   }
 
-  /** Ends the process as SIGTERM does. The process releases its Leases. */
+  /** Ends the process as SIGTERM does. Before its end, the process releases its Leases. */
   stop(): void {
     this.#stop.abort(new Error('SIGTERM'));
     this.#parts.changed();
   }
 
-  /** Ends the process permanently. */
+  /** Ends the process, which is not started again. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#writer?.proc.kill();
@@ -193,7 +193,7 @@ export class Program {
   }
 }
 
-/** The machine controller of a process, with its connection to the clouds. */
+/** Creates the machine controller of a process, with its connections to the clouds. */
 export function controllerOf(writer: Writer, clock: Clock, { fences, defect, cloud, reporter }: ReplicaParts) {
   const connect = (endpoint: string): Transport => {
     const { cluster, transport } = cloud(endpoint);
@@ -211,7 +211,7 @@ export function controllerOf(writer: Writer, clock: Clock, { fences, defect, clo
   return machineControllerBinary(createLocalDriver({ clock, connect }));
 }
 
-/** The connection of a process to an API server. */
+/** Returns the connection of a process to an API server. */
 export function dialOf(process: string, writer: Writer, options: UndiciTransportOptions, parts: ReplicaParts) {
   const { fences, wires, reporter, server: planeOf, defect, rollouts } = parts;
   const server = serverOf(options);

@@ -4,7 +4,7 @@ import { type KubeClient, LeaseAnnotations, type Transport, type TransportReques
 import { answerOf } from '../network/answer.ts';
 import type { Writer } from './fences.ts';
 
-/** The rollout budget of a fleet. The namespaces of canary clusters have the label `canary=yes`. */
+/** The rollout budget of a fleet. Canary clusters have the label `canary=yes` on their namespace. */
 export interface SimulatedBudget {
   readonly maxClusters: number;
   readonly soak: string;
@@ -29,23 +29,23 @@ const NONE: BudgetRecord = { claims: {}, canaries: {} };
 interface VerifierParts {
   readonly budget: SimulatedBudget;
   readonly reporter: Reporter;
-  /** The administrator of the seed. */
+  /** The client of the seed's administrator. */
   readonly admin: KubeClient;
   readonly isCanary: (cluster: string) => boolean;
 }
 
-/** Verifies the claims in the object of the budget, and each step of a rollout. */
+/** Verifies the claims in the ConfigMap of the rollout budget, and each step of a rollout. */
 export class RolloutVerifier {
   readonly #o: VerifierParts;
   #record = NONE;
-  /** The number of verified steps of rollouts. */
+  /** The number of rollout steps that the test has verified. */
   verified = 0;
 
   constructor(parts: VerifierParts) {
     this.#o = parts;
   }
 
-  /** Observes the object in the seed. */
+  /** Wraps the transport to the seed, and observes the ConfigMap of the rollout budget. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -77,7 +77,7 @@ export class RolloutVerifier {
       reporter.violate(`clusters ${added} get a claim while the canary clusters ${rolling} roll out`);
   }
 
-  /** Verifies a write of a manager when the write leaves its process. */
+  /** Verifies a write of a manager at the time at which the process sends it. */
   async verify({ identity, proc }: Writer, cluster: string, request: TransportRequest): Promise<void> {
     const path = SETS.exec(request.path);
     if (path === null || (request.method !== 'POST' && request.method !== 'PUT')) return;
@@ -89,7 +89,9 @@ export class RolloutVerifier {
       this.#o.reporter.violate(`${identity} ${action} of ${cluster} without a claim of the rollout budget`);
   }
 
-  /** The step of a rollout that a write of a set contains, undefined for writes with another cause. */
+  /**
+   * Returns the step of a rollout that a write of a MachineSet causes. For any other write, the result is undefined.
+   */
   async #step(cluster: string, written: MachineSet): Promise<string | undefined> {
     const { admin } = this.#o;
     const [sets, deployments] = await Promise.all([
@@ -102,7 +104,7 @@ export class RolloutVerifier {
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return undefined;
     const others = sets.items.filter((set) => set !== stored && (set.spec.replicas ?? 0) > 0);
     if (stored === undefined) return now > 0 && others.length > 0 ? 'creates the new set' : undefined;
-    // A change of the replicas makes the sets of both templates smaller.
+    // If the user reduces the replicas, the sets of both templates shrink.
     const scaled = stored.metadata.annotations?.[DESIRED_REPLICAS] !== String(deployment.spec.replicas ?? 0);
     const isOld = stored.spec.template.spec?.class.name !== deployment.spec.template.spec.class.name;
     return now < before && isOld && !scaled ? 'shrinks the old set' : undefined;

@@ -8,28 +8,28 @@ const LOOK_MS = 1_000;
 interface ServedParts {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
-  /** The duration of the longest Lease. The verifier adds this duration to the bounds. */
+  /** The duration of the longest Lease in milliseconds. The time limits of the verifier include this duration. */
   readonly leaseMs: number;
-  /** The clusters that must be served. */
+  /** Returns the clusters that the fleet must serve. */
   readonly clusters: () => readonly string[];
   readonly serves: (program: ProgramName, cluster: string) => boolean;
-  /** Whether a replica that runs has the controllers of the cluster. */
+  /** Returns true if a running replica has the controllers of a cluster. */
   readonly holds: (program: ProgramName, cluster: string) => boolean;
-  /** Whether a fault prevents all replicas from serving the cluster. */
+  /** Returns true if a fault prevents every replica from serving a cluster. */
   readonly hindered: (program: ProgramName, cluster: string) => boolean;
-  /** The clusters that no replica may serve, with the monotonic time since which the fleet knows it. */
+  /** Returns the clusters that no replica may serve, with the monotonic time since which the fleet must know this. */
   readonly handedOver: () => Iterable<readonly [cluster: string, sinceMs: number]>;
   readonly describe: () => string;
 }
 
-/** Verifies that a replica serves each cluster within a bound after the last fault. */
+/** Verifies that after the last fault, each cluster is served within a time limit. */
 export class ServedVerifier {
   readonly #o: ServedParts;
-  /** The time until which each cluster may have no replica, by program and cluster. */
+  /** For each program and cluster, the time until which no replica needs to serve the cluster. */
   readonly #dueAt = new Map<string, number>();
   readonly #late = new Set<string>();
   #allDueAt = 0;
-  /** The number of checks in which a cluster had to be served. */
+  /** How often the verifier has checked that a cluster is served. */
   verified = 0;
 
   constructor(parts: ServedParts) {
@@ -37,12 +37,12 @@ export class ServedVerifier {
     this.processesChanged();
   }
 
-  /** `processesChanged` is called after a process has started or ended, and after a change of the assignment. */
+  /** Must be called after a process has started or ended, and after a change of the assignment. */
   processesChanged(): void {
     this.#allow(BOUNDS.fleetServed.ms);
   }
 
-  /** `connectionsChanged` is called after a connection has failed or works again. */
+  /** Must be called after a connection has failed or works again. */
   connectionsChanged(): void {
     this.#allow(BOUNDS.fleetReached.ms);
   }
@@ -57,7 +57,7 @@ export class ServedVerifier {
     this.#o.clock.setTimeout(() => this.watch(signal), LOOK_MS);
   }
 
-  /** Verifies that no replica serves a cluster with its own process. */
+  /** Verifies that no replica serves a cluster that was handed over. */
   #lookAtHandedOver(): void {
     const { clock, leaseMs, handedOver, holds, reporter } = this.#o;
     for (const [cluster, sinceMs] of handedOver())

@@ -8,10 +8,10 @@ import {
   type UndiciTransportOptions,
 } from '@mcm/kube';
 
-/** How a connection fails. */
+/** How a connection fails: a request has no response, or the connection is refused. */
 export type Failure = 'hangs' | 'is refused';
 
-/** Leaves a request without an answer until the sender aborts the request. */
+/** Returns no response until the sender aborts the request. */
 const unanswered = (request: TransportRequest): Promise<never> =>
   new Promise((_, reject) =>
     request.signal?.addEventListener('abort', () => reject(request.signal?.reason), { once: true }),
@@ -20,11 +20,11 @@ const unanswered = (request: TransportRequest): Promise<never> =>
 export const SEED = 'seed';
 const DOMAIN = '.example';
 
-/** The name of a server in a kubeconfig. */
+/** Returns the server name in a kubeconfig. */
 export const serverOf = ({ server }: Pick<UndiciTransportOptions, 'server'>): string =>
   new URL(server).hostname.replace(DOMAIN, '');
 
-/** Returns a kubeconfig for a server. The token identifies the server. */
+/** Returns the kubeconfig for a server. The token identifies the server. */
 export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
   JSON.stringify({
     'current-context': 'c',
@@ -35,16 +35,16 @@ export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
 
 export const tokenOf = (server: string): string => `token-of-${server}`;
 
-/** Returns the token of a cluster for its cloud. */
+/** Returns the token with which a cluster logs in to its cloud. */
 export const cloudTokenOf = (cluster: string): string => `cloud-token-of-${cluster}`;
 
-/** The connections between the processes of a fleet and the API servers. */
+/** All connections from the processes of a fleet to API servers. */
 export class Wires {
   readonly #clock: Clock;
-  /** The failures by process and server. */
+  /** The connections that fail, by process and server. */
   readonly #cut = new Map<string, Failure>();
   readonly #hanging = new Set<string>();
-  /** The delay of each request to a namespace of the seed, in milliseconds. */
+  /** For each slow namespace of the seed, the delay of its requests in milliseconds. */
   readonly #slow = new Map<string, number>();
   readonly #open = new Map<AbortController, string>();
 
@@ -87,7 +87,7 @@ export class Wires {
       if (ms > 0) await sleep(this.#clock, ms, request.signal);
       if (isWatch(request.path)) return this.#watch(pair, transport, request);
       const answer = await transport(request);
-      // The server has executed the request, but its answer does not arrive.
+      // The server has executed the request, but the response is lost.
       if (this.#cut.has(pair)) throw new Error('read ECONNRESET');
       return answer;
     };

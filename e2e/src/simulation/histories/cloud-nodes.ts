@@ -4,7 +4,9 @@ import type { World } from '../world/world.ts';
 
 const EVERY_MS = 60_000;
 
-/** Deletes the selected Nodes of VMs that no longer exist, like the node controller of a cloud. */
+/**
+ * Deletes the Nodes of VMs that no longer exist, as the node controller of a cloud does. `isSelected` limits the Nodes.
+ */
 export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node) => boolean): Promise<void> {
   const resource = world.admin.resource(nodes);
   const vms = new Set(world.vms());
@@ -16,8 +18,8 @@ export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node
 }
 
 /**
- * The node controller of the cloud, for Nodes that mcm has never labeled. If a VM ends before the machine controller
- * records it, mcm has no data about its Node, and cannot delete the Node.
+ * Simulates the cloud's node controller for Nodes without labels of mcm. If a VM ends before the machine controller has
+ * recorded it, mcm cannot delete its Node.
  * @returns a function that stops the node controller.
  */
 export function runCloudNodes(world: World): () => void {

@@ -14,17 +14,14 @@ interface Pool {
   readonly maxUnavailable: number;
 }
 
-/**
- * A machine config pool for each deployment. The configuration of its nodes changes during rollouts and faults of the
- * machines.
- */
+/** One machine config pool for each deployment. Users change the configuration while rollouts and faults happen. */
 export class FleetPools {
   readonly #config: ConfigWorld;
   readonly #dice: Dice;
   readonly #pools: readonly Pool[];
   #written = 0;
 
-  /** @param names The deployments. Only the pool of the first deployment exists at the start. */
+  /** @param names the names of the deployments At the start, only the first deployment has a pool. */
   constructor(config: ConfigWorld, dice: Dice, names: readonly string[]) {
     [this.#config, this.#dice] = [config, dice];
     this.#pools = names.map((name) => ({ name, maxUnavailable: 1 + dice.number(MAX_UNAVAILABLE) }));
@@ -57,7 +54,7 @@ export class FleetPools {
     await this.#config.change({ files: [fileOf('/etc/a', `v${this.#written}`)] });
   }
 
-  /** A user pauses or resumes a pool, or changes its strategy. */
+  /** Pauses or resumes a pool, or changes its strategy, as a user does. */
   async direct(): Promise<void> {
     const name = this.#dice.one(this.#pools)?.name ?? '';
     const spec =
@@ -72,7 +69,7 @@ export class FleetPools {
     this.#config.controllers.kill();
   }
 
-  /** Removes the faults and the pauses. All nodes must then get their last configuration. */
+  /** Removes faults and pauses. Each node must then get its last configuration. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });

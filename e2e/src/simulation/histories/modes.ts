@@ -60,25 +60,23 @@ const PLAIN_MODES: ReadonlySet<FleetMode> = new Set([
   ...(['capacity', 'warm', 'zones', 'hooks', 'canary', 'buffers'] as const),
 ]);
 
-/** False if users mark machines as Failed, or pause rollouts. */
+/** Returns false if users mark machines as Failed or pause rollouts in this mode. */
 export const isPlainMode = (mode: FleetMode): boolean => PLAIN_MODES.has(mode);
 
 /**
- * Whether the API server compacts its history while connections are broken. In all other histories, watches expire
- * without a compaction.
+ * Returns true if the API server compacts its history while connections are broken. In the other histories, watches
+ * expire without a compaction.
  */
 export const compactsHistory = (seed: number): boolean => seed % 3 !== 0;
 
-/**
- * Whether each deployment has a machine config pool. Histories with pools take four times as long as other histories.
- */
+/** Returns true if each deployment has a machine config pool. A history with pools takes four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
   const isPlain = mode !== 'scaler' && isPlainMode(mode);
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
-  // In every fourth history, several failed machines may be replaced at the same time.
+  // In every fourth history, several failed machines may have replacements at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };
   if (!hasInPlace(mode, seed)) return { ...limits, ...several };
   const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';

@@ -2,26 +2,26 @@ import type { Journal } from '@mcm/core';
 import type { ProfileName } from '../network/profiles.ts';
 import type { Plan } from '../script/script.ts';
 
-/** The options of a history. Equal options always produce the same history. */
+/** The options of a history. With equal options, a history is always the same. */
 export interface HistoryOptions {
   readonly seed: number;
-  /** Latencies and faults of requests, responses and events. By default, `profile` is `none`. */
+  /** Delays and faults of requests, responses and events. By default, there are none (`none`). */
   readonly profile?: ProfileName | undefined;
-  /** `plan` contains actions that replace the random actions. */
+  /** The actions of the history. Without a plan, the actions are random. */
   readonly plan?: Plan | undefined;
-  /** Whether the history ends at its first violation, which saves most of its time. */
+  /** Whether the history ends at its first violation, which saves much time. */
   readonly endsAtViolation?: boolean | undefined;
-  /** Receives the decisions of all processes. */
+  /** The journal in which all processes record their decisions. */
   readonly journal?: Journal | undefined;
 }
 
 export interface Outcome {
-  /** The violations of rules. `violations` is empty after a success. */
+  /** The violations of rules that the verifiers found. If the history has succeeded, `violations` is empty. */
   readonly violations: readonly string[];
-  /** A readable text of the history. */
+  /** A text about the history for humans. */
   readonly story: string;
   /** All requests and changes. */
   readonly history: string;
-  /** The actions, for a replay of the history. */
+  /** The actions of the history, with which it can be repeated. */
   readonly plan: Plan;
 }

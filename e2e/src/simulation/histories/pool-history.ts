@@ -23,7 +23,7 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** The pool of all nodes that no custom pool selects. */
+/** The name of the pool for nodes that belong to no custom pool. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 
@@ -37,15 +37,15 @@ const isStranded = (node: Node): boolean =>
   ['Degraded', 'Unreconcilable'].includes(annotation(node, State)) && node.spec?.unschedulable === true;
 
 /**
- * Verifies that pools respect their limit of parallel updates. The verifier counts nodes that get a new configuration
- * while earlier nodes still apply one. For a paused pool, the limit is zero. The verifier ignores nodes that were never
- * Done, that changed the pool, or whose machine is deleted.
+ * Verifies that pools respect their limit of parallel updates. The verifier counts the nodes that get a new
+ * configuration, and the nodes that still apply an earlier one. For a paused pool, the limit is 0. Nodes that were
+ * never Done, that changed the pool, or whose machine is deleted do not count.
  */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
-  /** The times at which pools were paused, by the name of the pool. */
+  /** For each paused pool, the time at which the user paused it. */
   readonly #pausedSince = new Map<string, number>();
 
   readonly #world: ConfigWorld['world'];
@@ -54,8 +54,8 @@ export class TargetVerifier {
 
   /**
    * @param allowed Returns how many nodes may have a new target at the same time. A limit that an outdated cache may
-   * still contain is allowed too.
-   * @param lagMs Returns the maximum age of the cached state on which a write is based.
+   * contain is allowed too.
+   * @param lagMs Returns how outdated the cache of a writing controller may be.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
     [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
@@ -78,14 +78,14 @@ export class TargetVerifier {
     else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
   }
 
-  /** Whether the pool of a rendered configuration has been paused for longer than the age limit of caches. */
+  /** Returns true if the pool of a configuration has been paused longer than a cache may be outdated. */
   #isPaused(config: string): boolean {
     const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
     const since = this.#pausedSince.get(pool);
     return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
   }
 
-  /** `forget` is called when the nodes were moved to another pool. */
+  /** Must be called after nodes were moved to another pool. */
   forget(): void {
     this.#charged.clear();
   }
@@ -121,10 +121,10 @@ const ACTS = [
   ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
 ] as const;
 /**
- * Kinds of histories of a pool.
- * - `join`: the test changes machines and configurations at the same time.
- * - `config-leases`: two machine-config-controllers with different clocks compete for a Lease, and the leader is
- *   temporarily stopped.
+ * The modes of pool histories.
+ * - `join`: users change machines and configurations at the same time.
+ * - `config-leases`: two machine-config-controllers with different clocks compete for a Lease, and the leader is frozen
+ *   at times.
  */
 export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
@@ -137,10 +137,10 @@ const RAISES_LIMIT = { every: 8, remainder: 5 };
 const BREAKER_ACTS = Array<'allowMore'>(8).fill('allowMore');
 /** The number of nodes and of parallel updates after a bad configuration. A Degraded node can count twice for the limit. */
 const RAISED_LIMIT = 4;
-/** The maximum difference between the clocks of two processes. */
+/** The clocks of two processes differ by at most this time. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A random history from a seed, with a pool for a MachineDeployment and a pool for the remaining nodes. */
+/** A random history, determined by its seed, with a pool for a MachineDeployment and a pool for the other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
@@ -178,7 +178,8 @@ class PoolHistory {
     const { world } = this.#config;
     this.#verifier.watch(this.#stop.signal);
     new HaltVerifier(world, { haltDegraded, lagMs: () => this.#config.lagMs() }).watch(this.#stop.signal);
-    // `TargetVerifier` counts the nodes with a new target, because it also supports pools that are created and deleted.
+    // The class `TargetVerifier` verifies this limit instead, because it also supports pools that are created and
+    // deleted.
     const rules = {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
@@ -190,8 +191,8 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // A leader whose renewals are lost repeatedly may never list all objects. After the faults, all objects must
-      // reach their desired state.
+      // If the renewals of a leader are lost repeatedly, it may never have listed all objects. After the end of the
+      // faults, all objects must reach their desired state.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the nodes do not have the first configuration yet');
     });
@@ -276,7 +277,7 @@ class PoolHistory {
     return this.#limit(RAISED_LIMIT);
   }
 
-  /** Freezes the leader between two writes of one change, for longer than the duration of its Lease. */
+  /** Freezes the leader between two related writes, for longer than the duration of its Lease. */
   async #freezeAtWork(): Promise<void> {
     const { controllers, world } = this.#config;
     const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];
@@ -284,7 +285,7 @@ class PoolHistory {
     world.clock.setTimeout(() => controllers.freeze(ms), afterMs);
   }
 
-  /** A user starts or ends the preservation of a machine. */
+  /** Starts or ends the preservation of a machine, as a user does. */
   async #preserve(name: string): Promise<unknown> {
     const { admin } = this.#config.world;
     const { metadata } = await admin.resource(nodes).get(name);
@@ -335,7 +336,7 @@ class PoolHistory {
     return items.some(({ metadata }) => metadata.name === 'workers');
   }
 
-  /** Moves the nodes to the pool that selects them, or back. */
+  /** Moves nodes from one pool to the other, or back. */
   async #toggle(): Promise<unknown> {
     this.#verifier.forget();
     if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');
@@ -421,7 +422,7 @@ class PoolHistory {
 
 /**
  * Runs a history with a pool of machines.
- * @param broken A defect of the leader election.
+ * @param broken a defect of the leader election
  */
 export async function playPool(
   mode: PoolMode,

@@ -32,14 +32,14 @@ const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
 /**
- * The maximum outage before a compaction. After a longer outage, a controller lists its objects again, so a compaction
- * has no effect.
+ * Before a compaction, an outage lasts at most this time. After a longer outage, a controller lists its objects again,
+ * so the compaction has no effect.
  */
 const MAX_GAP_MS = 25_000;
-/** The duration of the last pause of a history, which follows the removal of all faults. */
+/** At the end of a history, nothing happens for this time. */
 const LULL_MS = 900_000;
 
-/** The interval in which the user selects nodes after all faults are removed, if the strategy requires a user. */
+/** After the end of the faults, the user selects nodes at this interval, if the strategy requires a user. */
 const SELECT_EVERY_MS = 60_000;
 
 const DEPLOYMENTS_CRD = 'machinedeployments.machine.sapcloud.io';
@@ -137,9 +137,9 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   reports: REPORT_ACTS,
 };
 
-/** The desired state of a deployment. */
+/** The state of a deployment that the user has requested. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** Deployments of a large simulation, in addition to the first, with their initial sizes. */
+/** The other deployments of a large simulation, with their sizes at the start. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -149,11 +149,11 @@ const MORE_FLEETS = [
 
 export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map(([name]) => name)];
 
-/** A fleet, and random actions from one seed. */
+/** A fleet with random actions, which its seed determines. */
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
-  /** The desired state of each deployment, in the order of their creation. */
+  /** The desired state of each deployment, in the order of creation. */
   readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
   readonly #classes: readonly string[];
   readonly #maxReplicas: number;
@@ -165,7 +165,7 @@ export class RandomHistory {
   readonly #pauses: boolean;
   readonly #windows: boolean;
   readonly #script: Script;
-  /** The machine config pools of a large simulation. */
+  /** The machine config pools in a large simulation. */
   readonly #pools: FleetPools | undefined;
   readonly #interruptions: InterruptionVerifier | undefined;
   readonly #zones: ZoneVerifier | undefined;
@@ -233,7 +233,7 @@ export class RandomHistory {
     });
   }
 
-  /** Returns the names of actions. A likely action occurs several times in the list. */
+  /** Returns the names of actions. A probable action is in the list several times. */
   #acts(seed: number): readonly ActName[] {
     const relabels = Array<'relabel'>(this.#drift ? 14 : 0).fill('relabel');
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...relabels];
@@ -306,7 +306,7 @@ export class RandomHistory {
     await acts[name]();
   }
 
-  /** Starts an in-place update first, because the history must contain one. */
+  /** The history must contain an in-place update, so it starts with one. */
   async #beginUpdate(): Promise<void> {
     const world = this.#world;
     await world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
@@ -318,7 +318,7 @@ export class RandomHistory {
     await world.until(async () => world.reporter.selections > 0);
   }
 
-  /** Pauses a rollout first, because the history must contain a pause. */
+  /** The history must contain a pause, so it starts with a pause of a rollout. */
   async #beginPause(): Promise<void> {
     const world = this.#world;
     if (!this.#inPlace) {
@@ -329,15 +329,15 @@ export class RandomHistory {
     await world.change({ paused: true });
   }
 
-  /** Starts a rollout first, because the history must contain a rollout that a window delays. */
+  /** The history must contain a rollout that a window delays, so it starts with a rollout. */
   async #beginRollout(): Promise<void> {
     await this.#world.untilAllSettled(this.#wanted, BOUNDS.settled.ms);
     await this.#roll();
   }
 
   /**
-   * Stores a backup first, because each restore needs one. With lost responses, no process may hold its Lease long
-   * enough to complete the fleet.
+   * A restore needs a backup, so the history starts with a backup. If responses are lost, a process may not hold its
+   * Lease long enough to complete the fleet.
    */
   async #beginBackup(): Promise<void> {
     const world = this.#world;
@@ -366,7 +366,7 @@ export class RandomHistory {
     }, ms);
   }
 
-  /** The cloud announces an interruption of a VM. The notice can be true, harmless or wrong. */
+  /** Lets the cloud announce the interruption of a VM. The notice may be true, harmless or wrong. */
   async #interrupt(): Promise<void> {
     const vm = this.#anyVm();
     if (!vm || !this.#world.cloudRuns) return;
@@ -377,8 +377,7 @@ export class RandomHistory {
   }
 
   /**
-   * For some time, one zone or all zones have no capacity. Soon after the loss of capacity, the user requests new
-   * machines.
+   * Removes the capacity of one zone or of all zones for some time. Shortly after that, the user requests new machines.
    */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
@@ -398,7 +397,7 @@ export class RandomHistory {
     await this.#world.annotate({ [Annotations.WarmMachines]: String(number) });
   }
 
-  /** Temporarily, the cloud does not start stopped VMs, and a set needs machines. */
+  /** For some time, the cloud cannot start stopped VMs while a set needs machines. */
   async #refuseStarts(): Promise<void> {
     const ms = this.#dice.pause(600_000);
     const code = this.#dice.one(['InsufficientCapacity', 'InternalError']) ?? '';
@@ -415,7 +414,7 @@ export class RandomHistory {
     await this.#zones?.evacuate(zone);
   }
 
-  /** The user evacuates a zone while another zone has no capacity. */
+  /** Evacuates a zone while another zone has no capacity. */
   async #evacuateFull(): Promise<void> {
     const zone = this.#dice.one(ZONES);
     const full = this.#dice.one(ZONES.filter((each) => each !== zone));
@@ -429,7 +428,7 @@ export class RandomHistory {
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
-  /** All kubelets of a zone stop reporting for up to three hours, and the cloud creates no VM there. */
+  /** For up to three hours, all kubelets of a zone stop, and the cloud creates no VM in the zone. */
   async #loseZone(): Promise<void> {
     const zone = this.#dice.one(ZONES) ?? '';
     const ms = this.#dice.pause(10_800_000);
@@ -467,13 +466,13 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults. The fleet must then reach its desired state, and cause no further writes. */
+  /** Removes all faults from the simulation. The fleet must then reach its desired state without further writes. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
     world.network.calm();
     await this.#pools?.mend();
-    // The cloud may still be starting.
+    // The cloud may need some time to start.
     await world.clock.advance(30_000);
     world.cloud.faults.clear();
     for (const { id } of world.cloud.instances.list()) {
@@ -521,17 +520,14 @@ export class RandomHistory {
     await world.verifyDisk();
   }
 
-  /** A CRD gets or loses a version. */
+  /** Adds a version to a CRD, or removes a version. */
   async #exchange(): Promise<void> {
     const name = this.#dice.one(EXCHANGED) ?? '';
     this.#note(`the simulation adds or removes a version of CRD ${name}`);
     await exchangeVersion(this.#world.admin, name);
   }
 
-  /**
-   * A user deletes the CRD of the deployments, which also deletes the fleet. After the deletion, the user creates the
-   * CRD and the fleet again.
-   */
+  /** Deletes the CRD of the deployments and, with it, the fleet. Afterwards, the user creates both again. */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
     this.#note(`${DEPLOYMENTS_CRD} is deleted`);
@@ -597,7 +593,7 @@ export class RandomHistory {
     if (node !== undefined) await this.#drift?.change(node, this.#dice.number(1_000));
   }
 
-  /** All agents fail for up to one hour, and a rollout starts. */
+  /** Starts a rollout while all agents fail for up to one hour. */
   async #failUpdates(): Promise<void> {
     const ms = this.#dice.pause(3_600_000);
     this.#note(`all agents fail for ${ms} ms`);
@@ -610,7 +606,7 @@ export class RandomHistory {
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
-  /** The agents of some nodes fail or stop temporarily. */
+  /** Makes the agents of some nodes fail or stop for some time. */
   async #agents(): Promise<void> {
     if (this.#keptUpdates && this.#dice.number(4) > 0) return this.#failUpdates();
     const vm = this.#anyVm();
@@ -622,7 +618,7 @@ export class RandomHistory {
     this.#later(ms, () => this.#order(vm.id, { update: 'succeed' }));
   }
 
-  /** The user selects a node for an update, even if mcm also selects nodes. */
+  /** Selects a node for an update, as a user does. mcm may select nodes too. */
   async #select(): Promise<void> {
     const node = this.#dice.one(await this.#candidates());
     if (node !== undefined && this.#byHand) await this.#mark(node);
@@ -694,8 +690,8 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // The loss of most machines of a small fleet opens the circuit breaker, and mcm then replaces no machine before an
-    // operator acts.
+    // If a small fleet loses most of its machines, the circuit breaker opens, and mcm replaces none until an operator
+    // acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     if (this.#world.cloudRuns) lostVm(this.#draw);
@@ -705,7 +701,10 @@ export class RandomHistory {
     return this.#dice.one([...this.#world.cloud.instances.list()]);
   }
 
-  /** Changes the behavior of a kubelet. If the cloud is stopped, its kubelets do not change until `#calm`. */
+  /**
+   * Changes the behavior of a simulated kubelet. While the cloud is stopped, its kubelets keep their behavior until
+   * `#calm`.
+   */
   #order(id: string, behaviour: KubeletBehaviour): void {
     if (this.#world.cloudRuns) this.#world.cloud.kubelets.order(id, behaviour);
   }
@@ -722,8 +721,8 @@ export class RandomHistory {
   }
 
   /**
-   * Freezes a process during its work, usually for longer than the duration of its Lease. Events for a frozen process
-   * arrive when it continues.
+   * Freezes a process, usually for longer than the duration of its Lease. Events that arrive during this time are
+   * processed later.
    */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
@@ -736,7 +735,7 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
-  /** The control plane crashes while the controllers work. */
+  /** Crashes the control plane while controllers are working. */
   async #crashPlane(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
     await this.#world.clock.advance(this.#dice.pause(4_000));
@@ -745,7 +744,7 @@ export class RandomHistory {
     await this.#world.crashPlane(ms);
   }
 
-  /** The API server compacts its history while controllers are not connected, so their next watches start too late. */
+  /** Compacts the history of the API server while controllers are not connected, so their next watches fail. */
   async #compact(): Promise<void> {
     const world = this.#world;
     const callers = this.#dice.one(GROUPS) ?? [];

@@ -24,38 +24,41 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 import { Restores } from './restores.ts';
 
-/** The result of a history, and the number of checks. */
+/** The result of a history, with the number of checks by each verifier. */
 export interface RandomOutcome extends Outcome {
-  /** The number of verified pauses, or closed windows, during a rollout. */
+  /** How many pauses or closed windows were verified during a rollout. */
   readonly holds: number;
-  /** The number of verified interruptions. */
+  /** How many interruptions were verified. */
   readonly interruptions: number;
-  /** The number of verified errors for a lack of capacity. */
+  /** How many errors about a lack of capacity were verified. */
   readonly refusals: number;
-  /** The number of warm machines that a set used. */
+  /** How many warm machines the sets have used. */
   readonly used: number;
-  /** The number of machines that were created during the evacuation of a zone. */
+  /** How many machines were created while a zone was evacuated. */
   readonly placed: number;
-  /** The number of hooks that ended. */
+  /** How many hooks have ended. */
   readonly hooked: number;
-  /** The number of failed in-place updates whose machines the deployment keeps. */
+  /** How many failed in-place updates occurred whose machines the deployment keeps. */
   readonly keptUpdates: number;
-  /** The number of Nodes whose labels another client changed. */
+  /** How many Nodes had labels that another client changed. */
   readonly drifted: number;
-  /** The number of verified decisions of a feature that is off by default. */
+  /** How many decisions of a feature that is off by default were verified. */
   readonly optedIn: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
-  /** Wraps the client of a controller, for example to add a defect. */
+  /** Wraps the client of a controller, for example with a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
-  /** Wraps the requests of the machine controller to the cloud, for example to add a defect. */
+  /** Wraps the requests of the machine controller to the cloud, for example with a defect. */
   readonly wrapCloud?: NonNullable<WorldOptions['wrapCloud']>;
   /** A defect of the leader election. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/** Returns the warm machines of the deployment. In some histories, the VMs of warm machines run. */
+/**
+ * Returns the annotations about warm machines of the deployment. In some histories, the VMs of warm machines stay
+ * running.
+ */
 const warmAnnotations = (mode: FleetMode, seed: number) =>
   mode === 'warm'
     ? {
@@ -64,7 +67,7 @@ const warmAnnotations = (mode: FleetMode, seed: number) =>
       }
     : undefined;
 
-/** In every second history, each zone has a separate limit for rollouts. */
+/** In every second history, rollouts have a limit for each zone. */
 const zoneAnnotations = (seed: number) =>
   seed % 2 === 0
     ? { [Annotations.Zones]: ZONE_LIST, [Annotations.ZonesMaxUnavailable]: '1' }
@@ -72,10 +75,10 @@ const zoneAnnotations = (seed: number) =>
 
 const TIMEOUTS = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' } as const;
 
-/** The maximum difference between a clock and the time of the simulation. */
+/** A clock differs from the simulated time by at most this number of milliseconds. */
 const MAX_SKEW_MS = 120_000;
 
-/** In every third history with leader election, each of the four processes has a different clock. */
+/** In every third history with leader election, the clocks of the four processes differ. */
 function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
   if (seed % 3 !== 1) return {};
   const dice = new Dice(seed + 4_000_000);
@@ -83,7 +86,7 @@ function skewOf(seed: number): NonNullable<WorldOptions['skewMs']> {
   return { manager: [skew(), skew()], 'machine-controller': [skew(), skew()] };
 }
 
-/** In every second pair of histories, the rollout stops after a failed in-place update. */
+/** Returns true if a failed in-place update stops the rollout, as in every second pair of histories. */
 const keepsUpdates = (mode: FleetMode, seed: number): boolean => mode === 'in-place' && seed % 4 < 2;
 
 function annotationsOf(mode: FleetMode, seed: number, windows: string | undefined): WorldOptions['annotations'] {
@@ -92,7 +95,7 @@ function annotationsOf(mode: FleetMode, seed: number, windows: string | undefine
   return mode === 'zones' ? zoneAnnotations(seed) : warmAnnotations(mode, seed);
 }
 
-/** In every third history, another client changes labels of Nodes. */
+/** Returns true if another client changes labels of Nodes, as in every third history. */
 const hasDrift = (mode: FleetMode, seed: number): boolean => mode === 'rolls' && seed % 3 === 0;
 
 function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classAnnotations'] {
@@ -101,7 +104,7 @@ function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classA
   return mode === 'hooks' ? { [Annotations.Hooks]: HOOKS } : undefined;
 }
 
-/** Returns the feature that is off by default, and that a history uses. */
+/** Returns the feature that a history uses although it is off by default. */
 function optInOf(mode: FleetMode, seed: number): OptIn | undefined {
   if (mode === 'canary') return canaryOptIn(seed);
   if (mode === 'buffers') return bufferOptIn(seed);
@@ -115,7 +118,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
   const elected =
     mode === 'leases'
       ? { elections: true, skewMs: skewOf(seed), ...options.elected }
-      : // Without a Lease, a process that was not connected during a restore may not detect the restore.
+      : // Without a Lease, a process may not notice a restore during which it was not connected.
         { elections: mode === 'restores' };
   const capacity = mode === 'capacity' ? new CapacityVerifier() : undefined;
   const webhook = mode === 'hooks' ? new SimulatedWebhook(new Dice(seed + 6_000_000)) : undefined;

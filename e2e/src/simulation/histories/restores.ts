@@ -4,24 +4,24 @@ import type { RestoreVerifier } from '../verifiers/restore-verifier.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
 import { deleteNodesOfLostVms } from './cloud-nodes.ts';
 
-/** The desired state of the deployment. */
+/** The state of the deployment that the user has requested. */
 interface Wish {
   replicas: number;
   machineClass: string;
 }
 
 const MAX_BACKUPS = 3;
-/** The bumps of the revisions at a restore, as the how-to recommends. Without a bump, the revisions decrease. */
+/** By these numbers, a restore increases the revision, as the how-to recommends. With 0, the revision may decrease. */
 const BUMPS = [0, 0, 1_000_000] as const;
-/** The time from a restore until a user restarts the kubelets, and the time until the kubelets run again. */
+/** After a restore, the user restarts the kubelets at this time, and the kubelets need the same time to start. */
 const RESTART_AFTER_MS = 1_000;
 const RESTART_MS = 5_000;
 const OPERATE_EVERY_MS = 60_000;
 const OVERRIDE_MS = 3_600_000;
 
 /**
- * Backups and restores of the cluster, which contains the objects of mcm and the Nodes. After a restore, the kubelets
- * restart, as the how-to describes.
+ * Backs up and restores the cluster, which contains the objects of mcm and the Nodes. As the how-to describes, the
+ * kubelets restart after a restore.
  */
 export class Restores {
   readonly #world: World;
@@ -40,7 +40,7 @@ export class Restores {
     if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
   }
 
-  /** Restores one of the last backups. After a restore, the desired state is that of the backup. */
+  /** Restores one of the latest backups. The desired state is then the desired state in the backup. */
   async restore(wish: Wish): Promise<void> {
     const world = this.#world;
     const chosen = this.#dice.one(this.#backups);
@@ -51,14 +51,14 @@ export class Restores {
     await world.restore(chosen.backup, this.#dice.one(BUMPS));
     const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
     world.reporter.isRestored(known);
-    // A VM that never joined has no pods, so mcm deletes it without its Node.
+    // If a VM has never joined, it has no pods, so mcm deletes it without a drain.
     this.#verifier.forgets(world.vms().filter((name) => joined.has(name) && !known.has(name)));
     await world.clock.advance(RESTART_AFTER_MS);
     world.restartCloud(RESTART_MS);
   }
 
   /**
-   * Acts as the operator until `rest` is called: releases VMs in quarantine, and allows the replacement of machines
+   * Acts as an operator until `rest` is called: releases VMs from quarantine, and allows the replacement of machines
    * without a VM.
    */
   operate(): void {
@@ -87,7 +87,7 @@ export class Restores {
       };
       await classes.patch(metadata.name, { type: 'merge', body: { metadata: { annotations } } });
     }
-    // Released VMs have labeled Nodes.
+    // The Nodes of released VMs have labels of mcm, so this call deletes them too.
     await deleteNodesOfLostVms(this.#world, () => true);
   }
 

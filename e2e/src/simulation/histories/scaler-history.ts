@@ -18,7 +18,7 @@ const MAX_REPLICAS = 7;
 const MAX_ACTS = 12;
 const MAX_PAUSE_MS = 40_000;
 const MAX_CUT_MS = 90_000;
-/** The maximum latency of a controller's request in each direction. */
+/** The latency of a controller's request is at most this number of milliseconds in each direction. */
 const MAX_WIRE_MS = 200;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
@@ -29,15 +29,15 @@ type ActName = (typeof OFTEN)[number] | 'name ahead' | 'give up' | 'kill' | 'end
 
 const EXPIRY = '10m';
 const EXPIRY_MS = 600_000;
-/** A mark must stay until shortly before its expiry. */
+/** A mark must not be removed earlier than this time before its expiry. */
 const EARLY_MS = 60_000;
 
-/** Whether marks expire. A priority has no time, so it never expires. */
+/** Returns true if marks expire in this history. A priority contains no time, so it cannot expire. */
 const hasExpiry = (seed: number): boolean => seed % 3 === 0 || seed % 6 === 1;
 
 const formOf = (seed: number): ScalerForm => SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
 
-/** A fleet whose size an autoscaler changes. Processes are killed at random, and the API server fails. */
+/** A fleet that an autoscaler scales. Processes are killed at random times, and the API server fails at times. */
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;
@@ -45,8 +45,8 @@ class ScalerHistory {
   readonly #scaler: Autoscaler;
   readonly #script: Script;
   /**
-   * Whether the autoscaler writes the names of machines and the lower number of replicas in one write. With one write,
-   * mcm must delete each named machine.
+   * Whether the autoscaler writes the machine names and the lower replicas in a single write. After a single write, mcm
+   * must delete each of these machines.
    */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
@@ -59,13 +59,13 @@ class ScalerHistory {
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
     world.reporter.note('act', `the autoscaler names machines by ${form}`);
-    // The chosen names have no effect before the number of replicas is lower. An autoscaler that writes the names first
-    // has waited for the effect of its last change.
+    // Until the replicas are lower, the names have no effect. If the autoscaler writes the names first, its previous
+    // change must already be complete.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and the number of replicas are in two objects. Histories with priorities have no delays, because a
-    // delayed watch may deliver only one of the two changes.
+    // Two objects contain the priority and the replicas. A delayed watch may deliver only one of the two changes, so
+    // histories with priorities have no delays.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -103,7 +103,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler has not chosen for a scale-in yet. */
+  /** Returns running machines that the autoscaler has not yet chosen. */
   async #victims(): Promise<readonly Machine[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
@@ -120,7 +120,7 @@ class ScalerHistory {
     return victims;
   }
 
-  /** The test does not verify these deletions, because the autoscaler is responsible for the remaining machines. */
+  /** The autoscaler is responsible for these deletions, so the test does not verify them. */
   #chosen(victims: readonly Machine[]): readonly string[] {
     for (const { metadata } of victims) this.#world.reporter.deletesByHand(metadata.uid);
     return victims.map(({ metadata }) => metadata.name);
@@ -147,7 +147,7 @@ class ScalerHistory {
     await this.#scaler.scaleBy(-victims.length);
   }
 
-  /** Waits until the manager has seen the last change of the replicas. */
+  /** Waits until the manager has processed the last change of the replicas. */
   async #untilObserved(): Promise<void> {
     await this.#world.until(async () => {
       const { metadata, status } = await this.#world.deployment();
@@ -156,8 +156,8 @@ class ScalerHistory {
   }
 
   /**
-   * The autoscaler marks machines, but never reduces the replicas. mcm keeps the marks until they expire, then removes
-   * the marks, and deletes none of the machines.
+   * Lets the autoscaler mark machines without reducing the replicas. mcm must keep the marks until they expire, then
+   * remove them, and delete no machine.
    */
   async #giveUp(): Promise<void> {
     const { clock, reporter } = this.#world;
@@ -179,7 +179,7 @@ class ScalerHistory {
     await this.#world.until(async () => (await this.#marked(victims)).length === 0, BOUNDS.settled.ms);
   }
 
-  /** Returns the names of the machines with a mark on the machine or in the list of the deployment. */
+  /** Returns the names of machines that are marked, on the machine or in the list of the deployment. */
   async #marked(victims: readonly Machine[]): Promise<readonly string[]> {
     const uids = new Set(victims.map(({ metadata }) => metadata.uid));
     const { metadata } = await this.#world.deployment();
@@ -238,7 +238,10 @@ class ScalerHistory {
     this.#world.clock.setTimeout(() => this.#world.network.setFaultChances({}), ms);
   }
 
-  /** Removes all faults. The fleet must reach the size that the autoscaler requested, without further writes. */
+  /**
+   * Removes all faults from the simulation. Without further writes, the fleet must reach the size that the autoscaler
+   * has requested.
+   */
   async #calm(): Promise<void> {
     const world = this.#world;
     world.reporter.note('act', 'all faults end');
@@ -276,7 +279,7 @@ function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** Runs a history in which an autoscaler chooses the machines to delete. */
+/** Runs a history in which an autoscaler selects the machines for deletion. */
 export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
   const { seed, profile, wrap = (_, transport) => transport } = options;
   let world: World | undefined;
@@ -298,7 +301,7 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     machine: { creationTimeout: '30m', healthTimeout: '30m' },
     kubelets: { joinDelay: 500 * (seed % 7) },
     ...strategyOf('scaler', seed),
-    // A short expiry must not change which machines a scale-down deletes.
+    // Even with a short expiry, a scale-down must delete the marked machines.
     annotations: hasExpiry(seed) ? { [Annotations.MarkExpiry]: EXPIRY } : undefined,
     restartAfterMs: 1_000 * (seed % 11),
     wrap: (name, transport) => wrap(name, slow(transport)),

@@ -1,7 +1,7 @@
 import type { Logger, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 import { type Defect, DRAIN_TIMEOUT_MS } from './machine-world.ts';
 
-/** Defects of a controller, for tests of the verifiers. Each defect wraps a client of the controller. */
+/** Defects of a controller, with which tests verify the verifiers. A defect wraps one of the controller's clients. */
 
 type BrokenKube = NonNullable<Defect['kube']>;
 type BrokenCloud = NonNullable<Defect['cloud']>;
@@ -12,14 +12,14 @@ const withBody = (request: TransportRequest, change: (body: string) => string): 
 const isStatusOfMachine = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machines\/[^/]+\/status/.test(path);
 
-/** Changes the text of each machine status that the controller writes. */
+/** Changes the text in each machine status that the controller writes. */
 const saying =
   (change: (body: string, clock: VirtualClock) => string): BrokenKube =>
   (transport, clock) =>
   (request) =>
     transport(isStatusOfMachine(request) ? withBody(request, (body) => change(body, clock)) : request);
 
-/** Sends each create request for a VM twice with different tokens, so that the cloud creates a second VM. */
+/** Sends each creation of a VM twice with different tokens, so the cloud creates two VMs. */
 const tokenless = (): BrokenCloud => {
   const asked = new Set<string>();
   const fresh = (body: string): string =>
@@ -37,7 +37,7 @@ const tokenless = (): BrokenCloud => {
   };
 };
 
-/** Hides pods, so that nodes look empty. */
+/** Hides pods from the controller, so each node looks empty. */
 const blindToPods: BrokenKube = (transport) => (request) => {
   const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);
   const { path } = request;
@@ -71,7 +71,7 @@ const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   return jsonAnswer(text.replace(/"state":"[a-z-]+"/, '"state":"terminated"'), found.status);
 };
 
-/** Sends the calls one after the other. */
+/** Sends requests to the cloud one after the other. */
 const oneCallAtATime = (): BrokenCloud => {
   let last: Promise<unknown> = Promise.resolve();
   return (transport) => (request) => {
@@ -84,7 +84,7 @@ const oneCallAtATime = (): BrokenCloud => {
 const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
-/** Blocks all other work of the controller during a drain. */
+/** Stops all other work of the controller during a drain. */
 const sleepsInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {
@@ -111,7 +111,7 @@ const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   return transport(request);
 };
 
-/** Evicts pods from a node that is not in drain. */
+/** Evicts pods from a node that is not being drained. */
 const evictsAnybody: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isStatusOfMachine(request)) return answer;
@@ -157,12 +157,12 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
 }
 
 /**
- * Delays in milliseconds between an eviction and the end of its pod. Until the end of the delay, the kubelet may still
- * write to the volumes of the pod.
+ * The possible times from an eviction to the end of the pod, in milliseconds. During this time, the kubelet may still
+ * write to the pod's volumes.
  */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
-/** Detaches volumes from a node when their pod has ended, even if a second pod still mounts the volumes. */
+/** Detaches volumes from a node after the end of a pod, even if another pod still uses them. */
 const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;
@@ -229,10 +229,7 @@ class TattlingLog implements Logger {
   }
 }
 
-/**
- * Writes each status of a machine twice, first with a wrong text and then with the correct text, and repeats this
- * forever.
- */
+/** Repeats each write of a machine status forever: first with a wrong text, then with the correct text. */
 const flipFlop: BrokenKube = (transport) => async (request) => {
   if (!isStatusOfMachine(request)) return transport(request);
   const late = withBody(request, (body) => body.replace(/,?"resourceVersion":"\d+"/, ''));

@@ -4,7 +4,7 @@ import type { OrderedFault } from '@mcm/provider-local';
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
 
-/** The faults of the cloud and of kubelets that a rule causes. The tally counts the effects of the rule. */
+/** The faults of the cloud and of kubelets that rules cause. A fault is counted each time its rule has an effect. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
   'the cloud refuses a call after its execution': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
@@ -19,7 +19,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
 
-/** Faults that the tally finds by the text of history entries. */
+/** The faults that are counted by the text of history entries. */
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
@@ -41,10 +41,10 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the clock jumps back': /^the clock of the controller jumps forward by -\d+ ms$/,
 };
 
-/** The number of occurrences of each fault, by its name. */
+/** How often each fault occurred, by its name. */
 export type FaultTally = Readonly<Record<string, number>>;
 
-/** Counts the faults that histories of machines must contain. */
+/** Counts the faults in histories of machines, because each fault must occur. */
 export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly OrderedFault[]): FaultTally {
   const acts = history.filter(({ kind }) => kind === 'act').map(({ text }) => text);
   const acted = Object.entries(ORDERED).map(([name, fits]): [string, number] => [

@@ -12,7 +12,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
 /**
- * Verifies the end of a history, after all faults are removed. All work must complete in time, without further writes.
+ * The checks at the end of a history. All work must be complete within a time limit, and no further writes may follow.
  */
 export class FinalChecks {
   readonly #world: MachineWorld;
@@ -24,8 +24,8 @@ export class FinalChecks {
   }
 
   /**
-   * @param silenced Whether watches may have stopped delivering events.
-   * @param cutMs The longest outage of the API server.
+   * @param silenced whether watches may have stopped delivering events
+   * @param cutMs the duration of the longest outage of the API server
    */
   async verify(silenced: boolean, cutMs: number): Promise<void> {
     const { network } = this.#world;
@@ -38,8 +38,8 @@ export class FinalChecks {
   }
 
   /**
-   * Removes all faults. After the faults, every machine must be Running or Failed, or its status must contain the
-   * reason for its wait.
+   * Removes all faults from the simulation. Each machine must then become Running or Failed, or report in its status
+   * why it waits.
    */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
@@ -68,10 +68,10 @@ export class FinalChecks {
   }
 
   /**
-   * Whether a machine needs no further change.
-   * - If many machines are unreachable at the same time, they are not replaced, and each machine has an event.
-   * - An unreachable machine waits if another machine is Failed and not yet replaced (`--max-unhealthy-replacements`).
-   *   The status of the unreachable machine contains this reason. No set replaces the Failed machine in this test.
+   * Returns true if no change of a machine is expected.
+   * - If many machines are unreachable at the same time, none is replaced, and each of them has an event.
+   * - With `--max-unhealthy-replacements`, an unreachable machine waits until another Failed machine is replaced. The
+   *   status of the machine contains this reason. In this test, no MachineSet replaces the Failed machine.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -80,8 +80,8 @@ export class FinalChecks {
   }
 
   /**
-   * Whether only the node controller of the cloud would delete a Node. The test does not run this controller. Such a
-   * Node remains if a failed call created its VM, and the VM ended before the machine controller found the VM.
+   * Returns true if only the node controller of the cloud would delete a Node. This controller does not run in the
+   * test. Such a Node stays if a failed call created its VM, and the VM ended before the machine controller found it.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -89,7 +89,7 @@ export class FinalChecks {
     return metadata.annotations?.[Annotations.NotManagedByMCM] !== undefined && !lives;
   }
 
-  /** Rule (b): returns the VMs and the Nodes without a Machine. */
+  /** Rule (b): returns VMs and Nodes that have no Machine. */
   #strays(): string[] {
     const all = this.#world.machines();
     const uids = new Set(all.map(({ metadata }) => metadata.uid));
@@ -118,8 +118,8 @@ export class FinalChecks {
   }
 
   /**
-   * Rule (g): one drain never ends, and one cloud call gets no response. Meanwhile, a third machine must be created and
-   * deleted without delay.
+   * Rule (g): a machine is created and deleted without delay, although one drain never ends and one cloud request has
+   * no response.
    */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;
@@ -134,7 +134,7 @@ export class FinalChecks {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // All machines of a class wait together for capacity in a zone, so this machine has a separate class.
+    // If a zone has no capacity, all machines of a class wait together, so this machine has its own class.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
@@ -151,12 +151,12 @@ export class FinalChecks {
     world.cloud.faults.clear();
   }
 
-  /** Rules (f) and (i): a drain that a disruption budget blocks is reported only once. */
+  /** Rules (f) and (i): the controller reports a drain that a disruption budget blocks only once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, reporter, cache } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
-    // Pods with volumes are evicted one after the other, and each eviction changes the status.
+    // Pods with volumes leave one after the other, and each eviction changes the status.
     if (cache.pods.store.byIndex('node', name).some((pod) => cache.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
@@ -164,16 +164,16 @@ export class FinalChecks {
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // A machine that joined during the wait makes evictions possible. Each eviction changes the status.
+    // If a machine has joined during the wait, evictions may be possible again. Each of them changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) the controller wrote an object without a change: ${write}`);
   }
 
-  /** Rule (i): the controllers write nothing while no object changes. */
+  /** Rule (i): while no object changes, the controllers write nothing. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // The wait is longer than the timeouts of drains and of calls without a response.
+    // This wait is longer than the timeouts of drains and of requests without a response.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
@@ -181,7 +181,7 @@ export class FinalChecks {
       world.reporter.violate(`(i) a controller wrote although all objects were complete: ${write}`);
   }
 
-  /** Rule (j): a machine becomes Unknown when its kubelet stops, and Running when the kubelet reports again. */
+  /** Rule (j): if the kubelet of a machine stops, the machine becomes Unknown, and later Running again. */
   async #followsHealth(): Promise<void> {
     const { hollow } = this.#world;
     const machine = this.#world
@@ -199,7 +199,7 @@ export class FinalChecks {
     await this.#until('(j) a machine becomes Running when its kubelet reports again', is('Running'), BOUNDS.noticed.ms);
   }
 
-  /** Creates a machine whose VM never joins. The bootstrap token exists until the machine is deleted. */
+  /** Creates a machine whose VM never joins. Until this machine is deleted, its bootstrap token exists. */
   async #createUnjoined(): Promise<void> {
     const { cloud, clock } = this.#world;
     cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
@@ -207,10 +207,10 @@ export class FinalChecks {
     await clock.advance(5_000);
   }
 
-  /** Rules (b) and (f): all machines are deleted before their timeouts, and no objects remain. */
+  /** Rules (b) and (f): all machines are deleted before their timeouts expire, and nothing is left. */
   async #end(): Promise<void> {
     const world = this.#world;
-    // Creation times are rounded down to seconds.
+    // The API server rounds creation times down to seconds.
     const since = Math.floor(world.clock.now().getTime() / 1_000) * 1_000;
     await this.#createUnjoined();
     for (const machine of world.machines()) {
@@ -233,7 +233,7 @@ export class FinalChecks {
       left,
       BOUNDS.tokenWithMachine.ms,
     );
-    // If the deletion of a token was refused or the process was killed, the cleanup deletes the token after its expiry.
+    // If the deletion of a token has failed, a later cleanup deletes the expired token.
     const tokens = () => world.cache.tokens.store.list().map(({ metadata }) => `token ${metadata.name} still exists`);
     await this.#until('mcm deletes a bootstrap token soon after its machine', tokens, BOUNDS.tokenGone.ms);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);

@@ -9,11 +9,13 @@ export interface HealthVerifierOptions {
   readonly cache: ApiCache;
   readonly healthTimeoutMs: number;
   readonly violate: (text: string) => void;
-  /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
+  /**
+   * Returns how outdated the controller's caches of these kinds may be, in milliseconds. The kinds are plural names.
+   */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** The maximum age of the cached state that the controller does not know to be outdated, in milliseconds. */
+  /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
-  /** The largest jump of a controller's clock since the start. */
+  /** Returns the largest jump of a controller's clock since the start. */
   readonly jumpMs: () => number;
 }
 
@@ -22,17 +24,17 @@ const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
 /**
- * Rule (j):
- * - A machine becomes Unknown or Failed only if its Node is not Ready. A controller must not decide from data that the
- *   controller knows to be outdated.
- * - A machine becomes Failed only after its health timeout.
- * - Only one machine of a group becomes Failed at a time.
+ * Verifies rule (j):
+ * - A machine becomes Unknown or Failed only while its Node is not Ready. The controller must not decide on data that
+ *   it knows to be outdated.
+ * - A machine becomes Failed only after its health timeout has expired.
+ * - Within a group, only one machine becomes Failed at a time.
  */
 export class HealthVerifier {
   readonly #o: HealthVerifierOptions;
-  /** The times at which Nodes became Ready, by name. */
+  /** For each Node, the time at which it became Ready. */
   readonly #readySince = new Map<string, number>();
-  /** The times of the last phase change, by the UID of the machine. */
+  /** For each machine, the time of its last phase change, by UID. */
   readonly #phaseSince = new Map<string, number>();
 
   constructor(options: HealthVerifierOptions) {
@@ -72,8 +74,8 @@ export class HealthVerifier {
   }
 
   /**
-   * Verifies that the Node of the machine's VM is not Ready. The Node may have become Ready within the maximum age of
-   * caches.
+   * Verifies that the Node of a machine is not Ready. The Node may have become Ready so recently that caches do not
+   * contain the change.
    */
   #verifyNode(machine: Machine, phase: string): void {
     const { cache, violate, unnoticedLagMs } = this.#o;
@@ -84,7 +86,7 @@ export class HealthVerifier {
       violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** Machines of the machine's group that are Failed or in deletion, and whose replacement is not complete yet. */
+  /** Returns the machines in the same group that are Failed or in deletion, and whose replacement is not complete. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

@@ -15,28 +15,26 @@ import { formatProviderId } from '@mcm/provider-local';
 import type { ApiCache } from './api-cache.ts';
 import { CSI_DRIVER } from './apps.ts';
 
-/** The time after which the node lifecycle controller marks a node without reports as not ready. */
+/** If a node sends no reports for this time, the node lifecycle controller marks it as not ready. */
 export const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/**
- * The minimum time from the end of an outage until a kubelet has released volumes that are attached to another node.
- */
+/** After an outage, a kubelet needs at least this time to release volumes that are attached to another node. */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
   readonly instance: Instance;
-  /** Whether the node has joined or is about to join. */
+  /** Whether the node has joined or is joining. */
   joined: boolean;
   silent: boolean;
   silentSince: number;
-  /** Pods that the kubelet currently starts or ends. */
+  /** The pods that the kubelet is starting or ending. */
   readonly busy: Set<string>;
 }
 
 /**
- * Simulated kubelets without Leases, so that an idle hour causes no requests. A kubelet joins, and starts a pod when
- * its volumes are attached only to this node. The kubelet ends pods after their grace period.
+ * Simulated kubelets. The kubelets have no Leases, so an idle hour causes no requests. A kubelet joins, and starts a
+ * pod when all its volumes are attached to this node only. After the grace period, the kubelet ends a pod.
  */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
@@ -45,12 +43,12 @@ export class HollowNodes implements InstanceHost {
   readonly #nodes = new Map<string, HollowNode>();
   readonly #fail: (text: string) => void;
   joinDelayMs = 0;
-  /** The time for which a volume stays mounted after its pod has ended. */
+  /** After the end of a pod, its volumes stay mounted for this time. */
   unmountMs = 0;
-  /** The mounted volumes of each node. */
+  /** For each node, the mounted volumes. */
   readonly #mounted = new Map<string, Set<string>>();
 
-  /** The last report of each node about its volumes. */
+  /** For each node, its last report about volumes. */
   readonly #reports = new Map<string, Promise<void>>();
 
   constructor(options: { clock: Clock; client: KubeClient; cache: ApiCache; fail: (text: string) => void }) {
@@ -78,18 +76,15 @@ export class HollowNodes implements InstanceHost {
   }
 
   forget(): void {
-    // Simulated kubelets store no state, so the function deletes nothing.
+    // Simulated kubelets store nothing on a disk, so nothing is deleted.
   }
 
-  /** The names of nodes with a running VM. */
+  /** The names of the nodes whose VM is running. */
   get names(): string[] {
     return [...this.#nodes.keys()].sort();
   }
 
-  /**
-   * Returns the nodes whose kubelet has mounted the volume. After an outage of a kubelet, the mounted volumes are
-   * unknown.
-   */
+  /** Returns the nodes on which a volume is mounted. During an outage of a kubelet, its mounted volumes are unknown. */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -98,7 +93,7 @@ export class HollowNodes implements InstanceHost {
     );
   }
 
-  /** Makes a kubelet stop or resume its reports. */
+  /** Stops the reports of a kubelet, or starts them again. */
   silence(name: string, silent: boolean): void {
     const node = this.#nodes.get(name);
     if (!node || node.silent === silent) return;
@@ -119,7 +114,7 @@ export class HollowNodes implements InstanceHost {
     return this.#nodes.get(node.instance.name) === node;
   }
 
-  /** Runs `work`, and ignores the error if another process has deleted or changed the object. */
+  /** Runs `work`, and ignores the error if the object was deleted or changed meanwhile. */
   #try(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (error instanceof KubeError && [404, 409].includes(error.code)) return;
@@ -138,7 +133,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet continues to use its Node, or registers a new Node after a deletion.
+      // The kubelet uses its existing Node. If the Node was deleted, the kubelet creates it again.
     }
     await this.#report(node, 'True');
   }
@@ -160,7 +155,7 @@ export class HollowNodes implements InstanceHost {
     const others = (this.#cache.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
     const body = { status: { ...status, conditions: [...others, ...status.conditions] } };
     await this.#client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
-    // Adds the taint of the node lifecycle controller.
+    // The taint that the node lifecycle controller would add.
     const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' };
     const taints = ready === 'True' ? null : [unreachable];
     await this.#client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints } } });
@@ -194,7 +189,8 @@ export class HollowNodes implements InstanceHost {
   }
 
   /**
-   * Records mounted or unmounted volumes. A volume is detached only after the kubelet has reported that no pod uses it.
+   * Records that volumes were mounted or unmounted. The controller detaches a volume only after the kubelet has
+   * reported that no pod uses it.
    */
   async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
     if (volumes.length === 0) return;
@@ -204,7 +200,7 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
-    // A kubelet sends its statuses one after the other, because an older status must not arrive last.
+    // The kubelet sends its reports one after the other, because an old report must not arrive last.
     const write = (): Promise<void> => this.#reportMounts(nodeName, all);
     const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
     this.#reports.set(nodeName, report);
@@ -242,14 +238,17 @@ export class HollowNodes implements InstanceHost {
           .resource(pods, namespace)
           .patch(name, { type: 'merge', body }, { subresource: 'status' })
           .catch((error: unknown) => {
-            // Another pod got the name during the request, so the server refused the UID.
+            // Meanwhile, another pod with this name was created, so the server has refused the UID.
             if (!isInvalid(error)) throw error;
           });
       });
     }, READY_AFTER_MS);
   }
 
-  /** Whether the volumes of a pod can be mounted. A volume that is attached to a second node cannot be mounted. */
+  /**
+   * Returns true if the volumes of a pod can be mounted. A volume that is attached to another node too cannot be
+   * mounted.
+   */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#cache.volumesOf(pod).every((volume) => {
       const all = this.#cache.attachments.store.byIndex('volume', volume);

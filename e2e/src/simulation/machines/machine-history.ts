@@ -18,26 +18,26 @@ const MAX_APPS = 2;
 const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 
-/** Kinds whose reads a role may forbid, with their paths. */
+/** The kinds whose reads a role can forbid, with the paths of their requests. */
 const UNREADABLE = [
   ['nodes', /\/nodes$/],
   ['pods', /\/pods$/],
 ] as const;
 
-/** The jump of a clock at the start of a history. */
+/** At the start of a history, a clock jumps by this time. */
 const FIRST_FAULT_JUMP_MS = 90_000;
 
-/** The minimum time for which a role forbids a read. */
+/** A role forbids reads for at least this time. */
 const FORBIDDEN_MS = 60_000;
 
-/** The probability of the first fault for each request, and the time for which the fault can occur. */
+/** The probability with which a request has the first fault. */
 const FIRST_FAULT_CHANCE = 0.4;
 const FIRST_FAULT_MS = 20_000;
 
 const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** The random actions of a history. A likely action occurs several times in the list. */
+/** The random actions of a history. A probable action is in the list several times. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,
@@ -46,18 +46,18 @@ const ACTS = [
   ...['lose machine', 'delete node', 'forbid', 'other finalizer'],
   ...['lost creation', 'stale health', 'unseen node', 'silent kubelets'],
 ] as const;
-/** The random actions of a history with a shared limit of moving volumes. */
+/** The random actions of a history in which drains share a limit for volumes. */
 const PACED_ACTS = [...ACTS, ...Array<'drain all'>(10).fill('drain all')] as const;
 type ActName = (typeof PACED_ACTS)[number];
 
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Machines with pods, and random actions from one seed. */
+/** Machines with pods, and random actions that the seed determines. */
 class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
   readonly #script: Script;
-  /** Faults of the cloud, with the number of their effects. */
+  /** The faults of the cloud in this history, with the number of their effects. */
   readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
@@ -145,7 +145,7 @@ class MachineHistory {
     if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** A StatefulSet gets its pods on all machines, and a user then deletes these machines at the same time. */
+  /** Creates a StatefulSet with pods on all machines, and deletes these machines at the same time. */
   async #drainAll(): Promise<void> {
     const world = this.#world;
     for (let count = world.machines().length; count < MAX_MACHINES; count += 1) await this.#create();
@@ -164,7 +164,7 @@ class MachineHistory {
 
   async #force(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines().filter(isGoing));
-    // Without a usable Secret, `force-deletion` would not delete the VM.
+    // If the Secret is not usable, `force-deletion` does not delete the VM.
     if (machine && !this.#world.secretIsBroken)
       await this.#world.labelMachine(machine.metadata.name, { 'force-deletion': 'true' });
   }
@@ -225,7 +225,7 @@ class MachineHistory {
       'clock back': () => this.#jump(-FIRST_FAULT_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
-    // The fault needs a node whose kubelet can stop, and a VM that can be terminated.
+    // For this fault, a node with a kubelet and a VM must exist.
     await clock.advance(5_000);
     await acts[act]();
     await this.#create();
@@ -233,10 +233,10 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /** Triggers a call of the controller that fails. Without a trigger, the fault might not occur in time. */
+  /** Causes a request of the controller that fails because of the fault. Otherwise, the fault may occur too late. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
-    // A new process lists the VMs first.
+    // At its start, a process lists the VMs.
     if (operation === 'instances.list') {
       this.#kill();
       await this.#world.clock.advance(2 * MINUTE);
@@ -292,14 +292,14 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** Returns a machine that is not in deletion. A machine with pods is preferred. */
+  /** Returns a machine that is not being deleted. Machines with pods are preferred. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.cache;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** Deletes a Machine without its VM. If possible, the Machine has pods. */
+  /** Deletes a Machine object, but keeps its VM. If possible, the machine has pods. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
@@ -307,8 +307,8 @@ class MachineHistory {
   }
 
   /**
-   * Deletes at most one Machine without its VM in a history. With several lost Machines, the VMs stay in quarantine
-   * until an operator decides.
+   * Deletes a Machine object without its VM, at most once in a history. If several Machines are lost, mcm keeps their
+   * VMs in quarantine until an operator decides.
    */
   async #loseMachine(): Promise<void> {
     if (this.#world.verifier.hasLost) return;
@@ -322,8 +322,8 @@ class MachineHistory {
   }
 
   /**
-   * A controller starts while its role forbids reads of Nodes or pods. A user then deletes a machine, if possible one
-   * with pods.
+   * Starts a controller whose role forbids reads of Nodes or pods. Afterwards, a user deletes a machine, if possible a
+   * machine with pods.
    */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
@@ -339,7 +339,7 @@ class MachineHistory {
     if (machine) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Another controller adds its finalizer to a machine. In some histories, a user deletes the machine after that. */
+  /** Adds the finalizer of another controller to a machine. In some histories, a user then deletes this machine. */
   async #otherFinalizer(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines());
     if (!machine || isGoing(machine)) return;
@@ -348,8 +348,8 @@ class MachineHistory {
   }
 
   /**
-   * The cloud creates a VM, but its response is lost. Soon afterwards, a user deletes the machine. In some histories,
-   * the Secret of the class is temporarily unusable, unless a user deletes a machine with `force-deletion`.
+   * Lets the cloud create a VM whose response is lost. Shortly after that, a user deletes the machine. In some
+   * histories, the Secret of the class is not usable for some time, unless a machine is deleted with `force-deletion`.
    */
   async #lostCreation(): Promise<void> {
     const { cloud, clock } = this.#world;
@@ -371,7 +371,7 @@ class MachineHistory {
     this.#world.reporter.violate(`the simulation failed: ${String(error)}`);
   }
 
-  /** All reads of Nodes fail for some time. The controller needs as much time to recover as after an outage. */
+  /** Fails all reads of Nodes for some time. After that, the controller needs as much time as after an outage. */
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
     this.#note(`for ${ms} ms, the API server answers reads of nodes with status 500`);
@@ -381,7 +381,8 @@ class MachineHistory {
   }
 
   /**
-   * A kubelet stops, and reports again while the controller cannot read Nodes. Meanwhile, the health timeout expires.
+   * Stops a kubelet until its health timeout has expired, while the controller cannot read Nodes. The kubelet then
+   * reports again.
    */
   async #staleHealth(): Promise<void> {
     const { hollow, clock } = this.#world;
@@ -396,7 +397,9 @@ class MachineHistory {
     await clock.advance(HEALTH_TIMEOUT_MS);
   }
 
-  /** A machine joins and gets pods while the controller cannot read Nodes. A user deletes the machine. */
+  /**
+   * Lets a machine join and get pods while the controller cannot read Nodes. Afterwards, a user deletes the machine.
+   */
   async #unseenNode(): Promise<void> {
     const { clock } = this.#world;
     this.#failReadsOfNodes(MINUTE + this.#dice.number(4 * MINUTE));
@@ -408,7 +411,7 @@ class MachineHistory {
     if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Two kubelets stop at about the same time, and report again after the health timeout. */
+  /** Stops two kubelets at about the same time. After the health timeout, both kubelets report again. */
   async #silentKubelets(): Promise<void> {
     const { hollow, clock } = this.#world;
     const first = this.#dice.one(hollow.names);
@@ -438,8 +441,8 @@ class MachineHistory {
   }
 
   /**
-   * Starts a second controller, which acquires the Lease. The first controller continues until it detects the loss of
-   * its Lease.
+   * Starts another controller, which acquires the Lease. The first controller continues until it notices that it has
+   * lost the Lease.
    */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
@@ -459,22 +462,22 @@ class MachineHistory {
 }
 
 export interface MachineHistoryOptions extends HistoryOptions {
-  /** A defect of the controller. */
+  /** A defect that the controller has. */
   readonly defect?: Defect;
-  /** The fault at the start of the history. */
+  /** The fault with which the history starts. */
   readonly firstFault?: FirstFault;
-  /** The flag `--drain-volume-limit` of the machine controller. */
+  /** The value of the flag `--drain-volume-limit`. */
   readonly volumeLimit?: number | undefined;
 }
 
 /** The result of a history of machines. */
 export interface MachineOutcome extends Outcome {
   readonly faults: FaultTally;
-  /** The number of evictions that were verified while other volumes moved. */
+  /** How many evictions were verified while other volumes were moving. */
   readonly volumes: number;
 }
 
-/** Plays a history in which all drains share a limit of moving volumes. */
+/** Runs a history in which all drains share a limit for moving volumes. */
 export const playVolumes = (options: MachineHistoryOptions): Promise<MachineOutcome> =>
   playMachines({ ...options, volumeLimit: 1 + (options.seed % 3) });
 

@@ -7,7 +7,7 @@ import type { ApiCache } from './api-cache.ts';
 import type { App } from './apps.ts';
 import { HealthVerifier } from './health-verifier.ts';
 
-/** The finalizer of another controller. */
+/** A finalizer that another controller adds to machines. */
 export const OTHER_FINALIZER = 'example.com/other';
 export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
@@ -27,52 +27,54 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /** The nodes whose kubelet has mounted a volume. The nodes come from the simulation, not from the API server. */
+  /**
+   * Returns the nodes on which a volume is mounted. The simulation knows these nodes, independently of the API server.
+   */
   readonly usersOf: (volume: string) => readonly string[];
-  /** The maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
+  /**
+   * Returns how outdated the controller's caches of these kinds may be, in milliseconds. The kinds are plural names.
+   */
   readonly lagMs: (...kinds: readonly string[]) => number;
-  /** The maximum age of the cached state that the controller does not know to be outdated, in milliseconds. */
+  /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
   readonly healthTimeoutMs: number;
 }
 
 /**
- * Verifies the rules for machines from the objects in the API server, the VMs, and the requests of the controllers.
- * `MachineVerifier` shares no code with the controllers.
+ * Verifies the rules for machines with the objects of the API server, the VMs, and the requests of controllers. The
+ * verifier and the controllers share no code.
  */
 export class MachineVerifier {
   readonly #o: OracleOptions;
-  /** The times at which pods were bound, by UID. */
+  /** For each pod, the time at which it was bound, by UID. */
   readonly #boundAt = new Map<string, number>();
-  /** The times at which the last pod with volumes ended, by node. */
+  /** For each node, the time at which its last pod with volumes ended. */
   readonly #volumePodGoneAt = new Map<string, number>();
-  /** The times at which the last attachment appeared, by node. */
+  /** For each node, the time at which its last attachment appeared. */
   readonly #attachedAt = new Map<string, number>();
-  /** The times at which a node became NotReady and Ready again. */
+  /** For each node, the times at which it became NotReady and Ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
-  /** The times since which pods can be bound to a Node, by name. */
+  /** For each Node, the time since which pods can be bound to it. */
   readonly #schedulableSince = new Map<string, number>();
-  /**
-   * The times at which the Node of a lost Machine was cordoned, by name. The time at which the drain timeout starts.
-   */
+  /** For each lost Machine, the time at which its Node was cordoned. The drain timeout starts at this time. */
   readonly #orphanCordonedAt = new Map<string, number>();
-  /** The times since which nothing prevents the drain of a machine, by UID. */
+  /** For each machine, the time since which nothing prevents its drain, by UID. */
   readonly #drainableSince = new Map<string, number>();
-  /** The UIDs of pods for which a controller has requested an eviction. */
+  /** The UIDs of the pods whose eviction a controller has requested. */
   readonly #asked = new Set<string>();
-  /** The UIDs of Machines that were deleted without their VMs, and of their Nodes. */
+  /** The UIDs of Machines that were deleted without their VMs, and the UIDs of their Nodes. */
   readonly #lost = new Set<string>();
-  /** The times at which Machines were lost, by the name of the VM. */
+  /** For each VM, the time at which its Machine was lost. */
   readonly #lostAt = new Map<string, number>();
-  /** The UIDs of machines with the finalizer of another controller. */
+  /** The UIDs of the machines that have the finalizer of another controller. */
   readonly #shared = new Set<string>();
-  /** The UIDs of machines from which the other controller removes its finalizer. */
+  /** The UIDs of the machines whose other finalizer is being removed. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest absolute difference between the clock of a process and the time of the test. */
+  /** The largest difference between a process clock and the time of the test. */
   #aheadMs = 0;
   #backMs = 0;
-  /** Whether the Secret of the classes has been unusable since the start. */
+  /** Whether the Secret of the classes has ever been unusable. */
   #secretWasBroken = false;
 
   constructor(options: OracleOptions) {
@@ -104,8 +106,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Records that a Machine is about to be deleted without its VM. The lost VM may join later, as a Node with the name
-   * of the Machine.
+   * Must be called before a Machine is deleted without its VM. Later, the VM may join with a Node that has the name of
+   * the Machine.
    */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
@@ -113,17 +115,20 @@ export class MachineVerifier {
     this.#lostNodes.add(labels?.node ?? name);
   }
 
-  /** Whether the Machine of a Node was deleted without its VM. */
+  /** Returns true if the Machine of a Node was deleted without its VM. */
   isLostNode(name: string): boolean {
     return this.#lostNodes.has(name);
   }
 
-  /** Records that another controller is about to remove its finalizer from a machine. */
+  /** Must be called before another controller removes its finalizer from a machine. */
   otherFinalizerGoes(uid: string): void {
     this.#released.add(uid);
   }
 
-  /** Rule (b): the finalizers of other controllers stay. A Machine whose last finalizer is removed no longer exists. */
+  /**
+   * Rule (b): mcm keeps the finalizers of other controllers. When the last finalizer is removed, the Machine no longer
+   * exists.
+   */
   #verifyFinalizers({ type, object }: Change<Machine>): void {
     const { uid, name } = object.metadata;
     const had = this.#shared.has(uid);
@@ -134,7 +139,7 @@ export class MachineVerifier {
       this.#violate('b', `the finalizer of another controller was removed from ${name}`);
   }
 
-  /** Whether any Machine was lost. */
+  /** Whether any Machine was deleted without its VM. */
   get hasLost(): boolean {
     return this.#lost.size > 0;
   }
@@ -144,7 +149,7 @@ export class MachineVerifier {
     this.#backMs = Math.max(this.#backMs, -ms);
   }
 
-  /** Records that the Secret of the classes is about to become unusable. */
+  /** Must be called before the Secret of the classes becomes unusable. */
   secretBreaks(): void {
     this.#secretWasBroken = true;
   }
@@ -184,8 +189,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Records the time since which a machine can be drained. The recorded time excludes the creation of the VM, and a
-   * delay by the circuit breaker.
+   * Records since when a machine can be drained. The time of the VM's creation, and a delay by the circuit breaker, do
+   * not count.
    */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
@@ -193,14 +198,14 @@ export class MachineVerifier {
     else if (!this.#drainableSince.has(uid)) this.#drainableSince.set(uid, this.#now());
   }
 
-  /** Records an eviction request of a controller. */
+  /** Records that a controller requests the eviction of a pod. */
   asksToEvict(pod: Pod): void {
     this.#asked.add(pod.metadata.uid);
   }
 
   /**
-   * Rule (c): the controller must request an eviction of each unprotected pod before the controller deletes the pod at
-   * the timeout.
+   * Rule (c): before the timeout, the controller must request the eviction of each unprotected pod that it later
+   * deletes.
    */
   #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
@@ -221,12 +226,12 @@ export class MachineVerifier {
     return machine !== undefined && isForced(machine);
   }
 
-  /** Rule (b): a Machine may be deleted only after its VM. */
+  /** Rule (b): a Machine may disappear only after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
     this.#o.reporter.note('state', `machine ${name} no longer exists`);
     if (this.#lost.has(uid)) return;
-    // Without a usable Secret, `force-deletion` deletes a Machine although its VM may exist.
+    // If the Secret is not usable, `force-deletion` deletes a Machine although its VM may still exist.
     if (this.#secretWasBroken && isForced(machine) && machine.spec.providerID === undefined) {
       this.loses(machine);
       return;
@@ -249,8 +254,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. With
-   * `force-deletion`, a user accepts that the kubelet still has the volume.
+   * Rule (e): a pod must not start while its volume is attached to two nodes, or is mounted on another node. With
+   * `force-deletion`, a user accepts that the volume is still mounted.
    */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.cache.volumesOf(pod)) {
@@ -265,8 +270,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Rule (a): no machine has two VMs. The test verifies the rule after every response of the cloud. The test compares
-   * the names of machines, which are unique in a history.
+   * Rule (a): a machine never has two VMs. The verifier checks this after each response of the cloud. In a history, the
+   * names of machines are unique, so the verifier compares names.
    */
   countVms(): void {
     const living = new Map<string, string>();
@@ -278,7 +283,7 @@ export class MachineVerifier {
     }
   }
 
-  /** Whether pods of the machine's node may be deleted without an eviction. */
+  /** Returns true if the pods on a machine's node may be deleted without an eviction. */
   #mayForce(machine: Machine): boolean {
     const deleted = millis(machine.metadata.deletionTimestamp);
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
@@ -289,7 +294,7 @@ export class MachineVerifier {
     return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
   }
 
-  /** Whether pods of a lost Machine's Node may be deleted without an eviction. */
+  /** Returns true if the pods on the Node of a lost Machine may be deleted without an eviction. */
   #mayForceOrphan(node: string): boolean {
     const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
     const isOverdue = this.#now() + this.#aheadMs + BOUNDS.slack.ms >= cordonedAt + BOUNDS.orphanDrain.ms;
@@ -297,7 +302,8 @@ export class MachineVerifier {
   }
 
   /**
-   * Whether the controller may treat the Node as unreachable. The controller may have an outdated cache of the Node.
+   * Returns true if the controller may consider a Node as unreachable. The Node in the controller's cache may be
+   * outdated.
    */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
@@ -305,7 +311,7 @@ export class MachineVerifier {
     return until > this.#now() - this.#o.lagMs('nodes') && now >= since + BOUNDS.unresponsive.ms;
   }
 
-  /** Rules (c) and (e): called before a VM is deleted. */
+  /** Must be called before a VM is deleted, for the rules (c) and (e). */
   beforeVmDeletion(id: string): void {
     const instance = [...this.#o.instances()].find((each) => each.id === id);
     if (instance?.state !== 'running') return;
@@ -317,7 +323,7 @@ export class MachineVerifier {
     }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
-      // The Machine does not contain the provider ID while its VM is created.
+      // During the creation of its VM, the Machine contains no provider ID.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
       if (own) this.#violate('c', `mcm deletes the VM of ${name} without a deletion of the machine`);
       return;
@@ -343,13 +349,13 @@ export class MachineVerifier {
     }
   }
 
-  /** Rule (c): a VM without a Machine is drained until the drain timeout, unless its Node is deleted or NotReady. */
+  /** Rule (c): a VM without a Machine is drained until its drain timeout, unless its Node is gone or NotReady. */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    // A Machine is in deletion when it is lost. Until the controller sees the loss, the controller deletes the VM of this
-    // Machine as usual.
+    // A Machine is already in deletion when it is lost. Until the controller notices the loss, it deletes the VM of
+    // this Machine as usual.
     const isSeen = lostMs > this.#o.lagMs('machines');
     if (isSeen && lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
       this.#violate('b', `mcm deletes VM ${name} ${lostMs} ms after the loss of its Machine`);
@@ -363,14 +369,17 @@ export class MachineVerifier {
     if (left.length > 0) this.#violate('c', `mcm deletes VM ${name} without a Machine, but with running pods ${left}`);
   }
 
-  /** Rule (d): a Node is cordoned before its pods are evicted. Without a cordon, new pods can be bound to the Node. */
+  /**
+   * Rule (d): before its pods are evicted, a Node is cordoned. If it is not cordoned, new pods can be bound to the
+   * Node.
+   */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))
       this.#violate('d', `mcm evicts pod ${name} from node ${node}, which is not cordoned`);
   }
 
-  /** Rule (d): called before a controller evicts or deletes a pod. */
+  /** Must be called before a controller evicts or deletes a pod, for rule (d). */
   beforePodLeaves(pod: Pod, verb: 'evict' | 'delete'): void {
     const { cache, apps } = this.#o;
     const node = pod.spec.nodeName ?? '';
@@ -382,7 +391,7 @@ export class MachineVerifier {
     }
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
-      // If a pod exceeds its grace period by half a minute, the controller deletes the pod without a grace period.
+      // If a pod exceeds its grace period by half a minute, the controller deletes it with the grace period 0.
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {

@@ -38,7 +38,7 @@ import { hasOtherFinalizer, MachineVerifier, OTHER_FINALIZER } from './machine-v
 import { VolumeVerifier } from './volume-verifier.ts';
 
 const USER_AGENT = 'machine-controller';
-/** Only the kinds of machines are installed, because the tests create a thousand control planes. */
+/** The tests create a thousand control planes, so only the CRDs for machines are installed. */
 const KINDS = /^(machines|machineclasses)\./;
 const CONTROLLERS = [
   'disruption',
@@ -51,7 +51,7 @@ const CONTROLLERS = [
   'token-cleaner',
 ];
 const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
-/** Secret texts that must not appear in logs, events or statuses. */
+/** A secret token that must not appear in logs, events or statuses. */
 const CLOUD_TOKEN = 'cloud-token-9d1f';
 const USER_DATA = 'user-data-7c2b';
 
@@ -59,12 +59,14 @@ export const DRAIN_TIMEOUT_MS = 600_000;
 export const HEALTH_TIMEOUT_MS = 180_000;
 const ENDPOINT = 'http://cloud.invalid';
 
-/** A defect of a controller, for tests of the verifiers. Each function wraps one of the controller's clients. */
+/**
+ * A defect of a controller, with which tests verify the verifiers. Each function wraps one of the controller's clients.
+ */
 export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
   readonly log?: (log: Logger) => Logger;
-  /** Creates objects before the controller starts. */
+  /** Creates objects before the start of the controller. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
@@ -72,9 +74,9 @@ export interface MachineWorldOptions {
   readonly seed: number;
   readonly profile?: ProfileName | undefined;
   readonly defect?: Defect;
-  /** Receives the decisions of all processes. */
+  /** The journal in which all processes record their decisions. */
   readonly journal?: Journal | undefined;
-  /** The flag `--drain-volume-limit` of the machine controller. */
+  /** The value of the flag `--drain-volume-limit`. */
   readonly volumeLimit?: number | undefined;
 }
 
@@ -86,28 +88,28 @@ interface Process {
   readonly clock: SkewedClock;
 }
 
-/** Machines with VMs and nodes, pods with budgets and volumes, and one or two machine controllers. */
+/** Machines with VMs and nodes, pods with disruption budgets and volumes, and one or two machine controllers. */
 export class MachineWorld {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
   readonly admin: KubeClient;
   readonly network: Network;
   readonly reporter: Reporter;
-  /** Ends a history that does not become idle. */
+  /** Ends a history that never becomes idle. */
   readonly steps: StepLimit;
   readonly cache: ApiCache;
   readonly hollow: HollowNodes;
   readonly cloud: Cloud;
   readonly verifier: MachineVerifier;
   readonly apps = new Map<string, App>();
-  /** Successful writes of the controllers. */
+  /** The successful write requests of the controllers. */
   readonly writes: string[] = [];
-  /** The names of machines whose last event reports that the circuit breaker delays their replacement. */
+  /** The names of the machines whose replacement the circuit breaker delays, according to their last event. */
   readonly held = new Set<string>();
-  /** Whether the Secret of the classes is unusable. */
+  /** Whether the Secret of the classes is currently unusable. */
   secretIsBroken = false;
   #created = 0;
-  /** The secrets of all bootstrap tokens, including deleted tokens. */
+  /** The secrets of all bootstrap tokens that ever existed. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
   readonly #random: Random;
@@ -228,12 +230,12 @@ export class MachineWorld {
     }
   }
 
-  /** The number of evictions that were verified while other volumes moved. */
+  /** How many evictions were verified while other volumes were moving. */
   get volumesVerified(): number {
     return this.#volumes.reduce((sum, { verified }) => sum + verified, 0);
   }
 
-  /** Creates the verifier of the shared limit of one process. */
+  /** Creates the verifier for the volume limit of one process. */
   #limited(): VolumeVerifier | undefined {
     const { clock, cache, verifier } = this;
     if (this.#volumeLimit === undefined) return undefined;
@@ -242,7 +244,7 @@ export class MachineWorld {
       cache,
       limit: this.#volumeLimit,
       violate: (text) => this.reporter.violate(text),
-      // With another clock, the detach timeout of the controller has another end.
+      // If its clock differs, the detach timeout of the controller ends at another time.
       isLimited: (node) => !this.#isSkewed && !verifier.isLostNode(node),
       lagMs: () => this.network.lagMs('machine-controller', 'volumeattachments', 'pods'),
     });
@@ -250,7 +252,7 @@ export class MachineWorld {
     return volumes;
   }
 
-  /** Starts a machine controller. A controller that already runs continues as a former leader. */
+  /** Starts a machine controller. If another controller is already running, it continues as the former leader. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
@@ -316,14 +318,14 @@ export class MachineWorld {
     oldest.proc.kill();
   }
 
-  /** Changes the clock of the controller. */
+  /** Changes the clock of the controller by a number of milliseconds. */
   skew(ms: number): void {
     this.#isSkewed = true;
     for (const { clock } of this.#processes) clock.skewMs = ms;
     this.verifier.clockGoesAhead(ms);
   }
 
-  /** Verifies evictions and deletions of pods when the request reaches the server. */
+  /** Verifies an eviction or a deletion of a pod when the request arrives at the server. */
   #verified(transport: Transport, volumes: VolumeVerifier | undefined): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
@@ -350,7 +352,7 @@ export class MachineWorld {
     };
   }
 
-  /** Creates a machine. Every second machine is created without the finalizer, as users do. */
+  /** Creates a machine. Half of the machines are created without the finalizer, as users do. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
     this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
@@ -376,16 +378,16 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** Deletes the Machine but not its VM, as after a restore, or after a user has removed the finalizers. */
+  /** Deletes a Machine object but not its VM. A restore, or a user who removes the finalizers, has this effect. */
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
     this.verifier.loses(lost);
     this.verifier.otherFinalizerGoes(uid);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // The machine is deleted first, because a controller adds its finalizer only to machines that are not in deletion.
+    // A controller adds its finalizer only to machines that are not in deletion, so the deletion comes first.
     await machine.delete(name);
-    // A machine without a finalizer no longer exists.
+    // If the machine had no finalizer, it no longer exists.
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }
 
@@ -395,8 +397,7 @@ export class MachineWorld {
   }
 
   /**
-   * Adds the finalizer of another controller to a machine. The added finalizer stays until `removeOtherFinalizers` is
-   * called.
+   * Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called.
    */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `machine ${name} gets the finalizer of another controller`);
@@ -410,7 +411,7 @@ export class MachineWorld {
     }
   }
 
-  /** Changes the finalizers of a machine. The write is repeated after a conflict with the controller. */
+  /** Changes the finalizers of a machine. After a conflict with the controller, the write is repeated. */
   async #changeFinalizers(name: string, change: (all: readonly string[]) => readonly string[]): Promise<void> {
     const resource = this.admin.resource<Machine>(machines, NAMESPACE);
     try {
@@ -426,7 +427,8 @@ export class MachineWorld {
   }
 
   /**
-   * Makes the Secret of the classes unusable, or usable again. While the Secret is unusable, the cloud gets no request.
+   * Makes the Secret of the classes unusable, or usable again. While the Secret is unusable, the controller sends no
+   * requests to the cloud.
    */
   async breakSecret(isBroken: boolean): Promise<void> {
     this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
@@ -460,13 +462,13 @@ export class MachineWorld {
     return this.cache.machines.store.list();
   }
 
-  /** Returns the existing VMs, by the UID of their machine. */
+  /** Returns the IDs of the existing VMs by the UID of their machine. */
   vms(): Map<string, string> {
     const running = [...this.cloud.instances.list()].filter(({ state }) => state !== 'terminated');
     return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));
   }
 
-  /** Rule (h): the objects and logs that contain a secret. */
+  /** Rule (h): returns the objects and logs that contain a secret. */
   async leaks(): Promise<string[]> {
     const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
     const reported = (await this.admin.resource(events, NAMESPACE).list()).items;

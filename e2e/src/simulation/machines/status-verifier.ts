@@ -3,16 +3,14 @@ import type { Clock } from '@mcm/kube';
 import { BOUNDS } from '../record/bounds.ts';
 import type { ApiCache } from './api-cache.ts';
 
-/**
- * Matches the status of a deletion: the name of the object that blocks it, an error, or the start of the VM deletion.
- */
+/** Matches a status that explains a deletion: the object that blocks it, an error, or the start of the VM deletion. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
-/** Rule (f): the status of a machine in deletion names the object that blocks the deletion. */
+/** Verifies rule (f): while a machine is in deletion, its status names the object that blocks the deletion. */
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #cache: ApiCache;
-  /** The last state of each machine, and the time since which the machine has this state, by UID. */
+  /** For each machine, its last status and the time since which it has this status, by UID. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, cache: ApiCache) {
@@ -21,8 +19,8 @@ export class StatusVerifier {
   }
 
   /**
-   * Returns the machines whose status has not contained a reason for too long. A machine is reported only once. The
-   * test must call this method often.
+   * Returns the machines whose status has lacked a reason for too long. Each machine is returned only once. The test
+   * must call this method often.
    */
   look(): readonly string[] {
     const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);

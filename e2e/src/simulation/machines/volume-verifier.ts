@@ -1,37 +1,37 @@
 import type { Clock, Pod } from '@mcm/kube';
 import type { ApiCache } from './api-cache.ts';
 
-/** A volume counts as moving for less time than the detach timeout of the controller, because its clock may differ. */
+/** The verifier counts a moving volume for less than the controller's detach timeout, because the clocks may differ. */
 const COUNTED_MS = 110_000;
 
 interface Move {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   goneAt: number | undefined;
-  /** The time until which a pod without an end counts. */
+  /** If the pod does not end, it counts until this time. */
   countsUntil: number;
 }
 
 export interface VolumeVerifierOptions {
   readonly clock: Clock;
   readonly cache: ApiCache;
-  /** The maximum number of volumes that the process moves at the same time. */
+  /** The process may move at most this number of volumes at the same time. */
   readonly limit: number;
   readonly violate: (text: string) => void;
-  /** Whether the limit applies to the drain of a Node. The limit does not apply to drains of lost Machines. */
+  /** Returns true if the limit applies to the drain of a Node. For the drains of lost Machines, there is no limit. */
   readonly isLimited: (node: string) => boolean;
-  /** The maximum age of the controller's cached attachments, in milliseconds. */
+  /** Returns how outdated the controller's attachments may be, in milliseconds. */
   readonly lagMs: () => number;
 }
 
 /**
- * Verifies that the drains of one process together move at most as many volumes as their shared limit allows. A pod
- * with more volumes than the limit moves alone. A new process does not know which volumes its predecessor moved.
+ * Verifies that all drains of a process together do not exceed the limit for moving volumes. If a pod has more volumes
+ * than the limit, it moves alone. A new process does not know the volumes that the previous process moved.
  */
 export class VolumeVerifier {
   readonly #o: VolumeVerifierOptions;
   readonly #moves = new Map<string, Move>();
-  /** The times at which attachments appeared, by UID. */
+  /** For each attachment, the time at which it appeared, by UID. */
   readonly #attachedAt = new Map<string, number>();
   #verified = 0;
 
@@ -40,7 +40,7 @@ export class VolumeVerifier {
     options.cache.pods.onChange(({ type, object: { metadata } }) => {
       const move = this.#moves.get(metadata.uid);
       if (!move) return;
-      // A removal without a grace period changes the time of the deletion, so only the first time counts.
+      // A removal without a grace period changes the deletion time again, so only the first time counts.
       if (metadata.deletionTimestamp && move.countsUntil === Number.POSITIVE_INFINITY)
         move.countsUntil = new Date(metadata.deletionTimestamp).getTime() + COUNTED_MS;
       if (type === 'deleted') move.goneAt ??= this.#now();
@@ -51,7 +51,7 @@ export class VolumeVerifier {
     });
   }
 
-  /** The number of evictions that were verified while other volumes moved. */
+  /** How many evictions were verified while other volumes were moving. */
   get verified(): number {
     return this.#verified;
   }
@@ -60,13 +60,13 @@ export class VolumeVerifier {
     return this.#o.clock.now().getTime();
   }
 
-  /** Records the eviction of a pod by the process. */
+  /** Records that the process evicts a pod. */
   evicted(pod: Pod): void {
     const { cache, limit, violate, isLimited, lagMs } = this.#o;
     const { uid, name } = pod.metadata;
     const node = pod.spec.nodeName ?? '';
     const knownAt = this.#now() - lagMs();
-    // The limit applies only to volumes that are attached to the node.
+    // Volumes that are not attached to the node do not count for the limit.
     const volumes = cache.volumesOf(pod).filter((volume) => this.#attachments(volume, node).some((at) => at < knownAt));
     if (volumes.length === 0 || this.#moves.has(uid) || !isLimited(node)) return;
     const others = [...this.#moves.values()].filter((move) => this.#isMoving(move));
@@ -86,12 +86,12 @@ export class VolumeVerifier {
       const dueAt = new Date(known?.metadata.deletionTimestamp ?? Number.NaN).getTime();
       return known?.metadata.uid === pod.metadata.uid && this.#now() < dueAt + COUNTED_MS;
     }
-    // A pod that stopped counting before its end counts again as soon as the controller has seen its end.
+    // If a pod stopped counting before its end, it counts again when the controller notices its end.
     if (goneAt > countsUntil && this.#now() - goneAt <= lagMs()) return false;
     return volumes.some((volume) => this.#attachments(volume, pod.spec.nodeName ?? '').length > 0);
   }
 
-  /** The times at which a volume was attached to a node. */
+  /** Returns the times at which a volume was attached to a node. */
   #attachments(volume: string, node: string): readonly number[] {
     return this.#o.cache.attachments.store
       .byIndex('volume', volume)

@@ -1,14 +1,14 @@
-/** A change of a safety-critical line that the simulation must detect. */
+/** A change of a safety-critical line that the simulation must notice. */
 export interface Mutant {
   readonly topic: Topic;
-  /** The path in the repository. */
+  /** The path of the file in the repository. */
   readonly file: string;
-  /** A text that occurs exactly once in the file. */
+  /** The text to replace, which occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** The suites that can detect the change, in the order of the runs. */
+  /** The suites that can notice the change, in the order in which they run. */
   readonly suites: readonly string[];
-  /** The first seed to run. The default is 1. Mutants that only rare histories detect need a larger seed. */
+  /** The first seed that is run. The default is 1. If only rare histories notice a mutant, it needs a larger seed. */
   readonly firstSeed?: number;
 }
 

@@ -4,33 +4,33 @@ import type { Case } from '../suites/suites.ts';
 import { Swarm } from '../swarm/swarm.ts';
 import type { Mutant } from './list.ts';
 
-/** The data of a mutant for a thread. */
+/** The data about a mutant that a thread needs. */
 export interface LoadedMutant extends Pick<Mutant, 'find' | 'replace'> {
-  /** The URL of the changed file. */
+  /** The URL of the file that the mutant changes. */
   readonly url: string;
 }
 
 export interface RunOptions {
   readonly root: string;
-  /** The maximum number of histories of each suite. */
+  /** The maximum number of histories in each suite. */
   readonly seeds: number;
-  /** The maximum real time in milliseconds. */
+  /** The maximum real time for a mutant in milliseconds. */
   readonly maxMs: number;
   readonly workers: number;
 }
 
 export interface MutantResult {
-  /** The first violation, with the case that shows it. `seen` is undefined if no history has detected the mutant. */
+  /** The first violation, and the case in which it occurred. If no history noticed the mutant, `seen` is undefined. */
   readonly seen: string | undefined;
-  /** The number of histories. */
+  /** The number of histories that were run. */
   readonly played: number;
-  /** Whether the time expired before the last history. */
+  /** Whether the time ran out before the last history. */
   readonly isCut: boolean;
 }
 
-/** The network profiles of consecutive seeds, because some mutants need a slow or faulty network. */
+/** The network profiles of successive seeds. Some mutants are noticed only in a slow or faulty network. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
-/** The maximum real time of one history. A longer history has an endless loop. */
+/** The maximum real time of a history in milliseconds. A history that takes longer has an endless loop. */
 const CASE_MS = 300_000;
 
 function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {
@@ -40,7 +40,7 @@ function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<C
   }
 }
 
-/** Runs histories of a mutant until the first violation. */
+/** Runs histories with a mutant until a verifier reports a violation. */
 export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }: RunOptions): Promise<MutantResult> {
   let seen: string | undefined;
   const { file, find, replace } = mutant;
@@ -55,7 +55,7 @@ export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }:
     workerData: loaded,
     onFailure: ({ one, violations: [first = ''] }) => {
       if (/SyntaxError/.test(first)) throw new Error(`${file} cannot be loaded with the mutant: ${first}`);
-      // A violation of the real-time limit is no result, because real time depends on the computer.
+      // The real time depends on the computer, so a violation of its limit does not count.
       if (/of real time$/.test(first)) return;
       seen ??= `${one.suite} ${one.seed} ${one.profile}: ${first.split('\n')[0]}`;
     },

@@ -3,8 +3,8 @@ import type { TransportResponse } from '@mcm/kube';
 const encoder = new TextEncoder();
 
 /**
- * Returns a complete JSON response. The simulation has its own response object, because a `Response` of Node.js is much
- * more expensive.
+ * Returns a complete JSON response. A `Response` of Node.js is much more expensive, so the simulation uses its own
+ * object.
  */
 export function answerOf(
   status: number,

@@ -2,19 +2,19 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Aborts when the connection breaks. The body then ends without its pending chunks. */
+  /** Aborted when the connection breaks. The body then ends without the chunks that are still pending. */
   readonly connection: AbortSignal;
-  /** Aborts when the delivery stops. The body then delivers no more data, but the connection stays open. */
+  /** Aborted when the delivery stops. After that, the body delivers nothing, but the connection stays open. */
   readonly silent: AbortSignal;
-  /** Whether a chunk is lost. After a lost chunk, no more data is delivered. */
+  /** Returns true if the next chunk is lost. After a lost chunk, nothing more is delivered. */
   readonly isLost: () => boolean;
-  /** The latency of a chunk. Chunks keep their order. */
+  /** Returns the latency of a chunk. The order of chunks stays the same. */
   readonly delayMs: () => number;
-  /** `onSent` is called when a chunk has left the server. */
+  /** Called when a chunk has left the server. */
   readonly onSent: () => void;
   /**
-   * `onDelivered` is called when a chunk is delivered.
-   * @param nextSentAt The time at which the next chunk left the server, or undefined if no chunk is pending.
+   * Called when a chunk has arrived.
+   * @param nextSentAt the time at which the next chunk left the server; without another chunk, undefined
    */
   readonly onDelivered: (bytes: Uint8Array, nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
@@ -26,7 +26,7 @@ interface Piece {
   readonly dueAt: number;
 }
 
-/** Resolves when the signal aborts, or when `promise` settles. */
+/** Resolves when the signal is aborted, or when `promise` settles. */
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -38,7 +38,7 @@ const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =
     void promise.then(end);
   });
 
-/** Reads a body and keeps its pending chunks. */
+/** Reads a body, and stores the chunks that are still pending. */
 class Pipe {
   readonly pieces: Piece[] = [];
   ended: { readonly error?: unknown } | undefined;
@@ -53,7 +53,7 @@ class Pipe {
     );
   }
 
-  /** Resolves after the next change of the pipe. */
+  /** Resolves when the pipe changes. */
   get changed(): Promise<void> {
     return this.#changed.promise;
   }
@@ -80,7 +80,9 @@ class Pipe {
   }
 }
 
-/** A body whose chunks have separate latencies. The body ends with an error when its connection breaks. */
+/**
+ * Yields the chunks of a body. Each chunk has its own latency. If the connection breaks, the body ends with an error.
+ */
 export async function* delayedBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

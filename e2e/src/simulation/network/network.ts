@@ -15,20 +15,20 @@ import type { Chances, RequestFault } from './request-faults.ts';
 import { withShortcuts } from './shortcuts.ts';
 import { UnreadMachines } from './unread-machines.ts';
 
-/** The sender of a request: one of the two controllers, or all simulated kubelets. */
+/** A sender of requests: one of the two controllers, or all simulated kubelets together. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
 
 export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** The network profile until all faults are removed. By default, `profile` is `none`. */
+  /** The network profile before all faults are removed. By default, the profile is `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Kills a caller that is a single process. */
+  /** Kills a caller that consists of a single process. */
   readonly kill: (caller: Caller) => void;
-  /** `note` is called for every fault. */
+  /** Called for each fault with its description. */
   readonly note: (text: string) => void;
-  /** Whether the history has ended. After its end, no request of the history gets a response. */
+  /** Returns true if the history has ended. After that, no request gets a response. */
   readonly isOver?: () => boolean;
   /** Compacts the history of the API server. */
   readonly compact?: () => void;
@@ -39,65 +39,66 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
 /**
- * Methods that can cause a conflict with the write of another client: writes with a version, and changes of an existing
- * object.
+ * The methods whose requests can conflict with a write of another client: writes with a version, and changes of
+ * objects.
  */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** The header of a simulated error 403, which distinguishes it from a missing permission. */
+/** The header of a simulated error 403. With the header, tests distinguish the error from a missing permission. */
 export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
-/** After a response with 429, a client tries the request up to ten times, each after the Retry-After time. */
+/** After a 429, a client repeats the request up to ten times, each time after the Retry-After time. */
 const THROTTLED_MS = 30_000;
-/** The duration of a controller's pass without its requests, including the time in the queue. */
+/** The duration of a reconcile without its requests, including the time in the queue. */
 const PASS_MS = 1_000;
-/** The maximum latency of kubelets at which the simulation may omit renewals of their Leases. */
+/** If the latency of kubelets is at most this time, the simulation may omit renewals of their Leases. */
 const MAX_SPARED_KUBELET_MS = 1_000;
-/** The number of sequential requests of a pass, from its first read to its last write. */
+/** The number of requests that a reconcile sends one after the other, from its first read to its last write. */
 const REQUESTS_A_PASS = 4;
 
-/** The maximum number of steps between an input and a kill. In half of the kills, the number is 0. */
+/** A process is killed at most this number of steps after an input. In half of the kills, the number is 0. */
 const MOST_STEPS = 40;
 
-/** A process of a caller that has several processes. */
+/** One of several processes of a caller. */
 export interface Peer {
-  /** Aborts when the process ends. */
+  /** Aborted when the process ends. */
   readonly life: AbortSignal;
   /** Kills the process. Without `kill`, all processes of the caller are killed. */
   readonly kill?: () => void;
 }
 
-/** A process with its connections. */
+/** A process and its connections. */
 interface End {
   readonly caller: Caller;
   readonly received: ReceivedEvents;
 }
 
 /**
- * The connections between the processes and the API server. Connections can be cut, watches can stop delivering, and
- * single requests can fail. All requests have the latencies of the network profile.
+ * The connections between the processes and the API server. A connection can be cut, a watch can stop delivering, and a
+ * single request can fail. The network profile determines the latency of each request.
  */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #keyed: KeyedRandom;
   #profile: Profile;
   /**
-   * The network profile before the faults were removed. Messages that were sent with this profile may still be pending.
+   * The network profile that applied before the faults were removed. Some messages that were sent with this profile may
+   * still be in transit.
    */
   readonly #worst: Profile;
-  /** The time of the last response with the status 429. */
+  /** The time of the last response 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
   /** The connections that `cut` ends. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
-  /** The paths whose responses a caller does not receive. */
+  /** For each caller, the paths whose responses are lost. */
   readonly #lostAnswers = new Map<Caller, RegExp>();
-  /** The paths that a caller has no permission to read. */
+  /** For each caller, the paths that it may not read. */
   readonly #forbidden = new Map<Caller, RegExp>();
-  /** The paths whose reads by a caller fail. */
+  /** For each caller, the paths whose reads fail. */
   readonly #failing = new Map<Caller, RegExp>();
-  /** The number of watches that will get the error 410, by caller. */
+  /** For each caller, the number of watches that will get the error 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
   readonly #unread = new UnreadMachines();
@@ -113,27 +114,26 @@ export class Network {
     this.#scheduleCompaction();
   }
 
-  /** The number of watches that all callers have opened since the start. */
+  /** How many watches all callers have opened since the start. */
   get watchesOpened(): number {
     return this.#watchesOpened;
   }
 
-  /** Whether the network profile can stop the delivery of watch events without an action of the history. */
+  /** Whether the network profile can stop the delivery of watch events at any time. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
 
   /**
-   * Whether the network profile loses responses of reads. In such a profile, a controller may freeze, as in an outage
-   * of the API server.
+   * Whether the network profile loses responses to reads. With such a profile, a controller may freeze as in an outage.
    */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
   }
 
   /**
-   * Whether a manager repeated the creation of this machine although no manager had received a response or an event
-   * with the name of the machine.
+   * Returns true if a manager repeated the creation of a machine before any manager had received its name in a response
+   * or event.
    */
   repeatsUnread(name: string): boolean {
     return this.#unread.isRepeated(name);
@@ -146,17 +146,17 @@ export class Network {
   }
 
   /**
-   * Returns the maximum age of the cached state behind a write of a caller, in milliseconds. The age includes pending
-   * events of the given resources (plural names), waits after a 429, and the requests and responses of one pass. Events
-   * that have just arrived count as pending, because a process may have decided before their arrival.
+   * Returns how outdated the caches may be on which a write of a caller is based, in milliseconds. The result includes
+   * pending events of the resources (plural names), waits after a 429, and the requests of one reconcile. An event that
+   * has just arrived counts as pending, because the process may have decided before.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
 
   /**
-   * Like `lagMs`, but without the time for which a process had no watch. A process without a watch knows that its state
-   * is outdated.
+   * Returns `lagMs` without the time during which a process had no watch. If it has no watch, a process knows that its
+   * caches are outdated.
    */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
@@ -172,8 +172,7 @@ export class Network {
   }
 
   /**
-   * Returns the time for which events of the given resources (plural names) may be missing in the processes of a
-   * caller, in milliseconds.
+   * Returns for how long the processes of a caller may lack events of the resources (plural names), in milliseconds.
    */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#mostBehindMs(caller, resources, 0);
@@ -195,8 +194,8 @@ export class Network {
   }
 
   /**
-   * Compacts the history of the API server and ends the open watches of a caller. The next watches of the caller start too
-   * late.
+   * Compacts the history of the API server, and ends the open watches of a caller. The next watches of the caller fail,
+   * because their version was compacted.
    */
   outdate(caller: Caller): void {
     this.#options.compact?.();
@@ -211,39 +210,36 @@ export class Network {
   }
 
   /**
-   * The server executes the requests of a caller to these paths, but all responses are lost until `mend`. A watch that
-   * loses an event stops delivering events.
+   * Loses all responses to a caller for some paths until `mend`, although the server executes the requests. If a watch
+   * loses an event, it delivers no more events.
    */
   loseAnswers(caller: Caller, paths: RegExp): void {
     this.#lostAnswers.set(caller, paths);
   }
 
   /**
-   * The server refuses the reads of a caller at these paths with 403 until `mend`, as after a change of the caller's
-   * role. At the start, the open watches of the caller end.
+   * Refuses the reads of a caller at some paths with 403 until `mend`, as after a change of its role. The open watches
+   * of the caller end immediately.
    */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
     this.#reset(caller);
   }
 
-  /** The server fails the reads of a caller at these paths with 500 until `mend`. The caller's open watches end. */
+  /** Fails the reads of a caller at some paths with 500 until `mend`. The open watches of the caller end. */
   failReads(caller: Caller, paths: RegExp): void {
     this.#failing.set(caller, paths);
     this.#reset(caller);
   }
 
-  /**
-   * Stops the delivery of a caller's open watches, although their connections stay open. New watches deliver events.
-   */
+  /** Stops the delivery of a caller's open watches. The connections stay open. A new watch delivers events. */
   silence(caller: Caller): void {
     this.#silent.get(caller)?.abort();
     this.#silent.delete(caller);
   }
 
   /**
-   * Ends the open watches of a caller. The caller lists again, because the resource versions of these watches have
-   * expired (410).
+   * Ends the open watches of a caller with the error 410 (expired version). The caller then lists its objects again.
    */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
@@ -254,8 +250,8 @@ export class Network {
   }
 
   /**
-   * Changes the probabilities of faults for the writes of both controllers, separately for the API server and the
-   * cloud.
+   * Changes the probabilities of faults for writes of both controllers. The API server and the cloud can have different
+   * values.
    */
   setFaultChances(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
@@ -292,8 +288,8 @@ export class Network {
   }
 
   /**
-   * Returns the connection of a caller to the cloud. The connection to the cloud has only kills and latencies, because
-   * the cloud has its own faults.
+   * Returns the connection from a caller to the cloud. The cloud has its own faults, so this connection has only
+   * latencies and kills.
    */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
@@ -308,8 +304,8 @@ export class Network {
   }
 
   /**
-   * Returns the clock of a caller's process. The process can be killed at each timer, and a kill cancels all timers of
-   * the process.
+   * Returns the clock for a process of a caller. A process may be killed at each timer, and a kill cancels all its
+   * timers.
    */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
@@ -319,7 +315,7 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
-  /** Compacts the history of the API server again and again, until all faults are removed. */
+  /** Compacts the history of the API server repeatedly until all faults are removed. */
   #scheduleCompaction(): void {
     const { clock, compact, note } = this.#options;
     if (compact === undefined || this.#profile.compactMs === 0) return;
@@ -343,7 +339,7 @@ export class Network {
     return steps <= 0;
   }
 
-  /** Kills a process after some awaits of its next work, even if nothing outside of the process can end the await. */
+  /** Kills a process after it has awaited several times, even if nothing outside of the process ends an await. */
   async #killAfter(steps: number, caller: Caller, peer: Peer | undefined): Promise<void> {
     for (let step = 0; step < steps; step += 1) await Promise.resolve();
     this.#kill(caller, peer);
@@ -417,7 +413,7 @@ export class Network {
     return undefined;
   }
 
-  /** Some time after the start of a watch, stops its delivery or lets it expire. */
+  /** Lets a watch stop delivering, or lets it expire, some time after its start. */
   #scheduleWatchFault(end: End, place: string, connection: AbortController, silent: AbortController): void {
     const { clock, note } = this.#options;
     const { silentWatch, expiredWatch } = this.#profile;
@@ -441,8 +437,7 @@ export class Network {
   }
 
   /**
-   * The response of a server that does not start a watch. `#refusedWatch` returns undefined if the server starts the
-   * watch.
+   * Returns the response if the server does not start a watch. If the server starts the watch, the result is undefined.
    */
   #refusedWatch(caller: Caller, request: TransportRequest): TransportResponse | undefined {
     const fault = this.#draw(caller, request);

@@ -1,37 +1,41 @@
 import { seededRandom } from '@mcm/kube';
 import type { Chances } from './request-faults.ts';
 
-/** The latencies and faults of requests and watches. The actions of a history can add further faults. */
+/** The latencies and faults of a simulated network. The actions of a history may add other faults. */
 export interface Profile {
-  /** The maximum latency of a request and of its response. */
+  /** A request and its response are delayed by at most this number of milliseconds each. */
   readonly wireMs: number;
-  /** The maximum latency of a watch event. */
+  /** A watch event is delayed by at most this number of milliseconds. */
   readonly eventMs: number;
-  /** The maximum latency of a kubelet's request to the API server, and of its response. */
+  /** A request of a kubelet and its response are delayed by at most this number of milliseconds each. */
   readonly kubeletMs: number;
-  /** The probabilities of faults for a read. */
+  /** The probabilities of the faults of a read request. */
   readonly reads: Chances;
   /**
-   * The maximum number of objects in a page of a list. If `pageSize` is undefined, the limit in the request applies.
+   * A page of a list contains at most this number of objects. If `pageSize` is undefined, the limit of the request
+   * applies.
    */
   readonly pageSize?: number;
-  /** The probability that a page after the first page of a list has expired (410). */
+  /** The probability that a later page of a list has expired (410). */
   readonly expiredPage: number;
-  /** The probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
+  /** The probability that a watch stops delivering or expires (410) within `WATCH_MS`. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
-  /** The maximum time between two compactions of the API server's history. With 0, there is no compaction. */
+  /**
+   * The longest interval between two compactions of the API server's history. For the value 0, the history is never
+   * compacted.
+   */
   readonly compactMs: number;
-  /** The probability that a process is killed at a timer, at a watch event, or at a response. */
+  /** The probability that a process is killed when a timer fires, a watch event arrives or a response arrives. */
   readonly crash: number;
 }
 
-/** The time within which a watch stops delivering or expires. */
+/** A watch that stops delivering or expires does so within this time. */
 export const WATCH_MS = 240_000;
 
 const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, compactMs: 0, crash: 0 } as const;
 
-/** The network profiles. With `none`, responses and events have no latency. */
+/** The network profiles. With the profile `none`, responses and events arrive immediately. */
 export const PROFILES = {
   none: { ...CALM, wireMs: 0, eventMs: 0, kubeletMs: 0 },
   lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
@@ -60,8 +64,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Random numbers by purpose. The numbers of one purpose do not depend on other purposes. If an action is removed from a
- * history, all other actions keep their latencies.
+ * Random numbers in separate sequences, one for each purpose. The numbers for one purpose are independent of other
+ * purposes. If an action is removed from a history, the latencies of the other actions stay the same.
  */
 export class KeyedRandom {
   readonly #seed: number;
@@ -71,14 +75,14 @@ export class KeyedRandom {
     this.#seed = seed;
   }
 
-  /** Returns a number in [0, 1). */
+  /** Returns a random number in [0, 1) for a purpose. */
   draw(purpose: string): number {
     const count = this.#drawn.get(purpose) ?? 0;
     this.#drawn.set(purpose, count + 1);
     return seededRandom(hash(`${purpose} ${count}`, this.#seed)).next();
   }
 
-  /** Returns a random delay up to `mostMs`, usually short and sometimes long. */
+  /** Returns a random delay of at most `mostMs`. Most delays are short, and some are long. */
   delay(purpose: string, mostMs: number): number {
     return mostMs === 0 ? 0 : Math.floor((mostMs + 1) * this.draw(purpose) ** 3);
   }

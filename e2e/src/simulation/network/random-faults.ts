@@ -12,7 +12,7 @@ const REQUEST_FAULTS: readonly RequestFault[] = [
 ];
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
-/** Possible failures of a cloud operation. */
+/** The ways in which an operation of the cloud can fail. */
 const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
   { error: { code: 'InternalError' } },
   { error: { code: 'InternalError' }, effect: true },
@@ -24,14 +24,14 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { stale: 15_000 },
 ];
 
-/** The random source, the target and the log of a fault. */
+/** What a random fault needs: random numbers, the cloud, and a function that records the fault. */
 export interface Draw {
   readonly dice: Dice;
   readonly cloud: Cloud;
   readonly note: (text: string) => void;
 }
 
-/** Makes a random cloud operation fail several times. */
+/** Selects a random operation of the cloud and lets it fail several times. */
 export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   const operation = dice.one(OPERATIONS) ?? '*';
   const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };
@@ -39,7 +39,7 @@ export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   return cloud.faults.order(rule);
 }
 
-/** Terminates one of the running VMs without a request. */
+/** Terminates a running VM although no client requested it. */
 export function lostVm({ dice, cloud, note }: Draw): void {
   const vm = dice.one([...cloud.instances.list()].filter(({ state }) => state === 'running'));
   if (!vm) return;
@@ -47,7 +47,7 @@ export function lostVm({ dice, cloud, note }: Draw): void {
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
-/** Returns the probability and the duration of one or two faults. */
+/** Returns one or two random faults with their probability and duration. */
 export function drawFaultChances({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;

@@ -3,16 +3,16 @@ import type { Clock } from '@mcm/kube';
 const isOf = (path: string, resources: readonly string[]): boolean =>
   resources.some((resource) => path.endsWith(`/${resource}`));
 
-/** Tracks the events that one process has received through its watches, by path. */
+/** Records which events a process has received through its watches, by the path of the watch. */
 export class ReceivedEvents {
   readonly #clock: Clock;
-  /** The times since which events may be missing, by the path of the watch. */
+  /** For each watch, the time since which events may be missing, by its path. */
   readonly #since = new Map<string, number>();
-  /** The times since which the process has no watch, by the path of the watch. */
+  /** For each path without a watch, the time at which the watch ended. */
   readonly #closedAt = new Map<string, number>();
-  /** The time without a watch since the first event that may be missing, by the path of the watch. */
+  /** For each watch, how long the process had no watch since the first event that may be missing, by its path. */
   readonly #noticedMs = new Map<string, number>();
-  /** The last delay of each watch, and the time at which the delay ended. */
+  /** For each watch, its last delay and the end of this delay, by its path. */
   readonly #lastDelay = new Map<string, { readonly endedAt: number; readonly ms: number }>();
 
   constructor(clock: Clock) {
@@ -24,23 +24,23 @@ export class ReceivedEvents {
   }
 
   /**
-   * Records that events may be missing since `at` (default: now).
-   * @param noticedMs The time since `at` in which the process had no watch.
+   * Records that events since `at` may be missing. The default is now.
+   * @param noticedMs how long the process had no watch since `at`
    */
   lacks(path: string, at = this.#now(), noticedMs = 0): void {
     if (!this.#since.has(path)) this.#noticedMs.set(path, noticedMs);
     this.#since.set(path, Math.min(at, this.#since.get(path) ?? at));
   }
 
-  /** Records the end of the watch. After the end of its watch, the process knows that events may be missing. */
+  /** Records that a watch has ended. The process then knows that it may lack events. */
   closed(path: string): void {
     this.lacks(path);
     if (!this.#closedAt.has(path)) this.#closedAt.set(path, this.#now());
   }
 
   /**
-   * Records a new watch.
-   * @returns the time without a watch since the first event that may be missing.
+   * Records that a watch has started.
+   * @returns how long the process had no watch since the first event that may be missing
    */
   opened(path: string): number {
     const noticedMs = this.#noticed(path);
@@ -52,12 +52,15 @@ export class ReceivedEvents {
     return (this.#noticedMs.get(path) ?? 0) + this.#now() - (this.#closedAt.get(path) ?? this.#now());
   }
 
-  /** Returns the time since which events may be missing, undefined if the process has received all events. */
+  /**
+   * Returns the time since which events may be missing. If the process has received all events, the result is
+   * undefined.
+   */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }
 
-  /** Records that the process has received all events before `at`. If `at` is undefined, it has received all events. */
+  /** Records that all events before `at` have arrived. Without `at`, all events have arrived. */
   receivedUntil(path: string, at: number | undefined): void {
     const since = this.#since.get(path);
     const endedAt = this.#now();
@@ -68,8 +71,7 @@ export class ReceivedEvents {
   }
 
   /**
-   * Returns the maximum time for which events of the given resources (plural names) may be missing, now or within the
-   * last `passMs`.
+   * Returns for how long events of the resources (plural names) may have been missing, now or during the last `passMs`.
    */
   behindMs(resources: readonly string[], passMs = 0): number {
     const now = this.#now();
@@ -84,8 +86,8 @@ export class ReceivedEvents {
   }
 
   /**
-   * Like `behindMs`, but without the time for which the process had no watch. A process without a watch knows that
-   * events may be missing.
+   * Returns `behindMs` without the time during which the process had no watch. If it has no watch, a process knows that
+   * it may lack events.
    */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();

@@ -1,16 +1,16 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** The path of the object that the reachability probes request. The object never exists. */
+/** Matches the path of the object that a reachability probe reads. This object never exists. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
 /**
- * The age in milliseconds below which the last renewal replaces a new renewal. A Node is unreachable after 50 s without
- * a renewal.
+ * If the last renewal of a Lease is younger than this number of milliseconds, a new renewal is omitted. After 50 s
+ * without a renewal, a Node becomes unreachable.
  */
 const SPARED_MS = 35_000;
 
-/** A complete response that can be returned again. */
+/** A complete response that is stored for later requests. */
 interface Kept {
   readonly status: number;
   readonly text: string;
@@ -24,11 +24,10 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
 const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
- * Handles requests without the server if their response and their effect are known. Most requests of an idle simulation
- * have a known response.
- * - A probe gets the response of the first probe, because its object never exists.
- * - With `renewals`, a renewal of a kubelet's Lease gets the response of the last renewal that the server received, if
- *   the last renewal is recent.
+ * Returns stored responses for requests whose response and effect are known, without the server. In an idle simulation,
+ * most requests are of this type.
+ * - A reachability probe gets the response of the first probe.
+ * - With `renewals`, the renewal of a kubelet's Lease gets the response of the last renewal, if it is recent.
  */
 export function withShortcuts(
   clock: Clock,

@@ -7,21 +7,21 @@ const decoder = new TextDecoder();
 const nameIn = (body = ''): string | undefined => /"metadata":\{"name":"([^"]+)"/.exec(body)?.[1];
 const isCreation = ({ method, path }: TransportRequest): boolean => method === 'POST' && path.endsWith('/machines');
 
-/** Tracks the machines that a manager creates without receiving a response or an event with the name of the machine. */
+/** Finds the machines whose creation a manager repeated before it had received their name in a response or event. */
 export class UnreadMachines {
   readonly #unread = new Set<string>();
-  /** The names that a manager sent again before any manager received the names from the server. */
+  /** The names that a manager sent again before any manager had received them from the server. */
   readonly #repeated = new Set<string>();
 
   /**
-   * Whether the last create request for the name repeated an earlier request, and no manager had received the name
-   * before the last request.
+   * Returns true if the last create request for a name repeated an earlier request, and no manager had received the
+   * name.
    */
   isRepeated(name: string): boolean {
     return this.#repeated.has(name);
   }
 
-  /** Records a request that reaches the server. */
+  /** Records a request when it arrives at the server. */
   sent(request: TransportRequest): void {
     const name = isCreation(request) ? nameIn(request.body) : undefined;
     if (name === undefined) return;
@@ -30,7 +30,7 @@ export class UnreadMachines {
     this.#unread.add(name);
   }
 
-  /** Records a response that reaches the manager. */
+  /** Records a response when it arrives at the manager. */
   answered(request: TransportRequest, answer: TransportResponse): TransportResponse | Promise<TransportResponse> {
     const isRead = request.method === 'GET' && answer.status === 200;
     if (this.#unread.size === 0 || !MACHINES.test(request.path)) return answer;
@@ -45,7 +45,7 @@ export class UnreadMachines {
     return answerOf(answer.status, text);
   }
 
-  /** Records a watch event that reaches the manager. */
+  /** Records a watch event when it arrives at the manager. */
   received(path: string, bytes: Uint8Array): void {
     if (this.#unread.size > 0 && MACHINES.test(path)) this.#receives(decoder.decode(bytes));
   }

@@ -31,7 +31,7 @@ const templates: ResourceDefinition<Template> = {
   namespaced: true,
 };
 
-/** The CRD of the cluster autoscaler, without its validation. */
+/** The CRD CapacityBuffer of the cluster autoscaler. The schema accepts all fields. */
 const CRD = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -53,7 +53,7 @@ const CRD = {
 
 const NAME = 'web';
 const TEMPLATE = 'pod';
-/** A node has two processors, so one large pod or four small pods fit on a machine. */
+/** The capacity of a node with two CPUs: one large pod or four small pods. */
 const CAPACITY = { cpu: '2', memory: '8Gi', gpu: '0' };
 const PODS_A_MACHINE: Readonly<Record<string, number>> = { '1500m': 1, '500m': 4 };
 const [LARGE = '', SMALL = ''] = Object.keys(PODS_A_MACHINE);
@@ -62,18 +62,19 @@ const podOf = (cpu: string): object => ({
   spec: { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu } } }] },
 });
 
-/** A number of machines that the objects of the user required, with its first time in virtual milliseconds. */
+/** How many machines the user's objects require, and the first virtual time in milliseconds at which they did. */
 interface Need {
   readonly at: number;
-  /** Without a PodTemplate, the number is unknown. */
+  /** The number of machines. Without a PodTemplate, it is unknown. */
   readonly machines: number | undefined;
 }
 
 /**
- * A user changes, deletes and creates the buffer and its PodTemplate. The feature reports wrong numbers:
- * - The manager writes only a number that the buffer has needed a moment ago.
- * - The manager keeps the number while the number is unknown, for example before the manager has read the buffers.
- * - Without changes, the deployment has the number of machines that the buffer needs.
+ * Simulates a user who changes, deletes and creates the buffer and its PodTemplate. These results are reported as
+ * wrong:
+ * - The manager writes a number that the buffer has not required recently.
+ * - The manager changes the number while it is unknown, for example before the manager has read the buffers.
+ * - After a time without changes, the number differs from the number that the buffer requires.
  */
 class BufferFeature implements Feature {
   readonly maxWaitMs = 120_000;
@@ -110,7 +111,7 @@ class BufferFeature implements Feature {
     else if (choice === 1) await this.#putTemplate(this.#cpu === undefined ? LARGE : undefined);
     else if (choice === 2) await this.#putTemplate(this.#cpu === SMALL ? LARGE : SMALL);
     else await this.#putBuffer(dice.number(MOST_WARM + 1));
-    // A new manager must not decide before it has read the buffer.
+    // Before a new manager has read the buffer, it must not decide.
     if (dice.number(2) === 0) this.#world.kill('manager');
   }
 
@@ -118,7 +119,7 @@ class BufferFeature implements Feature {
     const client = this.#world.admin.resource<Buffer>(buffers, NAMESPACE);
     const spec = { podTemplateRef: { name: TEMPLATE }, replicas: replicas ?? 0 };
     this.#world.reporter.note('act', `the buffer has ${replicas ?? 'no'} replicas`);
-    // The new need counts from the request on, because the manager may read the object before the response arrives.
+    // The requirement counts from the time of the request, because the manager may read the object before the response.
     const before = this.#replicas;
     this.#replicas = replicas;
     this.#note();

@@ -17,19 +17,19 @@ import { NAMESPACE, type World } from '../world/world.ts';
 import type { Feature, FeatureWish, OptIn } from './feature.ts';
 
 const SOAK_MS = 120_000;
-/** A pod that started within half of the soak time does not count. */
+/** If a pod has started within half of the soak time, the verifier ignores it. */
 const START_MS = SOAK_MS / 2;
-/** The smallest number of machines in a verified rollout. */
+/** A verified rollout has at least this number of machines. */
 const REPLICAS = 3;
 const NEVER = '1000h';
 const SOON = '0s';
 const OTHER: Readonly<Record<string, string>> = { blue: 'green', green: 'blue' };
 
-/** A pod on a node, with the times of its changes in virtual milliseconds since 1970. */
+/** A pod on a node, with the virtual times of its changes in milliseconds since 1970. */
 interface Seen {
   readonly pod: Pod;
   readonly createdAt: number;
-  /** The time since which the pod is not Ready. For a Ready pod, `unreadySince` is undefined. */
+  /** The time at which the pod stopped being Ready. If the pod is Ready, `unreadySince` is undefined. */
   readonly unreadySince: number | undefined;
 }
 
@@ -37,11 +37,11 @@ const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
 /**
- * Each node has a pod, and the pods of new nodes sometimes never become Ready. The feature reports wrong decisions about
- * canaries:
- * - While a pod of a canary is not Ready after the soak time, the set of the canary does not grow.
- * - The manager never records that the pods of a canary are Ready while one of them is not Ready.
- * - Without faults, a canary whose pod is not Ready stops the rollout.
+ * Creates a pod on each node. On some new nodes, the pod never becomes Ready. These decisions about canaries are
+ * reported as wrong:
+ * - After the soak time, the set of a canary grows although a pod of the canary is not Ready.
+ * - The manager records that all pods of the canaries are Ready although one of them is not.
+ * - Without faults, a rollout continues although the pod of a canary is not Ready.
  */
 class CanaryFeature implements Feature {
   readonly maxWaitMs = 2 * SOAK_MS;
@@ -75,7 +75,7 @@ class CanaryFeature implements Feature {
 
   async act(dice: Dice, wish: FeatureWish): Promise<void> {
     const choice = dice.number(5);
-    // A canary protects only a deployment with more machines.
+    // The rollout needs more machines than the canary alone.
     if (wish.replicas < REPLICAS) await this.#scale(wish, REPLICAS + dice.number(2));
     if (choice === 0) return this.#heal();
     this.#isBroken = choice > 1;
@@ -86,7 +86,7 @@ class CanaryFeature implements Feature {
     this.#isBroken = false;
     await this.#heal();
     await this.#request(wish);
-    // A machine that failed before this time may pause or undo the rollout later.
+    // If a machine failed before, it may pause or undo the rollout later.
     const again = (): void => {
       if (this.#isAtRest) return;
       void this.#request(wish).catch((error: unknown) => this.#world.reporter.violate(String(error)));
@@ -98,7 +98,7 @@ class CanaryFeature implements Feature {
 
   #isAtRest = false;
 
-  /** The user requests the template again, and resumes the rollout. */
+  /** Requests the same template again, and resumes the rollout, as a user does. */
   async #request({ machineClass }: FeatureWish): Promise<void> {
     const { spec } = await this.#world.deployment();
     if (!spec.paused && spec.template.spec.class.name === machineClass) return;
@@ -110,7 +110,7 @@ class CanaryFeature implements Feature {
     this.#isAtRest = true;
     await this.#scale(wish, REPLICAS);
     await world.untilAllSettled([wish], BOUNDS.settled.ms);
-    // Until the manager has recorded the last good set, a rollout to the former template needs no canary.
+    // A rollout back to the former template needs a canary only after the manager has recorded the last good set.
     await world.clock.advance(BOUNDS.lastWrites.ms);
     this.#isBroken = true;
     world.reporter.note('act', 'the pods of new nodes never become Ready');
@@ -140,7 +140,7 @@ class CanaryFeature implements Feature {
     if (spec.paused) this.#world.reporter.violate(`the deployment ${metadata.name} is paused without a cause`);
   }
 
-  /** All pods become Ready. */
+  /** Makes all pods Ready. */
   async #heal(): Promise<void> {
     this.#world.reporter.note('act', 'all pods become Ready');
     const resource = this.#world.admin.resource<Pod>(pods, NAMESPACE);
@@ -214,12 +214,15 @@ class CanaryFeature implements Feature {
       );
   }
 
-  /** The time at which every decision of the manager has read the current objects. */
+  /** The virtual time from which on each decision of the manager is based on the current objects. */
   get #knownAt(): number {
     return this.#now - this.#world.network.lagMs('manager', 'machinedeployments', 'machinesets', 'machines');
   }
 
-  /** Whether the manager must check the canaries of a set: a rollout to the set runs, and the set is not proven. */
+  /**
+   * Returns true if the manager must check the canaries of a set: the rollout to the set runs, and the set is not
+   * proven.
+   */
   #isObserved({ metadata, spec }: MachineSet): boolean {
     const deployment = this.#deployment;
     const annotations = deployment?.metadata.annotations ?? {};
@@ -231,7 +234,7 @@ class CanaryFeature implements Feature {
     );
   }
 
-  /** Returns the pods of the machines of a set that have not been Ready for longer than a check may be delayed. */
+  /** Returns the pods on machines of a set that have not been Ready for longer than a check may take. */
   #unreadyOf(setName: string): readonly string[] {
     const knownAt = this.#knownAt - BOUNDS.canaryRead.ms;
     const noted = this.#deployment?.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
@@ -249,7 +252,10 @@ class CanaryFeature implements Feature {
   }
 }
 
-/** For odd seeds, mcm undoes a rollout with a failed canary. For even seeds, mcm pauses this rollout. */
+/**
+ * The feature with its options. For an odd seed, mcm undoes a rollout with a failed canary. For an even seed, mcm
+ * pauses such a rollout.
+ */
 export const canaryOptIn = (seed: number): OptIn => ({
   options: {
     annotations: {
@@ -258,7 +264,7 @@ export const canaryOptIn = (seed: number): OptIn => ({
       [Annotations.RolloutCanaryPodsReady]: 'true',
       [seed % 2 === 1 ? Annotations.RolloutUndoOnFailure : Annotations.RolloutPauseOnFailure]: 'true',
     },
-    // Only the shared ServiceAccount may list pods.
+    // If the machine controller has its own ServiceAccount, it may not list pods.
     isSeparate: false,
   },
   watch: (world, signal) => new CanaryFeature(world, seed % 2 === 1, signal),

@@ -16,7 +16,7 @@ import type { Feature, FeatureWish, OptIn } from './feature.ts';
 const NAME = 'machine-disruptions';
 const AVAILABLE: ReadonlySet<string | undefined> = new Set(['Running', 'Available']);
 
-/** The numbers of a row, or the numbers that the machines had at a time in virtual milliseconds since 1970. */
+/** The numbers in a row, or the numbers of machines at a virtual time in milliseconds since 1970. */
 interface Numbers {
   readonly machines: number;
   readonly available: number;
@@ -25,11 +25,11 @@ interface Numbers {
 
 interface State extends Pick<Numbers, 'machines' | 'available'> {
   readonly at: number;
-  /** The possible numbers of allowed disruptions. At the end of a rollout, two numbers are possible. */
+  /** The numbers of allowed disruptions that are correct. At the end of a rollout, two numbers are correct. */
   readonly allowed: readonly number[];
 }
 
-/** The numbers of allowed disruptions without and with a rollout. */
+/** The numbers of allowed disruptions outside of a rollout and during a rollout. */
 interface Limits {
   readonly repairs: number;
   readonly rollout: number;
@@ -41,11 +41,11 @@ const textOf = ({ machines: all, available, allowed }: Numbers | State): string 
   `${all} machines, ${available} available, ${allowed} allowed`;
 
 /**
- * Compares the ConfigMap with the disruptions with the machines:
- * - Each write of the manager contains numbers that the machines had a moment ago.
- * - The number of allowed disruptions is the flag without a rollout, and `maxUnavailable` (at least 1) in a rollout.
- * - The manager writes no unchanged object, and writes at most once in the time limit.
- * - At the end, the object shows a complete fleet without disruptions.
+ * Compares the ConfigMap about disruptions with the machines:
+ * - Each write of the manager contains numbers that were correct a moment ago.
+ * - The number of allowed disruptions comes from the flag, and during a rollout from `maxUnavailable` (at least 1).
+ * - The manager never writes an unchanged object, and writes at most once per interval.
+ * - At the end, the ConfigMap describes a complete fleet without disruptions.
  */
 class ReportFeature implements Feature {
   readonly maxWaitMs = 60_000;
@@ -54,15 +54,15 @@ class ReportFeature implements Feature {
   readonly #machines = new Map<string, Machine>();
   readonly #sets = new Map<string, MachineSet>();
   readonly #states: State[] = [];
-  /** The times at which machines were removed. */
+  /** The virtual times at which machines were deleted. */
   readonly #goneAt: number[] = [];
-  /** Whether the next change of the object is by the simulated client. */
+  /** Whether the simulated client will make the next change of the ConfigMap. */
   #isOurs = false;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #starts = 0;
-  /** The class of the template. */
+  /** The class in the template of the deployment. */
   #className: string | undefined;
-  /** The number of changes of the object by the manager. */
+  /** How often the manager has changed the ConfigMap. */
   #updates = 0;
   #verified = 0;
 
@@ -87,7 +87,7 @@ class ReportFeature implements Feature {
     return this.#world.clock.now().getTime();
   }
 
-  /** Another client deletes the object, or writes the rows of a former leader. */
+  /** Deletes the ConfigMap, or writes the rows of a former leader, as another client. */
   async act(dice: Dice): Promise<void> {
     const client = this.#world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     this.#isOurs = true;
@@ -104,10 +104,10 @@ class ReportFeature implements Feature {
   }
 
   async calm(): Promise<void> {
-    // The faults of this feature need no end.
+    // The faults of this feature end without an action.
   }
 
-  /** A user deletes one machine. The object must show the missing machine within the time limit. */
+  /** Deletes a machine, as a user does. Within the time limit, the ConfigMap must contain the missing machine. */
   async verifyTimely(wish: FeatureWish): Promise<void> {
     const world = this.#world;
     if (wish.replicas === 0) {
@@ -117,7 +117,7 @@ class ReportFeature implements Feature {
     }
     const [machine] = await world.machines();
     if (machine === undefined) return;
-    // A replacement that joins at once may not change the numbers.
+    // If the replacement joined immediately, the numbers might stay the same, so it joins later.
     const kubelet = { joinDelay: 2 * BOUNDS.reported.ms };
     world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
     await world.clock.advance(BOUNDS.reported.ms);
@@ -125,7 +125,7 @@ class ReportFeature implements Feature {
     await world.deleteMachine(machine.metadata.name);
     await world.clock.advance(BOUNDS.reported.ms);
     if (this.#verified === before) world.reporter.violate('a deleted machine does not change the disruptions');
-    // A circuit breaker closes without an event, and the manager then writes the disruptions.
+    // When the circuit breaker closes, no event occurs, and the manager then writes the ConfigMap.
     const client = world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     const isOpen = async (): Promise<boolean> =>
       Object.values((await ignoreNotFound(client.get(NAME)))?.data ?? {}).some((row) => row.includes('breaker: Open'));
@@ -162,7 +162,7 @@ class ReportFeature implements Feature {
     const { repairs, rollout } = this.#limits;
     const sets = [...this.#sets.values()];
     const owners = sets.filter(({ spec }) => (spec.replicas ?? 0) > 0);
-    // A rollout begins before the new set exists, and ends after the last old machine.
+    // A rollout starts before its new MachineSet exists, and ends after the last old machine is gone.
     const mayRoll = sets.length > 1 || sets.some(({ spec }) => spec.template.spec.class.name !== this.#className);
     this.#states.push({
       at: this.#now,
@@ -199,7 +199,7 @@ class ReportFeature implements Feature {
       ),
     );
     const written = row === '' ? { machines: 0, available: 0, allowed: Number.NaN } : numbersOf(row);
-    // A cache may contain the own creations of the manager before the deletion of other machines.
+    // In a cache, the machines that the manager created may appear before the deletion of other machines.
     const ever = this.#machines.size + this.#goneAt.filter((at) => at >= since).length;
     const isRecent = recent.some(
       (state) =>
@@ -219,7 +219,7 @@ const numbersOf = (row: string): Numbers => ({
   allowed: numberIn(row, 'allowed'),
 });
 
-/** @param strategy the limits of the deployment */
+/** @param strategy the rollout limits of the deployment */
 export const reportOptIn = ({
   maxUnavailable = 0,
   maxUnhealthyReplacements = 1,

@@ -1,11 +1,10 @@
 import type { Clock, Timer } from '@mcm/kube';
 
-/** The clock of one process, with correct timers but a time of day that may jump. */
+/** The clock of a process. The timers of this clock are correct, but the time of day may jump. */
 export class SkewedClock implements Clock {
   readonly #base: Clock;
   /**
-   * The difference between this clock and the time of the simulation, in milliseconds. A negative value means that this
-   * clock is behind.
+   * How far this clock is ahead of the simulated time, in milliseconds. If the clock is behind, the value is negative.
    */
   skewMs = 0;
 

@@ -2,13 +2,13 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A rule of the simulation, with its limit in virtual time. */
+/** A rule of the simulation with a limit in virtual time. */
 export interface Bound {
-  /** The rule that is violated when the limit has passed. */
+  /** The rule that is violated after the limit. */
   readonly rule: string;
-  /** The kinds of histories to which the rule applies. */
+  /** The suites of histories to which the rule applies. */
   readonly suites: string;
-  /** The limit in milliseconds of virtual time. */
+  /** The limit in virtual milliseconds. */
   readonly ms: number;
 }
 
@@ -18,8 +18,8 @@ const FLEET_MODE = '`fleet-mode`';
 const POOLS = '`pools`, `join`, `config-leases`';
 
 /**
- * All time limits of the verifiers, except the latencies and interruptions of the network profile (`Network.lagMs`).
- * `docs/contributing/simulation.md` lists them.
+ * The time limits of all verifiers. The latencies and interruptions of the network profile are added (`Network.lagMs`).
+ * `docs/contributing/simulation.md` contains these limits.
  */
 export const BOUNDS = {
   settled: {
@@ -206,7 +206,7 @@ const UNITS = [
   [SECOND, 's'],
 ] as const;
 
-/** Returns the limit as text, in the largest unit without a remainder. */
+/** Formats a limit in the largest unit without a fraction. */
 export function boundText({ ms }: Bound): string {
   const [size, unit] = UNITS.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size} ${unit}`;

@@ -7,7 +7,7 @@ interface LeaseBody {
   readonly spec?: { readonly holderIdentity?: string };
 }
 
-/** A process that takes part in an election. */
+/** A process that competes for a Lease. */
 interface Candidate {
   readonly identity: string;
   readonly proc: SimulatedProcess;
@@ -18,12 +18,12 @@ const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
 /**
- * Tracks the holder of each Lease in the API server. Reports each write of a process while another process holds its
+ * Records the holder of each Lease in the API server. Reports a write of a process while another process holds the
  * Lease.
  */
 export class FenceVerifier {
   readonly #reporter: Reporter;
-  /** The holders, by the name of the Lease. */
+  /** For each Lease, its holder. */
   readonly #holders = new Map<string, string>();
   readonly #identities = new Map<SimulatedProcess, string>();
 
@@ -51,8 +51,8 @@ export class FenceVerifier {
   }
 
   /**
-   * Wraps a transport, and verifies requests when they leave their process. A later change of the holder is no
-   * violation, because no process can prevent the change.
+   * Wraps a transport, and verifies each request when the process sends it. If the holder changes later, this is not a
+   * violation, because the process cannot prevent it.
    */
   wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(proc, identity);

@@ -1,11 +1,14 @@
 import type { Reporter } from '@mcm/conformance/fleet';
 import type { Clock } from '@mcm/kube';
 
-/** The maximum number of writes of an object in one minute of virtual time. */
+/** In one minute of virtual time, an object may be written at most this often. */
 const WRITES_A_MINUTE = 200;
-/** The maximum number of the controllers' requests in a history. */
+/** In one history, the controllers may send at most this number of requests. */
 const REQUESTS = 300_000;
-/** The maximum number of calls of the clock at one instant. A loop without requests exceeds the maximum. */
+/**
+ * At one virtual instant, the clock may be called at most this often. Only an endless loop without requests exceeds
+ * this limit.
+ */
 export const MAX_CALLS = 1_000_000;
 /** The start of a cluster of a fleet takes about 1700 calls. All clusters of a fleet start at one instant. */
 const CALLS_A_CLUSTER = 5_000;
@@ -15,9 +18,8 @@ const MINUTE = 60_000;
 export const maxCallsOf = (clusters: number): number => MAX_CALLS + CALLS_A_CLUSTER * clusters;
 
 /**
- * Ends a history in which the controllers do not become idle, and reports the object that the controllers write
- * repeatedly. The limit counts requests with a response. After the limit, no request gets a response, and the virtual
- * time continues.
+ * Ends a history in which the controllers never become idle, and reports the object that they write repeatedly. Only
+ * requests with a response count. After the limit, requests get no response, and the virtual time continues.
  */
 export class StepLimit {
   readonly #clock: Clock;
@@ -37,8 +39,8 @@ export class StepLimit {
   }
 
   /**
-   * Records a response of the server to a controller.
-   * @param object The changed object, or undefined.
+   * Records that the server has responded to a controller.
+   * @param object the object that the request has changed, or undefined
    */
   answered(object: string | undefined): void {
     this.#requests += 1;

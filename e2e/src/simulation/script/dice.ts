@@ -11,12 +11,12 @@ export class Dice {
     this.#random = seededRandom(seed);
   }
 
-  /** The number of random numbers that were drawn since the start. */
+  /** How many random numbers were drawn since the start. */
   get drawn(): number {
     return this.#drawn;
   }
 
-  /** Continues the sequence of random numbers after its first `drawn` numbers. */
+  /** Continues the sequence of random numbers at the position `drawn`. */
   seek(drawn: number): void {
     this.#random = seededRandom(this.#seed);
     for (this.#drawn = 0; this.#drawn < drawn; ) this.#next();
@@ -35,7 +35,7 @@ export class Dice {
     return items[this.number(items.length)];
   }
 
-  /** Returns a random pause, usually short and sometimes long. */
+  /** Returns a random pause of at most `mostMs`. Most pauses are short, and some are long. */
   pause(mostMs: number): number {
     return Math.floor(mostMs * this.#next() ** 3);
   }

@@ -3,38 +3,35 @@ import type { Dice } from './dice.ts';
 /** One action of a history. */
 export interface Step {
   readonly act: string;
-  /** The pause before the action. */
+  /** The pause before the action starts. */
   readonly pauseMs: number;
-  /**
-   * The number of random numbers that were drawn before the action. A replay must draw the same number of random
-   * numbers.
-   */
+  /** How many random numbers were drawn before the action. In a replay, this number must be equal. */
   readonly drawn: number;
 }
 
-/** The actions of a history, for a replay of the whole history or of a part. */
+/** The actions of a history. With a plan, the history or a part of it can be repeated. */
 export interface Plan {
   readonly steps: readonly Step[];
   /** The pause after the last action. */
   readonly lastPauseMs: number;
-  /** The number of random numbers that were drawn at the end. */
+  /** How many random numbers were drawn until the end. */
   readonly drawn: number;
 }
 
 export interface ScriptOptions {
   readonly dice: Dice;
-  /** The names of actions. A likely action occurs several times in the list. */
+  /** The names of actions. A probable action is in the list several times. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** Whether the first action starts without a pause. */
+  /** Whether there is no pause before the first action. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
-  /** Actions that replace the random actions. */
+  /** The actions to run instead of random actions. */
   readonly plan?: Plan | undefined;
 }
 
-/** Runs random actions or the actions of a plan, and records the plan for a replay. */
+/** Runs random actions, or the actions of a plan. The actions are recorded for a replay. */
 export class Script {
   readonly #options: ScriptOptions;
   readonly #steps: Step[] = [];
@@ -48,7 +45,7 @@ export class Script {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count The number of random actions. If the options contain a plan, the actions of the plan run instead. */
+  /** @param count the number of random actions If the options contain a plan, its actions run instead. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

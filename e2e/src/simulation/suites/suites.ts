@@ -17,7 +17,7 @@ export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
 ]);
 
-/** The definition of one history. */
+/** A case: the suite and the options that determine one history. */
 export interface Case extends HistoryOptions {
   readonly suite: string;
 }

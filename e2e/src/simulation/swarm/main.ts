@@ -31,7 +31,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** The time limit of a case. The limit is long, because shrinking runs a history many times. */
+/** The time limit of a case in milliseconds. Shrinking runs a history many times, so the limit is long. */
 const CASE_MS = 900_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -86,7 +86,7 @@ function* cases(first: number, last: number): Generator<Case> {
     for (const suite of suites) for (const profile of profiles) yield { suite, seed, profile };
 }
 
-/** Returns a new seed for each swarm: the seconds since 2026. */
+/** Returns a different seed for each swarm: the number of seconds since 2026. */
 const newSeed = (): number => Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 1_000);
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -116,7 +116,7 @@ function tell(failure: Failure): void {
   print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'the second run had no violation'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
-  // Other threads may still run long histories, so the process exits immediately.
+  // Other threads may still run long histories, so the process must exit explicitly.
   if (flags.first) process.exit(1);
 }
 
@@ -146,7 +146,7 @@ async function swarm(): Promise<void> {
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }
 
-// The code of a history runs only a few times, so an early compilation saves a tenth of the processor time.
+// The code of a history runs only a few times. Early compilation therefore saves a tenth of the CPU time.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) print(HELP);

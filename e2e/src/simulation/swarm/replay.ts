@@ -15,17 +15,17 @@ const file = z.strictObject({
   seed: z.int(),
   profile: z.enum(Object.keys(PROFILES) as ProfileName[]).optional(),
   plan: plan.optional(),
-  /** The violations at the time of the write. */
+  /** The violations that the case had when the file was written. */
   violations: z.array(z.string()).default([]),
 });
 
-/** A failed case and its violations. */
+/** A case that failed, with its violations. */
 export interface Failure {
   readonly one: Case;
   readonly violations: readonly string[];
 }
 
-/** Writes a file that repeats a failure, and returns its path. */
+/** Writes a file with which a failure can be repeated, and returns its path. */
 export function writeReplay(folder: string, { one, violations }: Failure): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${one.suite}-${one.seed}-${one.profile ?? 'none'}.json`);

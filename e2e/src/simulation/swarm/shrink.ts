@@ -1,12 +1,12 @@
 import type { Plan, Step } from '../script/script.ts';
 
-/** Whether a part of a failed history still fails. */
+/** Returns true if a history with fewer actions still fails. */
 export type StillFails = (plan: Plan) => Promise<boolean>;
 
 /**
- * Shrinks a failed history by delta debugging: the function removes halves, quarters and so on, then single actions,
- * then pauses.
- * @param most The maximum number of histories to run.
+ * Shrinks a failed history by delta debugging: removes halves, quarters and so on, then single actions, and then
+ * pauses.
+ * @param most The maximum number of histories for the shrinking.
  */
 export async function shrink(plan: Plan, stillFails: StillFails, most = 200): Promise<Plan> {
   let played = 0;

@@ -6,25 +6,25 @@ import type { Verdict } from './work.ts';
 
 export interface SwarmOptions {
   readonly workers: number;
-  /** The cases in the order of their runs. The number may be infinite. */
+  /** The cases in the order in which they run. There may be infinitely many. */
   readonly cases: Iterable<Case>;
-  /** The time after which no case starts. If `forMs` is undefined, there is no limit. */
+  /** After this time, no other case starts. If `forMs` is undefined, the time is not limited. */
   readonly forMs: number | undefined;
-  /** The maximum real time of a case. A longer case has an endless loop. */
+  /** The maximum real time of a case in milliseconds. A case that takes longer has an endless loop. */
   readonly caseMs: number;
-  /** Whether the swarm stops after the first failure, without shrinking it. */
+  /** Whether the swarm stops at the first failure and does not shrink it. */
   readonly endsAtFailure: boolean;
-  /** The program of each thread. The default program runs and verifies the cases. */
+  /** The program that each thread runs. By default, this program runs and verifies cases. */
   readonly worker?: URL;
   /** Data for the program of each thread. */
   readonly workerData?: object;
-  /** The interval of the check for idle threads, in milliseconds of real time. */
+  /** The interval in which threads are checked for idleness, in milliseconds of real time. */
   readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** The number of histories, by suite and profile. */
+/** How many histories were run, by suite and profile. */
 export interface Tally {
   readonly played: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
@@ -33,12 +33,12 @@ export interface Tally {
 
 const PROGRESS_MS = 60_000;
 /**
- * The maximum idle time of a worker in milliseconds. Histories do not wait for real time, so a worker that is idle for
- * longer never continues.
+ * A thread may be idle for at most this number of milliseconds. Histories never wait for real time, so a thread that is
+ * idle for longer never continues.
  */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** The maximum number of cases of a worker. A new worker with an empty heap then replaces the worker. */
+/** A thread runs at most this number of cases. A new thread with an empty heap then replaces the thread. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
@@ -46,7 +46,7 @@ const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): vo
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-/** Runs cases on several threads until the time expires or no case remains. */
+/** Runs cases on several threads until the time is over or all cases have run. */
 export class Swarm {
   readonly #options: SwarmOptions;
   readonly #cases: Iterator<Case>;
@@ -101,7 +101,8 @@ export class Swarm {
   }
 
   /**
-   * Resolves with the result of a worker for a case. If a worker ends or does not respond in time, the case has failed.
+   * Resolves with the result of a case on a thread. If the thread ends or does not respond in time, the case has
+   * failed.
    */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
@@ -122,7 +123,7 @@ export class Swarm {
       const idle = setInterval(() => {
         const now = worker.performance.eventLoopUtilization();
         const { idle: waitedMs, utilization } = worker.performance.eventLoopUtilization(now, before);
-        // A thread that still loads its program, or that gets no processor time, does not count as idle.
+        // If a thread still loads its program or gets no CPU time, it is not idle.
         if (waitedMs > idleMs / 2 && utilization < IDLE_UTILIZATION) fail('the simulation waits for a missing event');
         before = now;
       }, idleMs);

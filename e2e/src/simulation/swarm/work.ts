@@ -3,16 +3,19 @@ import { type Case, playCase } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';
 
-/** The result of a worker for a case. */
+/** The result of a case. */
 export interface Verdict {
   readonly one: Case;
-  /** The smallest number of actions that produce the violation. `failure` is absent without a violation. */
+  /**
+   * The failure with the fewest actions that still cause the violation. If the case has not failed, `failure` is
+   * undefined.
+   */
   readonly failure?: Failure;
 }
 
 /**
- * Returns the text of a violation without names, numbers and times. A shrunk history must have a violation with an
- * equal text.
+ * Returns the text of a violation without its names, numbers and times. After shrinking, the violation must still have
+ * this text.
  */
 const kindOf = (violation: string): string =>
   violation
@@ -21,8 +24,9 @@ const kindOf = (violation: string): string =>
     .slice(0, 60);
 
 /**
- * Runs a case, and shrinks the history if it fails.
- * @param most The maximum number of histories for shrinking. With 0, the history ends at its first violation.
+ * Runs a case, and shrinks its history if it fails.
+ * @param most The maximum number of histories for the shrinking. For the value 0, the history ends at its first
+ * violation.
  */
 export async function verify(
   one: Case,

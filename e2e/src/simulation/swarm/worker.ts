@@ -9,18 +9,18 @@ interface Job {
   readonly shrinks: boolean;
 }
 
-// Stack traces of refused requests would take 6% of the time, so they are disabled. The text of a violation is
-// sufficient.
+// Stack traces are disabled, because those of refused requests would take 6% of the time. A violation has a text, which
+// is sufficient.
 Error.stackTraceLimit = 0;
 
-// Each thread enables the compile cache, because a thread does not use the cache of the main thread. Without the cache,
-// the compilation of all modules takes longer than several histories.
+// A thread does not use the compile cache of the main thread, so it enables the cache itself. Without the cache,
+// compiling all modules would take longer than several histories.
 enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/simulation', import.meta.url)));
 const { playCase } = await import('../suites/suites.ts');
 const { verify } = await import('./work.ts');
 flushCompileCache();
 
-/** Runs and verifies the cases that the main thread sends, one at a time. */
+/** Runs the cases from the main thread one after the other. */
 parentPort?.on('message', ({ one, shrinks }: Job) => {
   const answer = (verdict: Verdict): void => parentPort?.postMessage(verdict);
   void verify(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>

@@ -8,34 +8,32 @@ interface Offering {
   readonly machineType: string;
 }
 
-/** The alternatives of all classes in these histories, as the text of the annotation. */
+/** The capacity alternatives of all classes in the histories `capacity`, as an annotation. */
 export const ALTERNATIVES = JSON.stringify([{ zone: 'local-b' }, { zone: 'local-c', machineType: 'large' }]);
 
-/** The offerings of the classes in these histories, by the text that mcm records on the Machine. */
+/** The offerings of the classes in the histories `capacity`, by the text that mcm writes to the Machine. */
 const OFFERINGS: Readonly<Record<string, string>> = {
   '{}': 'local-a ',
   '{"zone":"local-b"}': 'local-b ',
   '{"machineType":"large","zone":"local-c"}': 'local-c large',
 };
 
-/** The data that one process has about an offering. */
+/** What a process knows about an offering. */
 interface Known {
-  /**
-   * The time until which the verifier accepts requests, because their calls may have started before the first refusal.
-   */
+  /** Until this time, requests are accepted, because their calls may have started before the first refusal. */
   acceptedUntil: number;
-  /** The time of the last refusal in virtual milliseconds, or undefined after a success. */
+  /** The virtual time of the last refusal in milliseconds. After a success, it is undefined. */
   refusedAt: number | undefined;
-  /** The number of calls after the refusal that have no response yet. */
+  /** How many calls after the refusal still wait for a response. */
   probes: number;
 }
 
 /**
- * Reports wrong calls to the cloud:
- * - A VM is requested only for an offering of its class, and only for the offering that is recorded on its Machine.
- * - The cloud returns a VM with this offering.
- * - After a refusal, no call requests the offering until the wait is over. After the wait, only one call at a time
- *   requests the offering.
+ * Reports wrong requests to the cloud. These rules apply:
+ * - A request for a VM contains an offering of its class, which is also recorded on its Machine.
+ * - The VM that the cloud returns has this offering.
+ * - After a refusal, no request contains the offering until the wait is over. After the wait, only one request at a
+ *   time contains it.
  */
 export class CapacityVerifier {
   readonly #offerings = new Set(Object.values(OFFERINGS));
@@ -46,12 +44,12 @@ export class CapacityVerifier {
     return this.#verified;
   }
 
-  /** Connects the verifier to the simulation, whose options already contain the verifier. */
+  /** Connects the verifier to a simulation. The options of the simulation already contain the verifier. */
   attach(world: World): void {
     this.#world = world;
   }
 
-  /** Wraps the requests of one process to the cloud. */
+  /** Wraps the connection from one process to the cloud. */
   readonly wrap = (transport: Transport): Transport => {
     const known = new Map<string, Known>();
     return async (request) => {
@@ -79,8 +77,8 @@ export class CapacityVerifier {
   };
 
   /**
-   * Verifies the zone of the VM. A repeated call finds the VM of the first call. The offering of this VM must equal the
-   * record on the Machine.
+   * Verifies the zone of a VM. If the call was repeated, the VM may come from an earlier call. The offering of the VM
+   * must still equal the offering on the Machine.
    */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
@@ -97,7 +95,10 @@ export class CapacityVerifier {
       world.reporter.violate(`${probes + 1} machines tested the refused offering ${key} at the same time`);
   }
 
-  /** Records a refusal. A refusal has no effect if its call started before an earlier refusal. */
+  /**
+   * Records that the cloud refused an offering. If the call started before an earlier refusal, the new refusal has no
+   * effect.
+   */
   #refused(world: World, entry: Known, isProbe: boolean): void {
     if (entry.refusedAt !== undefined && !isProbe) return;
     this.#verified++;
@@ -108,7 +109,7 @@ export class CapacityVerifier {
   }
 
   /**
-   * Verifies that the offering was recorded on the Machine before the call. The record cannot change during the call.
+   * Verifies that the Machine contained the offering before the call. During the call, the Machine keeps this offering.
    */
   #verifyRecord(world: World, name: string, key: string): void {
     const violate = (error: unknown): void => {
@@ -129,7 +130,8 @@ export class CapacityVerifier {
 type Named = Offering & { readonly name: string };
 
 /**
- * Whether a response is a refusal. A creation of the local cloud returns no other conflict than `InsufficientCapacity`.
+ * Returns true if a response refuses an offering. In a creation, `InsufficientCapacity` is the only conflict of the
+ * local cloud.
  */
 const isRefusal = (status: number): boolean => status === 409;
 

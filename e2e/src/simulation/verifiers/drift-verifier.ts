@@ -3,19 +3,19 @@ import { type Change, ignoreNotFound, type Node, nodes } from '@mcm/kube';
 import type { World, WorldOptions } from '../world/world.ts';
 import { follow } from './follow.ts';
 
-/** The label with the policy `Yield`, and the label with the policy `Enforce`. */
+/** The label whose policy is `Yield`. */
 const YIELDED = 'example.com/team';
 const ENFORCED = 'example.com/site';
 const OURS = 'template';
 
 /**
- * Changes labels of Nodes like another client, and reports wrong decisions of mcm:
- * - mcm never changes a label with the policy `Yield` after the other client changed the label.
- * - At the end, each label with the policy `Enforce` has the value of the template.
+ * Changes labels of Nodes as another client does, and verifies mcm:
+ * - If the other client has changed a label with the policy `Yield`, mcm never changes it.
+ * - At the end, a label with the policy `Enforce` has the value in the template.
  */
 export class DriftVerifier {
   readonly #world: World;
-  /** The UIDs of Nodes whose label the other client changed. */
+  /** The UIDs of the Nodes on which the other client has changed the label. */
   readonly #changedUids = new Set<string>();
   #count = 0;
 
@@ -25,24 +25,24 @@ export class DriftVerifier {
 
   /** The settings of the machines. */
   static readonly machine = { nodeTemplate: { metadata: { labels: { [YIELDED]: OURS, [ENFORCED]: OURS } } } };
-  /** The policies of the classes. */
+  /** The annotations of the classes with the policies. */
   static readonly classAnnotations: NonNullable<WorldOptions['classAnnotations']> = {
     [Annotations.DriftPolicy]: `labels/${YIELDED}=Yield`,
   };
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): DriftVerifier {
     const verifier = new DriftVerifier(world);
     follow<Node>(world, nodes, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** The number of Nodes whose label another client changed. */
+  /** On how many Nodes another client has changed the label. */
   get verified(): number {
     return this.#count;
   }
 
-  /** Another client changes both labels of a Node. */
+  /** Changes both labels of a Node, as another client does. */
   async change(node: string, number: number): Promise<void> {
     this.#world.reporter.note('act', `another client changes the labels of Node ${node}`);
     const value = `user-${number}`;
@@ -50,7 +50,7 @@ export class DriftVerifier {
     await ignoreNotFound(this.#world.admin.resource<Node>(nodes).patch(node, { type: 'merge', body }));
   }
 
-  /** Verifies the labels of all Nodes after the fleet is complete. */
+  /** Verifies the labels of all Nodes when the fleet is complete. */
   async verifyEnd(): Promise<void> {
     for (const { metadata } of (await this.#world.admin.resource<Node>(nodes).list()).items) {
       const value = metadata.labels?.[ENFORCED];

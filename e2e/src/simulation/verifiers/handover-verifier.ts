@@ -12,10 +12,10 @@ import type { World } from '../world/world.ts';
 const { TemplateConfig, TemplateSince } = ConfigAnnotations;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
-/** A machine, and the time of its last change. */
+/** A machine with the time of its last change. */
 interface Seen {
   machine: Machine;
-  /** The time at which the machine stopped being ready, in milliseconds since 1970. */
+  /** The time at which the machine was last ready, in milliseconds since 1970. */
   lostAt: number;
 }
 
@@ -23,22 +23,21 @@ const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /**
- * Verifies rollouts that a pool started: before mcm removes a ready machine, enough other machines must be ready. A
- * machine with a configuration is ready when its node has applied a configuration. The verifier reads the state from
- * the Node and not from annotations of this project.
+ * Verifies rollouts that a pool started: enough other machines must be ready before mcm removes a ready machine. A
+ * machine is ready when its node has applied a configuration. The verifier reads the Node, and no annotations of mcm.
  */
 export class HandoverVerifier {
   readonly #world: World;
   readonly #lagMs: () => number;
   readonly #machines = new Map<string, Seen>();
-  /** The names of nodes that were Done at any time, by UID. */
+  /** The names of the nodes that have ever been Done, by UID. */
   readonly #configured = new Map<string, string>();
   readonly #sizes: { readonly at: number; readonly least: number }[] = [];
   #isHandedOver = false;
   #template = '';
   #pools = new Set<string>();
 
-  /** @param lagMs Returns the maximum age of the cached state on which a deletion is based. */
+  /** @param lagMs Returns how outdated the caches may be on which a deletion is based. */
   constructor(world: World, lagMs: () => number) {
     [this.#world, this.#lagMs] = [world, lagMs];
   }
@@ -63,7 +62,7 @@ export class HandoverVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** After a pool is deleted, rollouts of its deployment are requests of the user. */
+  /** After the pool is deleted, a rollout of its deployment is a request of the user. */
   #poolChanged(type: string, pool: MachineConfigPool): void {
     if (referencesOf(pool).length === 0) return;
     if (type !== 'deleted') this.#pools.add(pool.metadata.uid);
@@ -100,8 +99,8 @@ export class HandoverVerifier {
   }
 
   /**
-   * Whether a machine counts as available. A machine without a template configuration existed before the pool, and
-   * always counts.
+   * Returns true if a machine counts as available. If the template of a machine had no configuration, the machine is
+   * older than the pool and always counts.
    */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
@@ -117,7 +116,7 @@ export class HandoverVerifier {
       ({ machine, lostAt }) =>
         machine.metadata.uid !== given.metadata.uid &&
         this.#serves(machine) &&
-        // A machine that was just lost may still count as ready.
+        // If a machine was lost a moment ago, it may still count as ready.
         (isThere(machine) || (lostAt >= since && !reporter.isDeletedByHand(machine.metadata.uid))),
     );
     const recent = this.#sizes.filter(({ at }, index) => at >= since || index === this.#sizes.length - 1);

@@ -16,13 +16,13 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 
 /**
- * Reports changes by a rollout that must not act, from the stored objects:
- * - The size of a set changes only when the user scales.
- * - A set creates and deletes machines only to reach its size, or because they failed.
- * - If only one set has machines, it may grow to the size of the deployment, because a rollout may have stopped after
- *   its first deletion.
- * - A machine whose node postpones the rollout is deleted only after a scale-in, by the user, or when it is not
- *   Running. The rule about postponed rollouts applies with and without a hold.
+ * Reports what a rollout changes although it must wait. These rules apply:
+ * - Only if the user scales, the size of a set changes.
+ * - A set creates and deletes machines only until it has its size, or because machines failed.
+ * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
+ *   a deletion.
+ * - If the node of a machine postpones the rollout, only the user, a scale-in, or the end of the phase Running deletes
+ *   the machine. This last rule always applies, even if the rollout need not wait.
  */
 export class HoldVerifier {
   readonly #world: World;
@@ -32,13 +32,13 @@ export class HoldVerifier {
   #deployment: MachineDeployment | undefined;
   #replicas: number | undefined;
   /**
-   * The times at which nodes got the label that postpones the rollout, by name. The times are in virtual milliseconds
-   * since 1970.
+   * For each node, the time at which it got the label that postpones the rollout. Times are virtual milliseconds since
+   * 1970.
    */
   readonly #postponed = new Map<string, number>();
-  /** The start of the last hold that was counted. */
+  /** When the last counted hold started. */
   #counted: number | undefined;
-  /** Whether the user has requested changes since the sizes were last stable. */
+  /** Whether the user has requested more changes since the sizes were stable. */
   #more = false;
   #fewer = false;
   #verified = 0;
@@ -48,7 +48,7 @@ export class HoldVerifier {
     this.#hold = hold;
   }
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
     const verifier = new HoldVerifier(world, hold);
     follow<MachineDeployment>(world, machineDeployments, signal, (change) => verifier.#deploymentChanged(change));
@@ -58,7 +58,7 @@ export class HoldVerifier {
     return verifier;
   }
 
-  /** The number of verified holds that started while sets of several templates had machines. */
+  /** How many holds were verified that started while machines had different templates. */
   get verified(): number {
     return this.#verified;
   }
@@ -81,7 +81,7 @@ export class HoldVerifier {
     else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
   }
 
-  /** Returns the start of the current hold. Counts the hold if it is new. */
+  /** Returns when the current hold started. A new hold is counted. */
   #heldSince(): number | undefined {
     const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
     if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;
@@ -90,7 +90,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** `#rest` is called when only one set has machines. No earlier request is then in progress. */
+  /** Must be called when only one set has machines. At this time, no earlier request is in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
@@ -131,14 +131,14 @@ export class HoldVerifier {
     }
   }
 
-  /** Whether the rollout has no reason to replace the machine. */
+  /** Returns true if a rollout has no reason to replace a machine. */
   #isHealthy({ metadata, status }: Machine): boolean {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
   /**
-   * Whether the machine must be kept. The machine has been Running, and its node has had the label, for longer than the
-   * maximum age of caches.
+   * Returns true if a machine must stay. The machine was Running, and its node had the label, for longer than a cache
+   * may be outdated.
    */
   #keeps({ metadata, status }: Machine): boolean {
     const lag = this.#world.lagMs();
@@ -149,7 +149,7 @@ export class HoldVerifier {
     return this.#now() > Math.max(labelled, Date.parse(lastUpdateTime)) + lag;
   }
 
-  /** Returns the replicas of all sets together. */
+  /** Returns the total size of all sets. */
   #total(): number {
     return [...this.#sets.values()].reduce((total, set) => total + sizeOf(set), 0);
   }

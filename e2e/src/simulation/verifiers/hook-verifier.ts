@@ -12,7 +12,7 @@ interface Hook {
   readonly name: string;
   readonly timeoutMs: number;
   readonly afterTimeout: 'Continue' | 'Block';
-  /** The owner of the hook. Without an owner, the verifier ends the hook. */
+  /** The program that ends the hook: the webhook, or by default the verifier. */
   readonly owner?: typeof WEBHOOK;
 }
 
@@ -27,13 +27,13 @@ const ALL: readonly Hook[] = [
   { stage: 'before-delete', name: 'snapshot', timeoutMs: MINUTE, afterTimeout: 'Block', owner: WEBHOOK },
 ];
 
-/** The hooks of all classes in the histories `hooks`, as the text of the annotation. */
+/** The hooks of all classes in the histories `hooks`, as an annotation. */
 export const HOOKS = ALL.map(
   ({ stage, name, timeoutMs, afterTimeout, owner = 'owner' }) =>
     `${stage} ${name} ${owner} ${timeoutMs / MINUTE}m ${afterTimeout}`,
 ).join('; ');
 
-/** The states of a VM after a request to delete the VM. */
+/** The states of a VM after its deletion was requested. */
 const ENDING: ReadonlySet<string> = new Set(['shutting-down', 'terminated']);
 
 const keyOf = ({ stage, name }: Hook): string => `${stage}.${Annotations.HookSuffix}/${name}`;
@@ -49,23 +49,23 @@ const begunAt = ({ metadata }: Machine, stage: Stage): Date | undefined =>
   );
 
 /**
- * Ends the hooks of all machines, like the owners of the hooks, and reports wrong decisions:
- * - A machine has no VM before its `before-create` hook has ended.
- * - A machine is not `Running` before its `after-ready` hook has ended.
- * - The machine controller deletes no VM before the `before-drain` and `before-delete` hooks have ended.
- * - The machine controller ends a hook only after its timeout, and never a hook with `Block`.
- * - The machine controller ends the hook of a webhook earlier only if the webhook has finished its step.
+ * Ends the hooks of machines, as their owners do, and verifies mcm:
+ * - Before its `before-create` hook has ended, a machine has no VM.
+ * - Before its `after-ready` hook has ended, a machine is not `Running`.
+ * - Before the hooks `before-drain` and `before-delete` have ended, no VM is deleted.
+ * - The machine controller ends a hook only after its timeout. With `Block`, it never ends the hook.
+ * - If a webhook has finished its step, the machine controller may end the hook earlier.
  */
 export class HookVerifier {
   readonly #world: World;
   readonly #dice: Dice;
   readonly #webhook: SimulatedWebhook;
   readonly #machines = new Map<string, Machine>();
-  /** The hooks that began, as `<uid> <key>`. The value tells whether the owner has ended the hook. */
+  /** The hooks that have started, as `<uid> <key>`. The value states whether the owner has ended the hook. */
   readonly #hooks = new Map<string, 'begun' | 'ended'>();
-  /** The UIDs of machines whose VM was running. */
+  /** The UIDs of the machines whose VM has been running. */
   readonly #ran = new Set<string>();
-  /** The UIDs of machines in deletion whose VM and Node existed. */
+  /** The UIDs of the machines that were in deletion while their VM and their Node existed. */
   readonly #drains = new Set<string>();
   readonly #nodes = new Set<string>();
   #awayUntil = 0;
@@ -77,7 +77,7 @@ export class HookVerifier {
     this.#webhook = webhook;
   }
 
-  /** Verifies a world until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, dice: Dice, webhook: SimulatedWebhook, signal: AbortSignal): HookVerifier {
     webhook.attach(world);
     const verifier = new HookVerifier(world, dice, webhook);
@@ -89,12 +89,12 @@ export class HookVerifier {
     return verifier;
   }
 
-  /** The number of hooks that ended. */
+  /** How many hooks have ended. */
   get verified(): number {
     return this.#verified;
   }
 
-  /** Prevents the owners from ending hooks for `ms`. */
+  /** For this time, the owners end no hooks. */
   away(ms: number): void {
     this.#awayUntil = this.#now + ms;
     this.#webhook.away(this.#awayUntil);
@@ -117,7 +117,7 @@ export class HookVerifier {
     this.#verify(object);
   }
 
-  /** Notices the start and the end of a hook. */
+  /** Records when a hook starts and ends. */
   #follow(machine: Machine, before: Machine | undefined, key: string, hook: Hook): void {
     const id = `${machine.metadata.uid} ${key}`;
     const isPending = machine.metadata.annotations?.[key] !== undefined;
@@ -134,13 +134,13 @@ export class HookVerifier {
       this.#violate(`the machine controller ended the hook ${key} of ${machine.metadata.name}`);
   }
 
-  /** True if the owner of the hook has finished its step. */
+  /** Returns true if the owner of a hook has finished its step. */
   #hasEnded(id: string): boolean {
     return this.#hooks.get(id) === 'ended' || this.#webhook.hasFinished(id);
   }
 
   #endLater(machine: Machine, key: string): void {
-    // A step takes up to 90 s, which is longer than the shortest timeout of a hook.
+    // Some steps take up to 90 s, longer than the shortest timeout of a hook.
     const ms = Math.max(this.#dice.number(1.5 * MINUTE), this.#awayUntil - this.#now);
     this.#world.clock.setTimeout(() => {
       if (this.#now < this.#awayUntil) this.#endLater(machine, key);
@@ -184,10 +184,7 @@ export class HookVerifier {
       this.#violate(`${name} has a VM before its before-create hook has ended`);
   }
 
-  /**
-   * Verifies a machine if its VM no longer exists, or if the machine itself no longer exists. A machine without a Node
-   * is not drained.
-   */
+  /** Verifies a machine whose VM is gone, or which itself is gone. If it has no Node, a machine is not drained. */
   #verifyEnd(machine: Machine): void {
     const { uid, name, deletionTimestamp } = machine.metadata;
     if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;

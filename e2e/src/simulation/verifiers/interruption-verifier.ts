@@ -7,7 +7,7 @@ import { follow } from './follow.ts';
 
 type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
 
-/** A notice that the cloud has sent. */
+/** A notice about an interruption that the cloud has sent. */
 interface Announced {
   readonly id: string;
   readonly kind: Kind;
@@ -18,12 +18,11 @@ interface Announced {
 const REPLACES: ReadonlySet<string> = new Set<Kind>(['Terminate', 'Maintenance']);
 
 /**
- * Reports wrong reactions to interruptions:
- * - An interruption that is recorded on a Machine was announced by the cloud for its VM, and its kind requires a
- *   replacement.
- * - Without faults, a machine is deleted within seconds after a notice, and has a successor. mcm deletes the VM before
- *   the cloud does.
- * - At the end, no machine has an interruption, and the queue of the cloud is empty.
+ * Reports wrong reactions to interruptions. These rules apply:
+ * - If a Machine records an interruption, the cloud has announced it for its VM, and its kind requires a replacement.
+ * - Without faults, a machine is deleted a few seconds after the notice, and another machine replaces it. mcm deletes
+ *   its VM before the cloud terminates it.
+ * - At the end, no Machine records an interruption, and the queue of the cloud is empty.
  */
 export class InterruptionVerifier {
   readonly #world: World;
@@ -36,14 +35,14 @@ export class InterruptionVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): InterruptionVerifier {
     const verifier = new InterruptionVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** The number of interruptions that were recorded on a Machine. */
+  /** How many interruptions were recorded on Machines. */
   get verified(): number {
     return this.#verified;
   }
@@ -75,7 +74,7 @@ export class InterruptionVerifier {
       this.#violate(`machine ${name} reports the interruption of another VM, ${announced.vm}`);
   }
 
-  /** Announces the end of one VM without faults, and verifies each step. */
+  /** Announces the end of a VM while there are no faults, and verifies each step. */
   async verifyTimely(): Promise<void> {
     const { clock, cloud } = this.#world;
     const all = await this.#world.machines();
@@ -85,7 +84,7 @@ export class InterruptionVerifier {
     );
     if (machine && vm) {
       const { name, uid } = machine.metadata;
-      // The VM may already have an acknowledged notice with a later deadline. The new notice replaces this deadline.
+      // A notice with a later deadline may already be acknowledged. The deadline of the new notice replaces it.
       this.announce(vm, 'Terminate', BOUNDS.interruptedGone.ms);
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);

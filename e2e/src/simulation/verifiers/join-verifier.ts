@@ -8,21 +8,23 @@ const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 
-/** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
+/**
+ * The limits of pools. The label `name` of a machine determines its pool. Machines that belong to no pool are ignored.
+ */
 export interface JoinRules {
-  /** The pool for the machines of a deployment. If `poolOf` is absent, there is no pool. */
+  /** Returns the pool of a deployment's machines. If `poolOf` is undefined, there is no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
   /**
-   * The maximum number of unavailable machines in a pool. The pool must not update another machine while the maximum is
-   * reached. If `limitOf` returns undefined, there is no limit.
+   * Returns how many machines of a pool may be unavailable at the same time. At this limit, the pool must not update
+   * another machine. If the result is undefined, there is no limit.
    */
   readonly limitOf: (pool: string) => number | undefined;
   /**
-   * Whether nodes in use are protected from the autoscaler. By default, `protects` is true. Nodes of other pools are
-   * not protected.
+   * Whether the autoscaler must not remove nodes in use. By default, `protects` is true. The autoscaler may always
+   * remove the nodes of other pools.
    */
   readonly protects?: boolean;
-  /** The maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
+  /** Returns how outdated the objects may be on which a decision is based, in milliseconds. Default: 1 s. */
   readonly lagMs?: () => number;
 }
 
@@ -35,21 +37,19 @@ const isAtWork = (node: Node): boolean => ['Working', 'Rebooting'].includes(anno
 const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
 /**
- * Reads Machines and Nodes from the API server. Conflicts between the machine controller and the
- * machine-config-controller are reported:
- * - A pool updates a node although the limit of the pool is reached, or although the machine is being deleted or
- *   changed.
- * - One controller makes a node schedulable, although the other controller keeps it unschedulable.
- * - The autoscaler may remove a node that is in use.
+ * Reads Machines and Nodes, and reports conflicts between the machine controller and the machine-config-controller:
+ * - A pool updates a node although its limit is reached, or although the machine is being deleted or changed.
+ * - A controller makes a node schedulable although the other controller requires the cordon.
+ * - The autoscaler may remove a node although it is in use.
  */
 export class JoinVerifier {
   readonly #world: World;
   readonly #rules: JoinRules;
   readonly #machines = new Map<string, Machine>();
   readonly #nodes = new Map<string, Node>();
-  /** The start time of each condition that currently applies. */
+  /** For each condition that currently applies, its start. */
   readonly #since = new Map<string, number>();
-  /** Nodes that got a target. */
+  /** The nodes that have got a target. */
   reported: string[] = [];
 
   constructor(world: World, rules: JoinRules) {
@@ -89,7 +89,7 @@ export class JoinVerifier {
     this.#verifyProtection(node);
   }
 
-  /** Updates the start times of conditions. */
+  /** Updates when conditions started to apply. */
   #note(): void {
     const now = this.#world.clock.now().getTime();
     const holds = new Set<string>();
@@ -126,7 +126,7 @@ export class JoinVerifier {
     return this.#rules.poolOf(metadata.labels?.name ?? '');
   }
 
-  /** Whether the machine is unavailable, for any reason. */
+  /** Returns true if a machine is unavailable for any reason. */
   #isAway(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
     if (!node) return AWAY.has(phaseOf(machine) ?? '');

@@ -6,8 +6,8 @@ import { follow } from './follow.ts';
 const FAILED_UPDATE: MachinePhase = 'InPlaceUpdateFailed';
 
 /**
- * Reports a machine that becomes Failed after a failed in-place update, although the deployment keeps machines after a
- * failed update. The user sets the annotation before the first rollout, so every selected node has the policy.
+ * Reports a machine that becomes Failed after a failed in-place update, although the deployment must keep it. The
+ * annotation is set before the first rollout, so this applies to every selected node.
  */
 export class KeptUpdateVerifier {
   readonly #world: World;
@@ -19,22 +19,22 @@ export class KeptUpdateVerifier {
     this.#world = world;
   }
 
-  /** The annotation of the deployment while the verifier runs. */
+  /** The annotation of the deployment that keeps machines after failed updates. */
   static readonly annotations = { [Annotations.RolloutOnCannotUpdateInPlace]: 'Stop' } as const;
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): KeptUpdateVerifier {
     const verifier = new KeptUpdateVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** The number of failed in-place updates. */
+  /** How many in-place updates have failed. */
   get verified(): number {
     return this.#kept;
   }
 
-  /** The user removes the annotation, so that mcm replaces the machines. */
+  /** Removes the annotation, as a user does, so that mcm replaces the machines. */
   async release(): Promise<void> {
     this.#keeps = false;
     this.#world.reporter.note('act', 'the user removes the policy for failed in-place updates');

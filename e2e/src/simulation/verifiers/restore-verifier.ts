@@ -1,14 +1,12 @@
 import { nodes, type Transport } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
-/**
- * Verifies the VMs of a restored cluster: each VM is drained before its deletion, and two VMs never have the same name.
- */
+/** Verifies the VMs of a restored cluster: each VM is drained before its deletion, and VMs have different names. */
 export class RestoreVerifier {
   #world: World | undefined;
   /**
-   * The names of running VMs that the restored server may not contain. mcm may delete such a VM on request of a user,
-   * or after a drain.
+   * The names of running VMs that may be missing in the backup. mcm may delete such a VM if the user requests it, or
+   * after a drain.
    */
   readonly #forgotten = new Set<string>();
 
@@ -25,12 +23,12 @@ export class RestoreVerifier {
     this.#world = world;
   }
 
-  /** Records the VMs whose deletion an operator allows. */
+  /** Records VMs that an operator allows mcm to delete. */
   releases(names: readonly string[]): void {
     for (const name of names) this.#forgotten.delete(name);
   }
 
-  /** Records the VMs with a Node that the restored server does not contain. */
+  /** Records VMs that have a Node but are missing in the backup. */
   forgets(names: readonly string[]): void {
     for (const name of names) this.#forgotten.add(name);
   }
@@ -42,7 +40,7 @@ export class RestoreVerifier {
     const { items } = await world.admin.resource(nodes).list();
     const node = items.find(({ metadata }) => metadata.name === vm.name);
     const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    // A Machine with the name of the VM has adopted the VM, so mcm may delete both.
+    // A Machine with the name of the VM has adopted it, so mcm may delete both.
     const hasMachine = (await world.machines()).some(({ metadata }) => metadata.name === vm.name);
     if (!node && !hasMachine && this.#forgotten.has(vm.name))
       world.reporter.violate(`mcm deletes VM ${vm.name} without a drain, because the restore removed its Node`);

@@ -3,20 +3,20 @@ import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
 /**
- * Reports wrong effects of a scale-in by the autoscaler, from the stored objects. mcm must not delete a machine that
- * the autoscaler did not select. mcm must not create a machine without an increase of the replicas.
+ * Verifies a scale-in by the autoscaler, from the objects in the API server. mcm must not delete a machine that the
+ * autoscaler has not selected. mcm must not create a machine unless the replicas were increased.
  */
 export class ScalerVerifier {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
-  /** The number of requested machines: the first machines, plus each increase of the replicas. */
+  /** How many machines were requested: the machines at the start, and each increase of the replicas. */
   #asked: number;
   #made = 0;
-  /** The UIDs of failed machines, which may be replaced once. */
+  /** The UIDs of failed machines. Each of them may have one replacement. */
   readonly #failed = new Set<string>();
 
-  /** The time at which the autoscaler last selected a machine, in virtual milliseconds since 1970. */
+  /** The virtual time at which the autoscaler last selected a machine, in milliseconds since 1970. */
   #namedAt = Number.NEGATIVE_INFINITY;
   readonly #namesArriveLate: boolean;
 
@@ -27,9 +27,9 @@ export class ScalerVerifier {
   }
 
   /**
-   * Runs the verifier until `signal` aborts. The deployment starts with `replicas` machines.
-   * @param namesArriveLate Whether names and replicas are in two objects with separate latencies. A decision may then
-   * be based only on the replicas.
+   * Runs the verifier until `signal` is aborted. At the start, the deployment has `replicas` machines.
+   * @param namesArriveLate whether names and replicas are in different objects, with different latencies A decision may
+   * then know only the replicas.
    */
   static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
     const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
@@ -37,23 +37,23 @@ export class ScalerVerifier {
     return verifier;
   }
 
-  /** Records the machines that the autoscaler will select for deletion in its next write. */
+  /** Must be called before the autoscaler selects machines in a write. */
   names(machineNames: readonly string[]): void {
     for (const name of machineNames) this.#named.add(name);
     this.#namedAt = this.#world.clock.now().getTime();
   }
 
-  /** Whether a decision may be based on a state from before the autoscaler last selected a machine. */
+  /** Returns true if a decision may be based on objects from before the last selection of the autoscaler. */
   #isLate(): boolean {
     return this.#namesArriveLate && this.#world.clock.now().getTime() - this.#namedAt <= this.#world.lagMs();
   }
 
-  /** Records an increase of the replicas by the autoscaler. */
+  /** Must be called before the autoscaler increases the replicas. */
   rises(by: number): void {
     this.#asked += by;
   }
 
-  /** Whether the autoscaler has selected the machine for deletion. */
+  /** Returns true if the autoscaler has selected a machine for deletion. */
   isNamed(name: string): boolean {
     return this.#named.has(name);
   }
@@ -62,7 +62,7 @@ export class ScalerVerifier {
     const { name, uid } = machine.metadata;
     const before = this.#known.get(uid);
     this.#known.set(uid, machine);
-    // A new machine may have the name of a deleted machine, so the verifier forgets that this name was selected.
+    // A new machine may have the name of a deleted machine. The selection of this name therefore no longer applies.
     if (before === undefined) this.#created(name);
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;

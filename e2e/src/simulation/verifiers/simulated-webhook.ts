@@ -7,11 +7,11 @@ import type { World } from '../world/world.ts';
 
 type HookWebhooks = NonNullable<Parameters<typeof buildMachineController>[0]['hookWebhooks']>;
 
-/** The owner of the hooks that call the webhook. */
+/** The name of the owner whose hooks call the webhook. */
 export const WEBHOOK = 'webhook';
 
 const KEYS = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-/** The webhook answers correctly after the most faults of a hook, so that each history ends. */
+/** After this number of faults in a hook, the webhook responds correctly, so each history ends. */
 const FAULTS = { most: 4, slowestMs: 20_000 } as const;
 
 interface Call {
@@ -27,7 +27,7 @@ const answer = (status: number, body: string): TransportResponse => ({
   body: null,
 });
 
-/** Answers that do not report a finished step. An impostor or a broken proxy can send these answers. */
+/** Responses that do not report the end of a step. An impostor or a broken proxy could send such responses. */
 const WRONG: readonly TransportResponse[] = [
   answer(500, '{"done":true}'),
   answer(302, '{"done":true}'),
@@ -38,13 +38,13 @@ const WRONG: readonly TransportResponse[] = [
 ];
 
 /**
- * The webhook of hooks in a history. The webhook is slow, gives wrong and forged answers, and loses answers. The class
- * reports calls without a valid signature.
+ * The webhook that runs the steps of hooks in a history. The webhook is slow at times, sends wrong and forged
+ * responses, and loses responses. A call without a valid signature is reported.
  */
 export class SimulatedWebhook {
   readonly #dice: Dice;
   readonly #calls = new Map<string, number>();
-  /** The hooks whose steps have finished, as `<uid> <key>`. */
+  /** The hooks whose steps are finished, as `<uid> <key>`. */
   readonly #finished = new Set<string>();
   #world: World | undefined;
   #awayUntil = 0;
@@ -110,7 +110,7 @@ export class SimulatedWebhook {
     return answer(200, '{"done":true}');
   }
 
-  /** Runs a step in the background. The step may end after the timeout of the call. */
+  /** Runs the step of a hook in the background. The step may end after the call has timed out. */
   async #slow(id: string, { signal }: TransportRequest, { clock }: World): Promise<TransportResponse> {
     const ms = this.#dice.number(FAULTS.slowestMs);
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();

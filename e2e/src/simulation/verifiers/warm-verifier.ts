@@ -7,12 +7,10 @@ import { follow } from './follow.ts';
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmState] !== undefined;
 
 /**
- * Reports wrong decisions about warm machines:
- * - The number of warm machines never exceeds the number that the user has requested.
- * - No MachineSet owns a warm machine, and the warm machine has no label of the template, so it never counts as a
- *   replica.
- * - A warm machine is Pending when a set begins to use the machine, so it does not count as available before its Node
- *   is Ready.
+ * Verifies decisions about warm machines:
+ * - There are never more warm machines than the user has requested.
+ * - A warm machine has no MachineSet and no label of the template, so it never counts as a replica.
+ * - When a set starts to use a warm machine, it is Pending, so it is not available before its Node is Ready.
  */
 export class WarmVerifier {
   readonly #world: World;
@@ -23,14 +21,14 @@ export class WarmVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): WarmVerifier {
     const verifier = new WarmVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** The number of warm machines that sets used. */
+  /** How many warm machines the sets have used. */
   get used(): number {
     return this.#used;
   }

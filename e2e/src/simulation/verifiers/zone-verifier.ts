@@ -4,10 +4,10 @@ import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
-/** The zones of the deployment in the histories `zones`. */
+/** The zones of the deployment in histories of the mode `zones`. */
 export const ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
-/** The zones as the text of the annotation. */
+/** The list of zones as an annotation. */
 export const ZONE_LIST = JSON.stringify(ZONES.map((zone) => ({ zone })));
 
 function zoneIn({ metadata }: Machine, key: string): string | undefined {
@@ -16,23 +16,23 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
 }
 
 /**
- * Reports wrong decisions about zones:
- * - A machine has a zone from the start, and the zone always equals the zone of its recorded offering.
- * - The VM of a machine is in the zone of the machine.
- * - No machine is created in an evacuated zone.
- * - No machine is created in a zone on standby, while another zone works.
- * - No machine is created in a zone without capacity, which an evacuation recorded, while another zone works.
- * - Without changes, the numbers of machines in the zones differ by at most one.
+ * Verifies decisions about zones:
+ * - From its creation on, a machine has a zone, which equals the zone of its recorded offering.
+ * - The VM of a machine is in this zone.
+ * - In an evacuated zone, no machine is created.
+ * - In a zone on standby, no machine is created while another zone works.
+ * - In a zone without capacity that an evacuation has recorded, no machine is created while another zone works.
+ * - If nothing changes, the numbers of machines in the zones differ by at most one.
  */
 export class ZoneVerifier {
   readonly #world: World;
   readonly #machines = new Map<string, Machine>();
   #evacuated: { readonly zone: string; readonly since: number } | undefined;
-  /** The times at which the deployment recorded the zones on standby. */
+  /** For each zone on standby, the time at which the deployment recorded it. */
   #standby: ReadonlyMap<string, number> = new Map();
-  /** The times at which the deployment recorded the zones without capacity. */
+  /** For each zone without capacity, the time at which the deployment recorded it. */
   #short: ReadonlyMap<string, number> = new Map();
-  /** For each zone, whether a machine runs, and the time of the last change. */
+  /** For each zone, whether a machine is Running in it, and since when. */
   readonly #runs = new Map<string, { readonly any: boolean; readonly since: number }>();
   #evacuationChanged = Number.NEGATIVE_INFINITY;
   #placed = 0;
@@ -41,7 +41,7 @@ export class ZoneVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` aborts. */
+  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): ZoneVerifier {
     const verifier = new ZoneVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
@@ -49,7 +49,7 @@ export class ZoneVerifier {
     return verifier;
   }
 
-  /** The number of machines that were created during the evacuation of a zone. */
+  /** How many machines were created while a zone was evacuated. */
   get placed(): number {
     return this.#placed;
   }
@@ -58,7 +58,7 @@ export class ZoneVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** Evacuates one zone, and ends the evacuation of all other zones. */
+  /** Evacuates a zone, and ends the evacuation of every other zone. */
   async evacuate(zone: string | undefined): Promise<void> {
     this.#evacuated = undefined;
     await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });
@@ -105,7 +105,9 @@ export class ZoneVerifier {
     if (type === 'added') this.#verifyPlace(name, zone);
   }
 
-  /** Verifies the zone of a new machine. A decision may use a state of the deployment that is as old as the caches. */
+  /**
+   * Verifies that a new machine has an allowed zone. The decision may be based on an outdated cache of the deployment.
+   */
   #verifyPlace(name: string, zone: string): void {
     const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (this.#isOnStandby(zone, lagMs) && ZONES.some((other) => this.#works(other, lagMs)))
@@ -120,15 +122,15 @@ export class ZoneVerifier {
   }
 
   /**
-   * Whether each decision in the last `lagMs` read that the zone is on standby, and read no running machine that ends
-   * the standby.
+   * Returns true if all decisions in the last `lagMs` must know that a zone is on standby, and that no machine ends the
+   * standby.
    */
   #isOnStandby(zone: string, lagMs: number): boolean {
     const began = Math.max(this.#standby.get(zone) ?? this.#now, this.#runs.get(zone)?.since ?? this.#now);
     return this.#standby.has(zone) && this.#runs.get(zone)?.any === false && began + lagMs < this.#now;
   }
 
-  /** Whether each decision in the last `lagMs` read an open zone with a running machine. */
+  /** Returns true if all decisions in the last `lagMs` must know that a zone is open and has a Running machine. */
   #works(zone: string, lagMs: number): boolean {
     const runs = this.#runs.get(zone);
     const isStable = this.#evacuationChanged + lagMs < this.#now;
@@ -136,7 +138,7 @@ export class ZoneVerifier {
     return isOpen && runs?.any === true && runs.since + lagMs < this.#now;
   }
 
-  /** Waits until no zone is on standby. A lost zone without machines leaves standby only after 30 minutes. */
+  /** Waits until no zone is on standby. If a lost zone has no machines, its standby lasts 30 minutes. */
   async untilOpen(): Promise<void> {
     await this.#world.until(async () => this.#standby.size === 0, BOUNDS.settled.ms);
   }

@@ -14,21 +14,23 @@ export interface CloudProcessOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly reporter: Reporter;
-  /** The API server of the simulated kubelets. */
+  /** The transport to the API server of the simulated kubelets. */
   readonly apiServer: Transport;
   readonly kubelets: KubeletBehaviour;
-  /** The files of the cloud's store. If `disk` is undefined, the store is in memory, and restarts lose no writes. */
+  /**
+   * The files in which the cloud stores its data. If `disk` is undefined, the data is in memory, and no write is lost
+   * in a restart.
+   */
   readonly disk?: Disk | undefined;
 }
 
 /**
- * The local cloud with its simulated kubelets. Like a process, the cloud can stop and start again with its stored
- * state.
+ * The local cloud, with its simulated kubelets. The cloud can stop and start like a process, and keeps its stored data.
  */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   #store: CloudStore;
-  /** The IDs of all VMs since the start, by the UID of their machine. */
+  /** For each machine, the IDs of all VMs since the start, by the UID of the machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
   #life = new AbortController();
@@ -39,17 +41,17 @@ export class CloudProcess {
     this.#cloud = this.#start();
   }
 
-  /** The current or last cloud. */
+  /** The cloud that runs, or the one that ran last. */
   get cloud(): LocalCloud {
     return this.#cloud;
   }
 
-  /** Whether the process runs. Between two runs, the value is false and the store is closed. */
+  /** Whether the cloud is running. After a stop, the store is closed. */
   get runs(): boolean {
     return !this.#life.signal.aborted;
   }
 
-  /** The number of VMs that the cloud has created since the start. */
+  /** How many VMs the cloud has created since the start. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }
@@ -70,8 +72,8 @@ export class CloudProcess {
   }
 
   /**
-   * Restarts the process: its connections end, and the process starts again with its stored state. A stopped process
-   * stays stopped. The start waits until the pending requests of its kubelets have ended, which takes virtual time.
+   * Restarts the cloud: its connections end, and it starts again with its stored data. If the cloud was stopped, it
+   * stays stopped. Before the start, the pending requests of its kubelets must end, which takes virtual time.
    */
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
@@ -88,7 +90,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** Returns a connection to the cloud. After every response, the connection verifies that no machine has two VMs. */
+  /** Returns a connection to the cloud. After each response, the connection checks that no machine has two VMs. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

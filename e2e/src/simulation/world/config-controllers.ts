@@ -22,22 +22,22 @@ import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;
-/** The maximum time until all processes have ended. */
+/** All processes must end within this time. */
 const CLOSE_MS = 60_000;
 const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
 
 export interface ConfigControllersOptions {
-  /** The number of degraded nodes at which the controller stops rollouts. */
+  /** At this number of degraded nodes, the controller stops rollouts. */
   readonly haltDegraded?: number;
-  /** Whether two processes take part in the leader election. With an election, the leader uses its fence. */
+  /** Whether two processes compete for a Lease. With an election, the leader uses its fence. */
   readonly elections?: boolean;
-  /** Whether the leader works without a fence, to test that the verifier detects this. */
+  /** Whether the leader has no fence. With this defect, a test verifies the verifier. */
   readonly unfenced?: boolean;
   /**
-   * The difference between the clock of each process and the clock of the simulation, in milliseconds. Negative values
-   * mean that the clock of the process is behind.
+   * For each process, how far its clock is ahead of the simulated time, in milliseconds. If the clock is behind, the
+   * value is negative.
    */
   readonly skewMs?: readonly number[];
 }
@@ -56,8 +56,8 @@ interface Running {
 }
 
 /**
- * The machine-config-controllers of a simulation. A test can kill or freeze each process. A killed process is started
- * again.
+ * The machine-config-controllers in a simulation. A test can kill or freeze a process. After a kill, a new process
+ * starts.
  */
 export class ConfigControllers {
   readonly #parts: Parts;
@@ -74,13 +74,13 @@ export class ConfigControllers {
     for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
   }
 
-  /** The active process: the holder of the Lease, or the only process. */
+  /** The process that works: the holder of the Lease, or the only process. */
   get #worker(): Running | undefined {
     const living = this.#running.filter(({ proc }) => !proc.dead);
     return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
-  /** Kills the active process with SIGKILL. The process is started again. */
+  /** Kills the working process, as SIGKILL does. A new process starts. */
   kill(): void {
     const worker = this.#worker;
     if (!worker) return;
@@ -88,13 +88,13 @@ export class ConfigControllers {
     worker.proc.kill();
   }
 
-  /** Kills the active process now, and kills the next process at a request. */
+  /** Kills the working process now, and the next process at one of its requests. */
   killTwice(killPoint: KillPoint): void {
     this.#killPoint = killPoint;
     this.kill();
   }
 
-  /** Stops the active process as SIGSTOP does, and continues it after `ms`. */
+  /** Freezes the working process for `ms`, as SIGSTOP does. */
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.proc.frozen) return;
@@ -106,7 +106,7 @@ export class ConfigControllers {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
-    // A frozen process counts as ended at the end of the simulation.
+    // At the end of the simulation, a frozen process counts as ended.
     const ends = this.#running.flatMap(({ proc, ended }) => (proc.dead || proc.frozen ? [] : [ended]));
     await this.#parts.clock.ended(Promise.all(ends), { maxMs: CLOSE_MS });
   }
@@ -147,8 +147,8 @@ export class ConfigControllers {
   }
 
   /**
-   * Runs the controllers while the process holds the Lease. When the process loses the Lease, it ends and is started
-   * again.
+   * Runs the controllers while a process holds the Lease. After the loss of the Lease, the process ends and a new one
+   * starts.
    */
   async #elected(
     client: KubeClient,
@@ -158,7 +158,7 @@ export class ConfigControllers {
     work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const lease = { namespace: NAMESPACE, name: NAME };
-    // A longer retry period reduces the number of requests in long histories.
+    // With a longer retry period, long histories contain fewer requests.
     const timings = { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 };
     const options = { client, lease, identity, ...runtime, signal: stop.signal, follow: true, timings };
     const end = await runElected(options, (term, fence) => {

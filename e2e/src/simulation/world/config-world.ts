@@ -14,16 +14,16 @@ import { Network } from '../network/network.ts';
 import { ConfigControllers, type ConfigControllersOptions } from './config-controllers.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
-/** Returns the storage section of an Ignition config with one file. */
+/** Returns the section `storage` of an Ignition config, with one file. */
 export const fileOf = (path: string, text: string) => ({
   path,
   overwrite: true,
   contents: { source: encodeDataUrl(text) },
 });
 
-/** The time for which the controller collects changes before it reconciles a pool. */
+/** Before the controller reconciles a pool, it collects changes for this time. */
 const GATHER_MS = 1_000;
-/** The kinds on which the controller bases its decisions. */
+/** The kinds of objects on which decisions of the controller are based. */
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 export interface ConfigWorldOptions extends WorldOptions {
@@ -31,12 +31,10 @@ export interface ConfigWorldOptions extends WorldOptions {
   readonly configControllers?: ConfigControllersOptions;
 }
 
-/**
- * Machines with their configurations: the machine controllers, the machine-config-controller, and simulated machines.
- */
+/** Machines with their configurations: machine controllers, a machine-config-controller, and simulated machines. */
 export class ConfigWorld {
   readonly world: World;
-  /** The connection between the machine-config-controller and the API server. */
+  /** The network between the machine-config-controller and the API server. */
   readonly network: Network;
   readonly controllers: ConfigControllers;
 
@@ -82,8 +80,7 @@ export class ConfigWorld {
   }
 
   /**
-   * Returns the maximum age of the cached state on which a write of the machine-config-controller is based, in
-   * milliseconds.
+   * Returns how outdated the caches may be on which a write of the machine-config-controller is based, in milliseconds.
    */
   lagMs(): number {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
@@ -106,7 +103,7 @@ export class ConfigWorld {
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });
   }
 
-  /** Waits until `count` nodes have a target with the user's MachineConfig, and the status of the pool shows it. */
+  /** Waits until `count` nodes have a target with the user's MachineConfig, according to the status of the pool. */
   async untilUpdated(count: number, target?: (name: string) => boolean): Promise<string> {
     await this.world.until(async () => {
       const { spec, status } = await this.pool();

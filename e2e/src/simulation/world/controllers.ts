@@ -30,7 +30,7 @@ const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
 export interface ControllersParts {
   readonly clock: VirtualClock;
   readonly log: Logger;
-  /** A random source for all runs of a process, because two runs must never create equal IDs. */
+  /** The random numbers for all runs of a process. Two runs must never create the same ID. */
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;
@@ -38,7 +38,7 @@ export interface ControllersParts {
   readonly cloud: Transport;
 }
 
-/** With leader election, a second process with the same name is the standby. */
+/** The slots of processes with one name. With leader election, the second process is the standby. */
 const SLOTS = [0, 1] as const;
 
 interface Running {
@@ -46,13 +46,13 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** The default Lease with a lower rate of renewals. Each renewal is a request, and histories are long. */
+/** The default settings of the Lease, but with fewer renewals. Histories are long, and each renewal is a request. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
-/** The state of one run of a process. */
+/** A run of a process. */
 interface Self {
   readonly name: ProcessName;
-  /** The identity of this run in the leader election. */
+  /** The identity of the run in the Lease. */
   readonly identity: string;
   readonly proc: SimulatedProcess;
   readonly stop: AbortSignal;
@@ -60,7 +60,10 @@ interface Self {
   readonly peer: Peer;
 }
 
-/** Both controllers. A test can kill or freeze each process between two requests. A killed process is started again. */
+/**
+ * Runs both controllers in a simulation. Between two requests, a test can kill or freeze a process. After a kill, a new
+ * process starts.
+ */
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;
@@ -80,7 +83,7 @@ export class Controllers {
     return this.#running.get(`${name} 0`)?.proc.requests ?? 0;
   }
 
-  /** Returns the active process with this name: the holder of the Lease, or the only process. */
+  /** Returns the process with a name that works: the holder of the Lease, or the only process. */
   #worker(name: ProcessName): Running | undefined {
     const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
     const living = all.filter(({ proc }) => !proc.dead);
@@ -94,7 +97,7 @@ export class Controllers {
     worker.proc.kill();
   }
 
-  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
+  /** Freezes a process for `ms`, as SIGSTOP does. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.proc.frozen) return;
@@ -104,7 +107,7 @@ export class Controllers {
     clock.setTimeout(() => worker.proc.thaw(), ms);
   }
 
-  /** Stops all processes permanently. */
+  /** Stops all processes, which do not start again. */
   stop(): void {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }
@@ -113,7 +116,7 @@ export class Controllers {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Starts a process, which reads its state from the API server and from the cloud. */
+  /** Starts a process. The process reads all objects and VMs again. */
   #start(name: ProcessName, slot: number): void {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
@@ -147,8 +150,8 @@ export class Controllers {
   }
 
   /**
-   * Runs the controller while the process holds the Lease. When the process loses the Lease, it ends and is started
-   * again.
+   * Runs a controller while its process holds the Lease. After the loss of the Lease, the process ends and a new one
+   * starts.
    */
   async #elected(
     client: KubeClient,

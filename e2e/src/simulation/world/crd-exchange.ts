@@ -16,7 +16,8 @@ const definitions: ResourceDefinition<Definition> = {
 };
 
 /**
- * The names of CRDs that can get and lose a version. A change of versions leaves the objects of these CRDs unchanged.
+ * The names of the CRDs whose versions can change. For these CRDs, all versions have the same schema, so objects stay
+ * unchanged.
  */
 export const EXCHANGED = crds
   .map(({ metadata }) => metadata.name)
@@ -24,8 +25,8 @@ export const EXCHANGED = crds
 const OTHER_VERSION = 'v1alpha2';
 
 /**
- * Adds a served version to a CRD, or removes a served version. The stored version of the CRD stays. After the change,
- * the watches of the kind end.
+ * Adds a served version to a CRD, or removes one. The storage version of the CRD stays the same. After the change, all
+ * watches of the kind end.
  */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);

@@ -6,18 +6,15 @@ import type { ControlPlane } from '@mcm/control-plane';
 import type { Random } from '@mcm/kube';
 import { type CloudStore, openSqliteStore } from '@mcm/provider-local';
 
-/** Sizes of the log of SQLite, in bytes: its header, the header of a frame, and a page. */
+/** Sizes in the log of SQLite in bytes: the header of the log, the header of a frame, and a page. */
 const LOG_HEADER = 32;
 const FRAME = 24 + 4_096;
 const CLOUD_FILES = ['cloud.sqlite'];
 const PLANE_FILES = ['store.sqlite'];
-/** The keys, certificates and tokens of the control plane. */
+/** Matches the files with keys, certificates and tokens of the control plane. */
 const KEPT = /\.(?:key|crt|token)$/;
 
-/**
- * The files of the local cloud and of the control plane. After a crash, the files contain an incomplete write at the
- * end of the log.
- */
+/** The files of the local cloud and the control plane. After a crash, the last write in the log is incomplete. */
 export class Disk {
   readonly #base = mkdtempSync(join(tmpdir(), 'mcm-simulation-'));
   readonly #random: Random;
@@ -33,7 +30,7 @@ export class Disk {
     return this.#plane;
   }
 
-  /** Crashes the control plane. The next process opens a copy of the files. Returns the revision of the copy. */
+  /** Crashes the control plane. The next process uses a copy of the files. Returns the revision in this copy. */
   crashPlane(): number {
     const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
     this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);
@@ -55,7 +52,7 @@ export class Disk {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }
 
-  /** Returns sentences about objects of the control plane that a crash would lose, change or add. */
+  /** Returns sentences about objects that a crash of the control plane would lose, change or add. */
   planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
     const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
     const stored = new Map(
@@ -73,7 +70,7 @@ export class Disk {
       .map((key) => `after a crash of the control plane, ${key} would be ${stored.has(key) ? 'wrong' : 'lost'}`);
   }
 
-  /** Copies the files to a new folder. In the copy, the next frame of the log is only partly written. */
+  /** Copies files to a new folder. In the copy, the last frame of the log is incomplete. */
   #torn(folder: string, files: readonly string[]): string {
     this.#crashes += 1;
     const copy = join(this.#base, `crash-${this.#crashes}`);

@@ -10,10 +10,10 @@ import type { Reporter } from '@mcm/conformance/fleet';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
-/** The name of the first deployment. */
+/** The name of the deployment that exists from the start. */
 export const DEPLOYMENT = 'workers';
 
-/** A deployment and its machines, from the view of the user. The verifier records each request of the user. */
+/** A deployment with its machines, as a user sees them. The verifier records what the user requests. */
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -68,12 +68,12 @@ export class Fleet {
     this.reporter.wishes(name, { replicas, maxSurge, maxUnavailable });
   }
 
-  /** Records that another client will change the size. */
+  /** Must be called before another client changes the size. */
   expects(replicas: number): void {
     this.#wish(replicas);
   }
 
-  /** Records that a deployment will be deleted. */
+  /** Must be called before a deployment is deleted. */
   expectsNone(name: string): void {
     this.#wish(0, name);
   }

@@ -3,20 +3,22 @@ import { Annotations, type MachineDeployment } from '@mcm/api';
 const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
-/** A reason why a rollout must not act. */
+/** A reason why a rollout must wait. */
 export interface Hold {
-  /** The text in violations: "paused" or "outside of its windows". */
+  /** The reason in violations, such as "paused" or "outside of its windows". */
   readonly text: string;
   /**
-   * The start of the hold that applies at `now`, in virtual milliseconds since 1970. `since` returns undefined if the
-   * rollout may act.
+   * Returns when the hold started that applies at `now`, in virtual milliseconds since 1970. If the rollout need not
+   * wait, the result is undefined.
    */
   readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
-  /** Whether sets may grow to the replicas of the deployment, to complete a step from before the hold. */
+  /** Whether sets may still grow to the size of the deployment, which completes a step from before the hold. */
   readonly completes: boolean;
 }
 
-/** A pause by the user. The pause applies when the manager has observed it. */
+/**
+ * Returns the hold for a pause that the user has requested. The hold applies after the manager has observed the pause.
+ */
 export function pauseHold(): Hold {
   let seenAt: number | undefined;
   const since: Hold['since'] = (deployment, now) => {
@@ -27,7 +29,7 @@ export function pauseHold(): Hold {
   return { text: 'paused', since, completes: false };
 }
 
-/** Windows that open for one minute, at each minute of the hour that is a multiple of `minutes`. */
+/** Returns the hold for windows. The windows open for one minute at each minute of the hour that `minutes` divides. */
 export const windowHold = (minutes: number): Hold & { readonly annotation: string } => ({
   annotation: `*/${minutes} * * * * UTC 1m`,
   text: 'outside of its windows',
@@ -42,6 +44,6 @@ export const windowHold = (minutes: number): Hold & { readonly annotation: strin
 
 const MINUTE_MS = 60_000;
 
-/** Whether the user overrides the windows and the postponing nodes of the deployment. */
+/** Returns true if the user has overridden the windows and the nodes that postpone the rollout. */
 export const isOverridden = (deployment: MachineDeployment | undefined): boolean =>
   deployment?.metadata.annotations?.[Annotations.RolloutOpenUntil] !== undefined;

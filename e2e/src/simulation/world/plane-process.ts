@@ -3,44 +3,46 @@ import type { ControlPlane, RestorablePlane } from '@mcm/control-plane';
 import type { Random, Transport, VirtualClock } from '@mcm/kube';
 import type { Disk } from './disk.ts';
 
-/** A control plane that may support crashes and restores. */
+/** A control plane. Some control planes can crash or be restored. */
 export type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> &
   Partial<Pick<RestorablePlane, 'restore' | 'crash' | 'restart'>>;
 
 export interface PlaneProcessOptions {
   readonly plane: Plane;
-  /** The files of the control plane. If undefined, the control plane cannot crash. */
+  /** The files in which the control plane stores its data. If `disk` is undefined, the control plane cannot crash. */
   readonly disk: Disk | undefined;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly reporter: Reporter;
 }
 
-/** The time in which a crash waits for a write, and the interval of its checks. */
+/** A crash waits at most this time for a write. */
 const WAIT_MS = 10_000;
 const CHECK_MS = 250;
-/** The maximum number of turns of the event loop, and of microtasks, between the start of a write and a crash. */
+/**
+ * Between the start of a write and the crash, at most this number of turns of the event loop, and of microtasks, pass.
+ */
 const MOST_TURNS = 4;
 const MOST_MICROTASKS = 40;
 
 const VERSION = /"resourceVersion":"(\d+)"/;
 
 /**
- * The process of the control plane. A crash happens in the middle of a write. The next process starts with files whose
- * last write is incomplete. The files must contain all acknowledged writes.
+ * Runs the control plane, and can crash it during a write. After a crash, the last write in the files is incomplete.
+ * Every acknowledged write must be complete.
  */
 export class PlaneProcess {
   readonly #options: PlaneProcessOptions;
-  /** The largest resource version in an acknowledged write. */
+  /** The highest resource version of an acknowledged write. */
   #acknowledged = 0;
-  /** `#onWrite` is called during the next write. */
+  /** Called during the next write of the control plane. */
   #onWrite: (() => void) | undefined;
 
   constructor(options: PlaneProcessOptions) {
     this.#options = options;
   }
 
-  /** The connection of the controllers and kubelets. A crash can happen during each of their writes. */
+  /** The transport of the controllers and kubelets. During each of their writes, a crash can happen. */
   readonly transport: Transport = (request) => {
     const sent = this.adminTransport(request);
     if (request.method === 'GET') return sent;
@@ -48,7 +50,7 @@ export class PlaneProcess {
     return sent;
   };
 
-  /** The connection of the simulation. */
+  /** The transport of the simulation itself. */
   readonly adminTransport: Transport = async (request) => {
     const { plane, disk } = this.#options;
     const answer = await plane.transport(request);
@@ -59,8 +61,7 @@ export class PlaneProcess {
   };
 
   /**
-   * Crashes the control plane during the next write of a controller or kubelet, and starts the control plane again
-   * after `downMs`.
+   * Crashes the control plane when a controller or kubelet writes next. After `downMs`, the control plane starts again.
    */
   async crash(downMs: number): Promise<void> {
     const { plane, disk, clock, reporter } = this.#options;
@@ -88,8 +89,8 @@ export class PlaneProcess {
   }
 
   /**
-   * Waits for a random number of turns. The control plane commits a write in the next turn of the event loop, so
-   * crashes happen before and after this turn.
+   * Waits for a random number of turns of the event loop. A write is committed in the next turn, so some crashes happen
+   * before and some after the commit.
    */
   async #turns(): Promise<void> {
     const { random } = this.#options;

@@ -29,7 +29,7 @@ const CONTAINERS = [{ name: 'main', image: 'pause' }];
 export interface WorkloadOptions {
   readonly replicas: number;
   readonly minAvailable: number;
-  /** The time until a pod is ready. */
+  /** A pod becomes ready after this time. */
   readonly readyAfter?: string;
 }
 
@@ -38,17 +38,17 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
 /**
- * Pods of a ReplicaSet with a PodDisruptionBudget. The pods are run by the controllers of the control plane and the
- * simulated kubelets.
+ * A ReplicaSet with pods, and a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets
+ * run the pods.
  */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
-  /** The smallest observed number of ready pods since the budget was met for the first time. */
+  /** The smallest number of ready pods that was observed after the disruption budget was met. */
   fewest = Number.POSITIVE_INFINITY;
   readonly #world: World;
   readonly #stop = new AbortController();
   readonly #pods = new Map<string, Pod>();
-  /** The times of evictions in virtual milliseconds. */
+  /** The virtual times of evictions in milliseconds. */
   readonly evictions: number[] = [];
 
   private constructor(world: World) {
@@ -95,7 +95,7 @@ export class Workload {
     void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
-  /** The number of pods that are ready and not in deletion. */
+  /** How many pods are ready and not in deletion. */
   get ready(): number {
     return [...this.#pods.values()].filter(isReady).length;
   }
@@ -115,7 +115,7 @@ export class Workload {
   }
 }
 
-/** Creates a pod on a node. Budgets with the selector `app: held` block its eviction. */
+/** Creates a pod on a node. Disruption budgets with the selector `app: held` forbid its eviction. */
 export async function holdNode(world: World, nodeName: string): Promise<void> {
   await world.admin.resource<Pod>(pods, NAMESPACE).create({
     metadata: { name: `held-${nodeName}`, namespace: NAMESPACE, labels: { app: 'held' } },
@@ -123,7 +123,7 @@ export async function holdNode(world: World, nodeName: string): Promise<void> {
   });
 }
 
-/** Creates a budget that allows no eviction of these pods. */
+/** Creates a disruption budget that forbids the eviction of these pods. */
 export async function holdAll(world: World, count: number): Promise<void> {
   await world.admin.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
     metadata: { name: 'held', namespace: NAMESPACE },

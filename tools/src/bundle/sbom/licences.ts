@@ -17,8 +17,8 @@ async function textOf({ folder }: PackageIn): Promise<readonly [name: string, te
 }
 
 /**
- * Returns the licenses of all third-party packages in a program, sorted by name. Each copy of the program must contain
- * these licenses.
+ * Returns the licenses of all third-party packages in a program, sorted by name. License terms require that each copy
+ * of the program contains these texts.
  */
 export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
   const texts = new Map(await Promise.all(packages.map(textOf)));

@@ -18,7 +18,7 @@ export interface Component {
   readonly licenses?: readonly { readonly expression: string }[] | undefined;
 }
 
-/** Returns the package URL (purl-spec, type npm). The @ of a scope is encoded. */
+/** Returns the package URL of an npm package (purl-spec, type npm). In the URL, the @ of an npm scope is encoded. */
 const purl = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 const component = (type: Component['type'], { name, version, license }: PackageJson): Component => ({
@@ -30,7 +30,7 @@ const component = (type: Component['type'], { name, version, license }: PackageJ
   licenses: license === undefined ? undefined : [{ expression: license }],
 });
 
-/** Reads the packages of a program, and returns one component for each name and version. The components are sorted. */
+/** Returns the sorted components of a bill of materials, one for each name and version of a package. */
 export async function componentsOf(packages: readonly PackageIn[]): Promise<readonly Component[]> {
   const all = new Map<string, Component>();
   for (const { folder } of packages) {
@@ -42,7 +42,7 @@ export async function componentsOf(packages: readonly PackageIn[]): Promise<read
 
 /**
  * Returns the bill of materials of a program in CycloneDX 1.6. The bill contains no time and no random number, so that
- * equal programs have equal bills.
+ * two equal builds have equal bills.
  */
 export const billOfMaterials = (program: PackageJson, components: readonly Component[]): object => ({
   $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',

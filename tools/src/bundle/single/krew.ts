@@ -8,9 +8,9 @@ const ARCHIVE = /^mcm-v(?<version>[^-]+(?:-[a-z0-9.]+)?)-(?<os>linux|darwin|wind
 /**
  * Writes `mcm.yaml`, the krew manifest of the kubectl plugin, with the checksums of all archives in a folder.
  *
- * @param url The URL of the folder of a release.
- * @returns the path of the manifest.
- * @throws Error if there is no archive, or if the archives have several versions.
+ * @param url The download URL of the folder with the archives of a release.
+ * @returns the path of the written manifest.
+ * @throws Error if the folder has no archive, or archives of several versions.
  */
 export async function krewManifest(folder: string, url: string): Promise<string> {
   const found = (await readdir(folder)).toSorted().flatMap((name) => {

@@ -1,12 +1,12 @@
 export interface PackedFile {
-  /** The path of the file relative to the root folder, with slashes. */
+  /** The path of a packed file relative to the root folder, with slashes. */
   readonly path: string;
   readonly data: Uint8Array;
 }
 
 /**
- * Combines several files into one. The result contains the length of the index in 4 bytes, the index as JSON, and the
- * files in the order of the index.
+ * Combines several files into one buffer. The buffer contains the length of an index in 4 bytes, the index as JSON, and
+ * the files in the order of the index.
  */
 export function packFiles(files: readonly PackedFile[]): Buffer {
   const index = Buffer.from(JSON.stringify(files.map(({ path, data }) => [path, data.length])));

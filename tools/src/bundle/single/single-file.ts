@@ -12,10 +12,13 @@ import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
 
-/** The marker in a Node.js binary. When a program is added to the binary, the marker changes. */
+/**
+ * A marker in the Node.js binary that tells Node.js whether the binary contains a program. When a program is added to
+ * the binary, the build tool changes the marker.
+ */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-/** A platform with the names that Go and krew use. */
+/** An operating system and an architecture with the names that Go and krew use. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;
@@ -24,7 +27,7 @@ export interface Platform {
 const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** Returns the platform of a Node.js binary. */
+/** Returns the platform of a Node.js binary in the names that Go and krew use. */
 export const platformOf = (os: string, arch: string): Platform => ({
   os: GO_OS[os] ?? os,
   arch: GO_ARCH[arch] ?? arch,
@@ -43,10 +46,10 @@ async function filesOf(bundles: string): Promise<readonly { readonly path: strin
 }
 
 /**
- * Writes `mcm`, Node.js and all programs as one executable file.
+ * Writes Node.js and all programs as one executable file with the name `mcm`.
  * @param bundles The folder of all bundled programs.
  * @param node The Node.js binary for this platform.
- * @returns the path of the file.
+ * @returns the path of the executable file.
  */
 export async function writeSingleFile(bundles: string, into: string, node: string): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), 'mcm-single-'));
@@ -91,8 +94,8 @@ export async function writeSingleFile(bundles: string, into: string, node: strin
 }
 
 /**
- * Adds the file with the program to the Node.js binary. On macOS, the function signs the binary again, because macOS
- * refuses a binary whose signature does not match.
+ * Adds a packed program to the Node.js binary. On macOS, the changed binary is signed again, because macOS refuses a
+ * binary with a wrong signature.
  */
 async function inject(file: string, blob: string): Promise<void> {
   const isMac = process.platform === 'darwin';
@@ -103,7 +106,7 @@ async function inject(file: string, blob: string): Promise<void> {
   if (isMac) await run('codesign', ['--sign', '-', file]);
 }
 
-/** Writes the archive for krew, which contains the file and the license. The result is the path of the archive. */
+/** Writes the krew archive with the executable file and the license, and returns its path. */
 export async function writeArchive(file: string, into: string, { os, arch }: Platform): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'apps/mcm/package.json'), 'utf8')) as { version: string };
   const path = join(into, `mcm-v${version}-${os}-${arch}.tar.gz`);

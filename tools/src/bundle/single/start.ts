@@ -6,8 +6,9 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { gunzipSync } from 'node:zlib';
 import { unpackFiles } from './pack.ts';
 
-// The module that runs first in the single executable file. The programs read files and start each other, so their
-// files must exist on disk. The first start therefore writes all programs to the cache folder of the user.
+// The module that runs first in the single executable file of mcm. The programs of mcm read files and start each other,
+// so their files must exist on disk. At its first start, the executable therefore writes all programs to the cache
+// folder of the user.
 
 function cacheFolder(): string {
   if (process.platform === 'win32') return process.env.LOCALAPPDATA ?? join(homedir(), 'AppData/Local');
@@ -15,8 +16,8 @@ function cacheFolder(): string {
 }
 
 /**
- * Writes the programs into a new folder and renames it, so that two simultaneous first starts do not disturb each
- * other.
+ * Writes the programs into a new folder and renames the folder, so that two simultaneous first starts do not disturb
+ * each other.
  */
 function writePrograms(root: string): void {
   mkdirSync(dirname(root), { recursive: true, mode: 0o700 });
@@ -39,7 +40,7 @@ const given = process.argv.slice(2);
 try {
   if (!existsSync(root)) writePrograms(root);
   const [first = ''] = given;
-  // `mcm up` starts its programs by the path of their file, and runs this executable as Node.js.
+  // `mcm up` starts each program by a file path and runs the single executable as Node.js.
   const isProgram = first.startsWith(root) && first.endsWith('main.js');
   const program = isProgram ? first : join(root, 'mcm/dist/main.js');
   process.argv = [process.execPath, program, ...(isProgram ? given.slice(1) : given)];

@@ -4,7 +4,7 @@ import type { Step } from './step.ts';
 
 const USER = 'u-${id}';
 const HEADERS: Readonly<Record<string, string>> = { 'impersonate-user': USER };
-/** The time within which the real server applies a new RoleBinding. */
+/** The maximum time in which kube-apiserver starts to apply a new RoleBinding. */
 const WAIT_MS = 5000;
 
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}';
@@ -48,7 +48,10 @@ const ruleOf = (draw: Draw): JsonObject => ({
   ...onlyIf(draw.chance(0.2), { resourceNames: [draw.pick(['a', 'b'])] }),
 }); // prettier-ignore
 
-/** Gives a user of the case a role. The last step waits until the real server applies the role. */
+/**
+ * Returns the steps that give the user of a fuzz case a role. The last step waits until kube-apiserver applies the
+ * role.
+ */
 export const grant = (draw: Draw): readonly Step[] => [
   {
     request: `POST ${ROLES}/roles`,
@@ -75,6 +78,6 @@ export const grant = (draw: Draw): readonly Step[] => [
   },
 ];
 
-/** Returns a copy of the step that the user of the case sends. */
+/** Returns a copy of a step that the fuzz case sends as its user with few permissions. */
 export const asUser = (step: Step): Step =>
   step.request === undefined ? step : { ...step, headers: { ...step.headers, ...HEADERS } };

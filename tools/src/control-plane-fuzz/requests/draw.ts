@@ -1,12 +1,12 @@
 import type { Random } from '@mcm/kube';
 
-/** The random choices of one case, from a seeded sequence. */
+/** The random choices of one fuzz case, which depend only on the seed. */
 export interface Draw {
   /** Returns a random integer from 0 to `below` - 1. */
   int(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Chooses a value. A higher weight makes a value more likely. */
+  /** Chooses a random value from a list of values with weights. A value with a higher weight is chosen more often. */
   weigh<T>(list: readonly (readonly [weight: number, value: T])[]): T;
 }
 

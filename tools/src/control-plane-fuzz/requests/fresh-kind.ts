@@ -6,19 +6,26 @@ import type { Schema, Schemas } from './schema.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** The greatest depth of objects in a schema. */
+/** The greatest depth of nested objects in a generated schema. */
 const DEPTH = 3;
-/** The API group of a case. Each case has its own group, because cases run concurrently. */
+/**
+ * The API group of the custom kinds that a fuzz case creates. Each case has a separate API group, because cases run
+ * concurrently.
+ */
 const GROUP = '${id}.none.dev';
 const PLURAL = 'things';
 /**
- * The time within which the real server serves a new kind. A server never serves a kind whose definition it refused.
+ * The maximum time until kube-apiserver serves a new custom kind. If kube-apiserver refuses the CRD of a kind, it never
+ * serves the kind.
  */
 const WAIT_MS = 3000;
 
 type Property = JsonObject & Schema;
 
-/** CEL rules by the type of `self`. Some rules are too expensive without limits of lengths. */
+/**
+ * CEL rules for the fields of a generated schema, by the type of the field. The server refuses some of these rules as
+ * too expensive if the schema does not limit lengths.
+ */
 const RULES: Readonly<Record<string, readonly string[]>> = {
   string: [
     "self.startsWith('a')",
@@ -60,7 +67,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
 }; // prettier-ignore
 
-/** CEL rules for objects that have no fixed properties. */
+/** CEL rules for maps with arbitrary keys. */
 const MAP_RULES = ["self.all(k, k != 'b')", 'self.size() < 3', "'a' in self", 'self == oldSelf'];
 
 function ruleOf(draw: Draw, rules: readonly string[]): JsonObject {
@@ -78,7 +85,7 @@ function ruleOf(draw: Draw, rules: readonly string[]): JsonObject {
   return rule;
 } // prettier-ignore
 
-/** Unusual settings of a CEL rule. The servers refuse these settings, or accept them only with some schemas. */
+/** Unusual settings of a CEL rule. The servers refuse these settings, or accept them only in some schemas. */
 const ODD: readonly JsonObject[] = [
   { message: 'a\nb' },
   { message: '' },
@@ -184,7 +191,10 @@ function mapSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** Returns a structural schema. The rules and the default match the type of the schema. */
+/**
+ * Returns a random structural schema for a custom kind. The CEL rules and the default value match the type of the
+ * schema.
+ */
 function fieldSchema(draw: Draw, depth: number): JsonObject {
   const deeper = depth < DEPTH ? 1 : 0;
   const schema = draw.weigh<() => JsonObject>([
@@ -215,10 +225,13 @@ function fieldSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/** Keys of schemas that accept each value of their type. Schemas with further keys may refuse a generated default. */
+/**
+ * Keywords of schemas that accept every value of the type. A schema with other keywords may refuse a generated default
+ * value.
+ */
 const PLAIN = new Set(['type', 'description', 'nullable', 'maxLength', 'x-kubernetes-int-or-string']);
 
-/** Resolves no references, because the schemas of a new kind have none. */
+/** The schemas of a new custom kind contain no references to other schemas. */
 const NO_SCHEMAS: Schemas = { of: () => ({}), resolve: (schema) => ({ schema, name: '' }) };
 
 const PATHS = [
@@ -289,7 +302,7 @@ function rootSchema(draw: Draw): JsonObject {
   return root;
 } // prettier-ignore
 
-/** A new custom kind: the steps that create the kind, and its versions for further requests. */
+/** A new custom kind: the steps that create the CRD, and the versions of the kind. */
 export interface FreshKind {
   readonly steps: readonly Step[];
   readonly kinds: readonly [Kind, ...Kind[]];
@@ -323,8 +336,9 @@ function kindOf(draw: Draw, { entry, schema }: Version, namespaced: boolean): Ki
 } // prettier-ignore
 
 /**
- * Creates a kind with a random schema. The real server serves the kind some time after the creation, so the last step
- * waits for it. If the servers refuse the definition, they answer all later requests with 404.
+ * Returns the steps that create a custom kind with a random schema. The last step waits, because kube-apiserver serves
+ * the kind some time after the creation of its CRD. If the servers refuse the CRD, they answer all later requests for
+ * the kind with 404.
  */
 export function freshKind(draw: Draw, schemas: Schemas): FreshKind {
   const namespaced = draw.chance(0.8);

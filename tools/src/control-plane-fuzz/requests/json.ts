@@ -6,10 +6,10 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Marks a number in a string, if JavaScript cannot represent the number exactly. */
+/** Marks a number in a string, because JavaScript cannot represent some numbers of requests exactly. */
 export const raw = (token: string): string => `@raw:${token}@`;
 
-/** Returns the body of a step: a value, or a text if the value contains marked numbers or a duplicate key. */
+/** Returns the body of a step as JSON, or as text if the JSON contains marked numbers or duplicate keys. */
 export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
   const text = JSON.stringify(value);
   return /@raw:|@twice@/.test(text)
@@ -17,5 +17,5 @@ export function bodyOf(value: Json): { readonly body: Json } | { readonly text: 
     : { body: value };
 }
 
-/** Returns `part` if it is present, or an empty object. The result is for a spread in an object literal. */
+/** Returns an object if a condition holds, or an empty object, so that callers can spread the result. */
 export const onlyIf = (isPresent: boolean, part: JsonObject): JsonObject => (isPresent ? part : {});

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs';
 import type { JsonObject } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** A kind that both servers support, with valid objects of this kind. */
+/** A Kubernetes kind that both servers support, with valid sample objects. */
 export interface Kind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Whether kube-apiserver implements the kind. A kind of kube-apiserver supports strategic merge patches. */
+  /** Whether kube-apiserver implements the kind. Only kinds of kube-apiserver support strategic merge patches. */
   readonly builtIn: boolean;
   readonly verbs: readonly string[];
   readonly subresources: readonly string[];
   readonly samples: readonly JsonObject[];
   readonly schema: Schema;
-  /** The path of the collection, with `${ns}` for the namespace. */
+  /** The URL path of the objects of a kind, with `${ns}` for the namespace. */
   readonly collection: string;
 }
 
@@ -26,7 +26,7 @@ interface Review {
 export interface Samples {
   readonly samples: readonly JsonObject[];
   readonly reviews: readonly Review[];
-  /** The bodies of subresources, by `apiVersion/resource/subresource`. */
+  /** Valid bodies for subresources of a kind, by `apiVersion/resource/subresource`. */
   readonly subresources: Readonly<Record<string, JsonObject>>;
 }
 
@@ -42,7 +42,7 @@ interface Resource {
   readonly verbs: readonly string[];
 }
 
-/** Returns the resources of a server by `apiVersion/resource`, including subresources. */
+/** Returns the resources that a server lists in its discovery, by `apiVersion/resource`, including subresources. */
 export async function readResources(get: (path: string) => Promise<unknown>): Promise<ReadonlyMap<string, Resource>> {
   const { groups } = (await get('/apis')) as {
     readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
@@ -59,8 +59,8 @@ export async function readResources(get: (path: string) => Promise<unknown>): Pr
 const prefixOf = (apiVersion: string): string => (apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`);
 
 /**
- * Returns the kinds of the samples that both servers have. If one server lacks the kind of a sample, the sample is
- * wrong.
+ * Returns the kinds that have a sample and that both servers support. If a server does not support the kind of a
+ * sample, the function throws an error, because the sample is wrong.
  */
 export function sharedKinds(
   { samples }: Samples,

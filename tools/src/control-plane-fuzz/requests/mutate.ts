@@ -7,11 +7,14 @@ interface Place {
   readonly holder: JsonObject | Json[];
   readonly key: string | number;
   readonly schema: Schema;
-  /** The name of the field. For an item of a list, `field` is the name of the list. */
+  /** The name of the field at a position in an object. For an item of a list, `field` is the name of the list. */
   readonly field: string;
 }
 
-/** Returns all positions in a value with their schemas. Fields that identify the object are excluded. */
+/**
+ * Returns all positions in an object with their schemas. Fields that identify the object are omitted, because a
+ * mutation must not change its name.
+ */
 function placesOf(schemas: Schemas, value: Json, given: Schema, field: string, places: Place[] = []): Place[] {
   const { schema } = schemas.resolve(given);
   if (Array.isArray(value))
@@ -153,7 +156,7 @@ const METADATA: readonly JsonObject[] = [
   { bogus: 1 },
 ]; // prettier-ignore
 
-/** Changes `object` once in place: in its metadata, at a random position, or by an additional field. */
+/** Changes one random part of an object in place: the metadata, a field, or an additional field. */
 export function mutateOnce(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   draw.weigh<() => void>([
     [5, () => Object.assign(metadataOf(object), structuredClone(draw.pick(METADATA)))],
@@ -173,9 +176,7 @@ function metadataOf(object: JsonObject): JsonObject {
   return object['metadata'] as JsonObject;
 }
 
-/**
- * Adds a field of the schema that the object lacks, at a random position. In some cases, the added field is unknown.
- */
+/** Adds a field that an object lacks at a random position. Sometimes, the schema does not contain the added field. */
 function addField(draw: Draw, schemas: Schemas, object: JsonObject, schema: Schema): void {
   const holders = [
     { value: object as Json, schema },

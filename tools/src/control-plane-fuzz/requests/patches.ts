@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import type { Kind } from './kinds.ts';
 
-/** Returns a random part of a value: a few keys of each object, and some items of lists. */
+/** Returns a random part of a JSON value: a few keys of each object, and some items of lists. */
 function sprout(draw: Draw, value: Json, items: boolean, depth = 0): Json {
   if (Array.isArray(value))
     return items ? value.filter(() => draw.chance(0.6)).map((item) => sprout(draw, item, items, depth + 1)) : value;
@@ -22,7 +22,7 @@ function holdersOf(value: Json, found: JsonObject[] = []): readonly JsonObject[]
   return found;
 }
 
-/** Replaces some values with null, so that a merge patch deletes them. */
+/** Replaces some values with null, because a merge patch deletes fields with null. */
 function withNulls(draw: Draw, value: Json): Json {
   for (const holder of holdersOf(value))
     for (const key of Object.keys(holder)) if (draw.chance(0.06)) holder[key] = null;

@@ -82,18 +82,18 @@ const ACCEPTS = [
   'application/yaml',
 ];
 
-/** Returns, with the given probability, a header that requests a table or only the metadata. */
+/** With a given probability, returns an `Accept` header for a table or for only the metadata. */
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
-/** Encodes a value of a query. Variables of the battery are not encoded. */
+/** URL-encodes a query value. Variables of the battery, such as `${ns}`, are not encoded. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll(/%24%7B(\w+)%7D/g, '$${$1}');
 
 export const fieldSelector = (draw: Draw): string => `fieldSelector=${encoded(draw.pick(FIELDS))}`;
 
 /**
- * Returns the query of a list. A list of cluster-wide objects selects the label of the case, and a list of a namespace
- * selects all objects.
+ * Returns the query for a list request of a fuzz case. A list of cluster-wide objects selects the label of the case,
+ * because other cases create objects at the same time.
  */
 export const own = (kind: Kind, more?: string): string[] => {
   const all = [...(kind.namespaced ? [] : ['fuzz=${id}']), ...(more === undefined ? [] : [more])];
@@ -148,7 +148,7 @@ export const list = (source: Source, kind: Kind): readonly Step[] => {
   if (draw.chance(0.2)) query.push(draw.pick(VERSIONS));
   query.push(...tableQuery(draw));
   const headers = accepting(draw, 0.4);
-  // In a list of all namespaces, only the objects of the case are compared.
+  // In a list of all namespaces, the fuzzer compares only the objects of its own case.
   if (kind.namespaced && draw.chance(0.08)) {
     const everywhere = kind.collection.replace('/namespaces/${ns}', '');
     return [{ request: target(`GET ${everywhere}`, ['fieldSelector=metadata.namespace=${ns}']), headers }];
@@ -193,8 +193,8 @@ const WATCHES = [
 ];
 
 /**
- * Returns the request for a watch of one object that starts with the present state. The watch is limited to one object,
- * because the order of several initial events is not defined.
+ * Returns a watch request that starts with the present object. The watch covers only one object, because Kubernetes
+ * does not define the order of several initial events.
  */
 export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const name = nameOf(draw, kind);
@@ -224,7 +224,7 @@ export const watchNow = ({ draw }: Source, kind: Kind): readonly Step[] => {
   ];
 };
 
-/** Returns a request with a method that the path does not support, or with a path that does not exist. */
+/** Returns a request with an unsupported HTTP method, or with a path that does not exist. */
 export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
   const { collection } = kind;
   const path = `${collection}/${nameOf(draw, kind)}`;
@@ -240,8 +240,8 @@ export const oddVerb = ({ draw }: Source, kind: Kind): readonly Step[] => {
     `POST ${path}/status`,
     `DELETE ${path}/scale`,
     `PUT ${path}/bogus`,
-    // Without the query, this list would contain objects of other cases, and objects that the servers create at their
-    // start.
+    // Without a label selector, the list would contain objects of other cases, and objects that the servers create at
+    // their start.
     target(`GET ${collection}/`, own(kind)),
     `GET ${path}/`,
   ]);

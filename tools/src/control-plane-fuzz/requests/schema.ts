@@ -22,9 +22,11 @@ export interface Schema {
 }
 
 export interface Schemas {
-  /** Returns the schema of a kind, or an empty schema if the documents contain none. */
+  /** Returns the OpenAPI schema of a kind, or an empty schema if the server has none. */
   of(apiVersion: string, kind: string): Schema;
-  /** Follows references. `name` is the name of the last reference. */
+  /**
+   * Follows the references of an OpenAPI schema to other schemas. `name` is the name of the last schema in the chain.
+   */
   resolve(schema: Schema): { readonly schema: Schema; readonly name: string };
 }
 
@@ -32,7 +34,7 @@ interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Reads all OpenAPI v3 documents of a server. `get` returns the JSON for a path. */
+/** Reads all OpenAPI v3 documents of a server. `get` sends a GET request and returns the JSON of the response. */
 export async function readSchemas(get: (path: string) => Promise<unknown>): Promise<Schemas> {
   const index = (await get('/openapi/v3')) as {
     readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
@@ -40,12 +42,12 @@ export async function readSchemas(get: (path: string) => Promise<unknown>): Prom
   const all = new Map<string, Schema>();
   const kinds = new Map<string, Schema>();
   for (const { serverRelativeURL } of Object.values(index.paths)) {
-    // The query of the URL is removed, because it contains a hash that changes with each new kind.
+    // The query of the document's URL is removed, because its hash changes with each new custom kind.
     const document = (await get(serverRelativeURL.replace(/\?.*/, ''))) as Document;
     for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
       all.set(`#/components/schemas/${name}`, schema);
       const types = schema['x-kubernetes-group-version-kind'] ?? [];
-      // A schema of options, such as DeleteOptions, belongs to all API groups.
+      // Schemas of request options, such as DeleteOptions, belong to all API groups.
       const [only, second] = types;
       if (only === undefined || second !== undefined) continue;
       const apiVersion = only.group === '' ? only.version : `${only.group}/${only.version}`;

@@ -3,7 +3,7 @@ import { isJsonObject } from './json.ts';
 import type { Kind, Samples } from './kinds.ts';
 import type { Schemas } from './schema.ts';
 
-/** The inputs for the steps of a case. */
+/** The random choices, kinds and schemas from which the fuzzer generates the steps of a case. */
 export interface Source {
   readonly draw: Draw;
   readonly schemas: Schemas;
@@ -11,13 +11,13 @@ export interface Source {
 }
 
 /**
- * Matches kinds whose objects affect objects of other kinds, and kinds whose objects the real server writes by itself.
- * Requests for these kinds contain `dryRun=All`, so that cases do not affect each other.
+ * Matches kinds whose objects affect the whole cluster, and kinds whose objects kube-apiserver writes by itself.
+ * Requests for such kinds contain `dryRun=All`, so that cases do not affect each other.
  */
 const GUARDED = /^(admissionregistration|apiregistration|apiextensions|flowcontrol)\.|\/(ServiceCIDR|IPAddress)$/;
 export const isGuarded = ({ apiVersion, kind }: Kind): boolean => GUARDED.test(`${apiVersion}/${kind}`);
 
-/** Returns the name of one of the few objects of a case. */
+/** Returns a random object name from the few names of a fuzz case. */
 export const nameOf = (draw: Draw, kind: Kind): string => {
   const metadata = kind.samples[0]?.['metadata'];
   const own = isJsonObject(metadata) ? String(metadata['name']) : 'a';

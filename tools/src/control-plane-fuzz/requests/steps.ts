@@ -9,10 +9,10 @@ import { isGuarded, nameOf, type Source, target } from './source.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** Returns true if an object sets a default for the whole cluster, which would affect the remaining cases. */
+/** Returns true if an object sets a default for the whole cluster, because the default would affect other cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
-/** Returns a valid object of the kind with this name. The object has the label that lists of the case select. */
+/** Returns a valid object of a kind. The object has the label by which list requests of the case select objects. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   const object = structuredClone(draw.pick(kind.samples)) as JsonObject;
   const metadata = object['metadata'] as JsonObject;
@@ -22,8 +22,8 @@ function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
 }
 
 /**
- * Changes an object zero to three times. With few changes, most errors have a single cause, so the errors of both
- * servers can be compared completely.
+ * Changes a valid object at zero to three random positions. With few changes, most errors have one cause, so the error
+ * messages of both servers can be compared completely.
  */
 function mutated({ draw, schemas }: Source, kind: Kind, object: JsonObject): JsonObject {
   for (
@@ -46,7 +46,7 @@ const write = (draw: Draw): string[] => [
   ...(draw.chance(0.15) ? [`fieldManager=${draw.pick(['m1', 'm2', 'a'.repeat(129), ''])}`] : []),
 ];
 
-/** Returns a step with a body. The step is a dry run if the kind or the body requires it. */
+/** Returns a request with a body. If the kind or the body could affect other cases, the request is a dry run. */
 function send(
   kind: Kind,
   request: string,
@@ -62,7 +62,10 @@ function send(
   return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
 
-/** The content types of requests that create objects. Every JSON text is also YAML. */
+/**
+ * The content types of requests that create objects. A JSON body may also have a YAML content type, because every JSON
+ * text is YAML.
+ */
 const TYPES = [
   'application/yaml',
   'application/json',
@@ -86,7 +89,7 @@ const create = (source: Source, kind: Kind): readonly Step[] => {
   ];
 };
 
-/** Creates an object that later steps can use. */
+/** Returns a request that creates a valid object for later steps. */
 export const createValid = ({ draw }: Source, kind: Kind): Step =>
   send(kind, `POST ${kind.collection}`, [], sampleOf(draw, kind, nameOf(draw, kind)));
 
@@ -102,7 +105,7 @@ const update = (source: Source, kind: Kind): readonly Step[] => {
   return [get, send(kind, `PUT ${path}`, write(draw), mutated(source, kind, object), undefined, accepting(draw, 0.06))];
 };
 
-/** Returns a patch of a random type, generated from `object`. */
+/** Returns a patch of a random type that is derived from an object. */
 function patchOf(source: Source, kind: Kind, object: JsonObject, path: string): Step {
   const { draw } = source;
   const query = write(draw);
@@ -284,7 +287,7 @@ export const review = ({ draw, schemas, samples }: Source, kind: Kind): readonly
   return [send({ ...kind, apiVersion: 'v1' }, `POST ${collection}`, write(draw), body)];
 };
 
-/** Returns the next steps of a case: one request, or a second request that uses the response of the first request. */
+/** Returns the next steps of a case: one request, or two requests of which the second uses the first response. */
 export function nextSteps(source: Source, kind: Kind): readonly Step[] {
   const { draw } = source;
   const others = kind.subresources.filter(

@@ -2,7 +2,7 @@ import type { Draw } from './draw.ts';
 import { type Json, raw } from './json.ts';
 import type { Schema, Schemas } from './schema.ts';
 
-/** The depth below which only required fields are generated. */
+/** Below this depth of an object, the fuzzer generates only required fields. */
 const DEEP = 6;
 
 const NAMES = ['a', 'b', 'x', 'c-1', 'a.b'];
@@ -43,7 +43,7 @@ export const QUANTITIES = [
   '0.0001',
   '12345678901234567890',
 ];
-/** Valid values for a field with this name, because the server would refuse an arbitrary text. */
+/** Valid values by field name, because a server refuses arbitrary text in some fields. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   apiVersion: ['v1', 'apps/v1', 'example.dev/v1'],
   kind: ['Pod', 'Deployment', 'Node', 'Widget'],
@@ -80,8 +80,8 @@ const EDGES: readonly Json[] = [
 ]; // prettier-ignore
 
 /**
- * Returns a value that matches the schema of a field. The server may still refuse the value because of rules outside of
- * the schema.
+ * Returns a random value that matches the schema of a field. A server may still refuse the value, because some rules
+ * are not part of the schema.
  */
 export function makeValue(draw: Draw, schemas: Schemas, given: Schema, field: string, depth = 0): Json {
   const { schema, name } = schemas.resolve(given);
@@ -134,7 +134,7 @@ function objectOf(draw: Draw, schemas: Schemas, schema: Schema, depth: number): 
   const { properties, additionalProperties, required = [] } = schema;
   const result: Record<string, Json> = {};
   if (properties !== undefined) {
-    // For types with many fields, only few fields are set, so that values stay readable and the server accepts most of
+    // For types with many fields, only few fields are set, so that objects stay readable and servers accept most of
     // them.
     const share = depth >= DEEP ? 0 : Math.min(0.5, 2 / Math.max(1, Object.keys(properties).length));
     for (const [key, property] of Object.entries(properties))
