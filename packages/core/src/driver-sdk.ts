@@ -1,5 +1,5 @@
 /**
- * The exports that a provider's machine controller needs. The main entry has the same exports, but loads a quarter more
+ * The exports for the machine controller of a provider. The main entry has these exports too, but loads a quarter more
  * code.
  */
 export {

@@ -77,8 +77,8 @@ const CHECKS: Readonly<Record<string, (object: Annotated) => readonly string[]>>
 };
 
 /**
- * Returns a sentence with the field and the fix for each annotation that becomes invalid. Problems of annotations are
- * only warnings, because the API server must accept every change of metadata.
+ * Returns a warning for each annotation that becomes invalid, with the field and the fix. An invalid annotation causes
+ * only a warning, because the API server must accept every change of metadata.
  */
 export function newAnnotationWarnings(kind: string, object: unknown, oldObject: unknown): readonly string[] {
   const check = CHECKS[kind];

@@ -52,9 +52,9 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * The original accepts any percentage, so a stored strategy may violate the rules of this webhook. A stored invalid
- * strategy must not prevent a user or the cluster-autoscaler from scaling. The API server ratchets the rules of the
- * CRDs in the same way.
+ * The original accepts any percentage, so a stored rollout strategy may contain a percentage that the webhook refuses.
+ * A stored invalid strategy must not prevent a user or the cluster-autoscaler from scaling. The API server treats CRD
+ * rules in a similar way: an update may keep a field that violates a rule.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -64,7 +64,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
   );
 }
 
-/** Adds the defaults of the CRDs, and the block `rollingUpdate` for the strategy RollingUpdate. */
+/** Adds the default values of the CRDs. For the strategy RollingUpdate, the function adds the block `rollingUpdate`. */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
   const wanted = field(defaulted(kind.kind, object), 'spec');
@@ -101,12 +101,12 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   return [];
 }
 
-/** Returns the deployments of a namespace. */
+/** Returns the MachineDeployments of a namespace. */
 export type ListDeployments = (namespace: string) => Promise<readonly MachineDeployment[]>;
 
 /**
- * Returns other deployments whose selector matches machines of this deployment, or whose machines this deployment
- * selects.
+ * Returns the other deployments that overlap this deployment. Two deployments overlap if the selector of one deployment
+ * matches machines of the other deployment.
  */
 export function overlapping(deployment: MachineDeployment, others: readonly MachineDeployment[]): string[] {
   const selects = (a: MachineDeployment, b: MachineDeployment): boolean =>
@@ -132,8 +132,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * Creates the handler of the validating webhook.
- * - Deletions, changes of objects that are being deleted, and writes without a change of the content are always
- * allowed. A user can therefore delete and repair a stored invalid object.
+ * - The webhook always allows deletions, changes of objects that are being deleted, and writes that change nothing. A
+ *   user can therefore delete and repair an invalid object.
  * - An annotation that becomes invalid causes a warning.
  */
 export const admitValid =

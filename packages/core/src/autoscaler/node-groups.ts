@@ -20,7 +20,7 @@ import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 import { Turns } from './turns.ts';
 
-/** The caches for node groups. The caches of sets and machines need the indexes of the manager. */
+/** The caches for node groups. The caches of MachineSets and Machines must have the indexes of the manager. */
 export interface NodeGroupCaches {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -43,10 +43,10 @@ export interface NamedNode {
   readonly providerID: string;
 }
 
-/** A machine of a node group, as an autoscaler sees it. */
+/** A machine of a node group, in the format of the autoscaler API. */
 export interface GroupInstance {
   /**
-   * The `spec.providerID` of the Node or, without a Node, of the machine. Without a VM, `id` is the requestedId. If the
+   * The `spec.providerID` of the Node. If the machine has no Node, `id` is the `spec.providerID` of the Machine. If the
    * machine has no VM, `id` is its {@link requestedId}.
    */
   readonly id: string;
@@ -86,7 +86,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The result is undefined if the autoscaler must not change the node. */
+  /** The result is undefined for a node that the autoscaler must not change. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -150,9 +150,9 @@ export class NodeGroups {
   }
 
   /**
-   * Removes the machines of the nodes, and reduces the size of the group by their number. The promise resolves when the
-   * manager has accepted the scale-in. Requests that arrive while another request is in progress are combined into one
-   * write. A repeated request to remove nodes changes nothing.
+   * Deletes the machines of the nodes, and reduces the size of the group by the number of deleted machines. The promise
+   * resolves when the manager has accepted the scale-in. While one request is in progress, all new requests are
+   * combined into one write. A repeated request to remove nodes changes nothing.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -168,7 +168,7 @@ export class NodeGroups {
     return promise;
   }
 
-  /** If one of the nodes cannot be removed, each request gets its own write. */
+  /** If one of the nodes cannot be removed, each request gets its own write, so that the other requests succeed. */
   async #removeEach(id: string, removals: readonly Removal[]): Promise<void> {
     try {
       await this.#removeNow(
@@ -220,8 +220,8 @@ export class NodeGroups {
   }
 
   /**
-   * The deployment is written only if its version has not changed since it was read. After a conflict, `#resize` reads
-   * the deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
+   * The write has the resource version of the deployment as a precondition. After a conflict, `#resize` reads the
+   * deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
    * processed the scale-in.
    */
   async #resize(

@@ -3,7 +3,10 @@ import type { Clock, Informer } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { AutoscalerError } from './problem.ts';
 
-/** The wait for a scale-in ends before the autoscaler repeats its request, which is after 5 seconds by default. */
+/**
+ * The manager must process a scale-in within this time. The autoscaler repeats an unanswered request after 5 seconds by
+ * default.
+ */
 const PATIENCE_MS = 4_000;
 
 /** Returns the scale-in that the manager has not yet accepted or refused. */

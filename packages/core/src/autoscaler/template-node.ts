@@ -21,10 +21,10 @@ export interface TemplateNode {
 const PODS = '110';
 
 /**
- * Returns the Node that a new machine of the deployment would have. The autoscaler uses the Node to decide whether a
- * scale-up helps pending pods, even if the group has no machines.
+ * Returns a template of the Node that a new machine of the deployment would have. The autoscaler uses the Node to
+ * decide whether a scale-up helps pending pods, even if the group has no machines.
  * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then simulates an existing
- * node of the group.
+ *   node of the group.
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

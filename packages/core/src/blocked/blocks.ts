@@ -3,7 +3,7 @@ import { defined } from '@mcm/kube';
 import { compareText } from '../values/integers.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 
-/** The reason why an object waits. Without `since`, the block starts with the write of the status. */
+/** The reason why an object waits. Without `since`, the block starts when the status is written. */
 export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
 
 export const MOST_BLOCKS = 10;
@@ -12,8 +12,8 @@ const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * Reasons with one cause and object become one block. A block keeps its start time, and its text as long as one of the
- * new reasons has this text. The status therefore changes only when the blocks change.
+ * Combines all reasons with one cause and one object into one block. A block keeps its start time. A block keeps its
+ * text as long as one of the new reasons has the text. The status therefore changes only when the blocks change.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {
@@ -33,7 +33,10 @@ function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date
   return defined({ cause: first.cause, object: first.object, reason, since: known?.since ?? since });
 }
 
-/** The CRDs of the original remove `status.blockedBy` from each write, so repeated writes would change nothing. */
+/**
+ * With the CRDs of the original, the API server removes `status.blockedBy` from each write. The manager then stops to
+ * write the field, because repeated writes would change nothing.
+ */
 export class BlockedByField {
   #dropped = false;
 

@@ -1,7 +1,7 @@
 import { isFrozen, type Machine, type MachineSet } from '@mcm/api';
 import type { Blocking } from './blocks.ts';
 
-/** The text contains no numbers, because the change of one machine would then change the status of all machines. */
+/** The text contains no numbers. With numbers, the change of one machine would change the statuses of all machines. */
 export const breakerBlock = (scope: string): Blocking => ({
   cause: 'Breaker',
   reason: `too many machines of the ${scope} became unreachable at the same time, so mcm replaces no unreachable machine`,
@@ -19,7 +19,7 @@ export const frozenObjectBlock = (kind: 'MachineSet' | 'MachineDeployment', name
   reason: `${kind} ${name} has the label freeze, so mcm creates no machines for it`,
 });
 
-/** The owner of the machines repeats their blocks in its status. */
+/** A MachineSet or MachineDeployment repeats the blocks of its machines in its own status. */
 export const blocksOfMachines = (machines: readonly Machine[]): readonly Blocking[] =>
   machines.flatMap(({ status }) => status?.blockedBy ?? []);
 

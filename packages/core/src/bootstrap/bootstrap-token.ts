@@ -2,17 +2,14 @@ import { createHash } from 'node:crypto';
 import { BootstrapTokens, formatTime, type Machine } from '@mcm/api';
 import { type Draft, type Random, randomString, type Secret } from '@mcm/kube';
 
-/**
- * The time for which a bootstrap token stays valid after the creation timeout, because a VM may join at the last
- * moment.
- */
+/** A bootstrap token stays valid for this time after the creation timeout, because a VM may join at the last moment. */
 const TOKEN_MARGIN_MS = 5 * 60_000;
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Returns the token ID of a machine: six characters of a hash of its UID. The original uses a part of the machine name,
- * so two machines can have one token ID.
+ * Computes the ID of a bootstrap token: six characters of the hash of the machine's UID. The original uses a part of
+ * the machine name, so two machines can get an equal token ID.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -64,7 +61,7 @@ export function tokenOf(secret: Secret): string | undefined {
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** Returns a merge patch, or undefined if the token is valid for long enough. */
+/** Returns a merge patch that extends the expiry, or undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

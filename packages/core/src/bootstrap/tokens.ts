@@ -19,12 +19,12 @@ export interface BootstrapTokenIssuer {
   /** The result is undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
   /**
-   * Extends the expiry of an existing token to at least the given time. A missing permission to write the token is only
-   * reported.
+   * Extends the expiry of an existing token to at least the given time. If the permission to write the token is
+   * missing, the method reports the problem and does not throw.
    */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. The method never throws, because a remaining token expires. */
+  /** Deletes the token. The method never throws, because a token that is not deleted expires. */
   remove(machine: Machine): Promise<void>;
   issued(machine: Machine): boolean;
 }

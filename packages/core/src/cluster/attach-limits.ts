@@ -20,14 +20,14 @@ interface NodeState {
   zone: string;
   /** Whether the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** The attach limit of each CSI driver, or undefined for a driver without a limit. */
+  /** The maximum number of attached volumes for each CSI driver, or undefined for a driver without a limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
 
 /**
- * Computes how many volumes the CSI drivers may still attach in a zone. The scheduler selects the node. Source:
- * CSINode, `spec.drivers[].allocatable.count`.
+ * Computes how many volumes the CSI drivers may still attach in a zone. The limits of single nodes are added, because
+ * the scheduler can select any node of the zone. Source: CSINode, `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -82,8 +82,8 @@ export class AttachLimits {
   }
 
   /**
-   * Returns the number of volumes that a CSI driver may still attach to the other nodes in the zone of this node. The
-   * result is undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
+   * Returns the number of volumes that a CSI driver may still attach to the other nodes in the node's zone. The result
+   * is undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
    */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);

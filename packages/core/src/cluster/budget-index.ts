@@ -5,8 +5,8 @@ import type { PodDisruptionBudget } from '@mcm/kube';
 const ANY = '*';
 
 /**
- * Returns a label that the selector requires, so a search for the budgets of a pod needs one step for each label of the
- * pod.
+ * Returns one label that the selector of the budget requires. With an index of these labels, the search for the budgets
+ * of a pod needs only one step for each label of the pod.
  */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});

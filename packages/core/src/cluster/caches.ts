@@ -33,7 +33,10 @@ import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
 export interface TargetCaches {
-  /** The index `machine` contains the machine name in a label of the node, and `instance` the {@link instanceKey}. */
+  /**
+   * The cache of Nodes has two indexes: `machine` contains the machine name from a label of the Node, and `instance`
+   * contains the {@link instanceKey}.
+   */
   readonly nodes: Informer<Node>;
   /** The cache of pods has the index `node`. */
   readonly pods: Informer<Pod>;
@@ -64,7 +67,7 @@ export interface Caches {
    * - `unrest`: machines that are not at rest
    */
   readonly machines: Informer<Machine>;
-  /** The cache of classes has the index `secret`: the keys of the Secrets of a class. */
+  /** The cache of classes has the index `secret` with the keys of all Secrets that a class references. */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
   readonly census: UnreachableCensus;
@@ -72,8 +75,8 @@ export interface Caches {
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
   /**
-   * The drains that need the caches of the target cluster except the Nodes. Without `drains`, the caches of the target
-   * cluster are always open.
+   * The drains that need the caches of pods, volumes and budgets. Without `drains`, the caches of the target cluster
+   * are always open.
    */
   readonly drains: Demand | undefined;
 }
@@ -81,7 +84,10 @@ export interface Caches {
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/** A machine that is deleted because of an interruption can wait for its replacement. */
+/**
+ * A Machine that is deleted because of an interruption, such as a spot reclaim. The deletion of the Machine can wait
+ * until the replacement is ready.
+ */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 
@@ -137,8 +143,8 @@ export function createCaches({
 }
 
 /**
- * Field selectors can limit the caches to some nodes and pods. With `demand`, all caches except the cache of Nodes are
- * open only while a drain uses them.
+ * Field selectors can limit the caches to some nodes and pods. With `demand`, the caches are open only while a drain
+ * uses them, except for the cache of Nodes.
  */
 export const targetCaches = (
   client: KubeClient,

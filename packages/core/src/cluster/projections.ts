@@ -13,7 +13,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * The cached fields determine the memory of this process, so objects contain only the fields that the controller uses.
+ * The cache contains only the fields of an object that the controller uses, because the cache determines the memory of
+ * the process.
  */
 
 /** Many pods contain equal strings, so each string is stored only once. */
@@ -116,10 +117,10 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** Fields of a volume spec that are not a volume source. */
+/** The fields of `spec` of a PersistentVolume that are not a volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
-/** Keeps the volume source of any kind, because CSI drivers derive volume IDs from it. */
+/** Keeps volume sources of every type, because CSI drivers compute volume IDs from the volume source. */
 export const projectVolume = (volume: PersistentVolume): PersistentVolume => ({
   apiVersion: 'v1',
   kind: 'PersistentVolume',

@@ -46,7 +46,10 @@ const byNode = (machine: Machine): readonly string[] => {
 
 export const BY_MACHINE = 'machine';
 
-/** Index of the machines that do not run, or are being deleted, with the empty string as the only key. */
+/**
+ * Index of the machines that are not at rest: machines that do not run, and machines that are being deleted. The only
+ * key is the empty string.
+ */
 export const BY_UNREST = 'unrest';
 
 /** A machine at rest runs and is not being deleted. */
@@ -73,7 +76,7 @@ export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
 
-/** Returns a machine without addresses and without most of its node conditions. */
+/** Returns a copy of the machine without its addresses and most of its node conditions, to save memory. */
 export function projectMachine(machine: Machine): Machine {
   if (machine.status === undefined) return machine;
   const { conditions, addresses: _addresses, ...status } = machine.status;
@@ -81,7 +84,7 @@ export function projectMachine(machine: Machine): Machine {
   return { ...machine, status: kept.length > 0 ? { ...status, conditions: kept } : status };
 }
 
-/** Returns only the fields of a node that decisions read. */
+/** Returns a copy of the node with only the fields that the controllers read, to save memory. */
 export function projectNode(node: Node): Node {
   const { name, uid, resourceVersion, creationTimestamp, labels, annotations } = node.metadata;
   const { taints, unschedulable } = node.spec;
@@ -109,15 +112,15 @@ export interface NodeAccess {
 /** The dependencies that the deployment, set and overshoot controllers share. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The controllers read only the machine objects of this namespace. */
+  /** The controllers read only the Machines, MachineSets and MachineDeployments of this namespace. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
   /**
-   * Counts machines whose creation the server has not confirmed. The set controller counts these machines, and the
-   * deployment controller reads the number.
+   * Counts Machines whose create request has no response yet. The MachineSet controller updates the count, and the
+   * MachineDeployment controller reads the count.
    */
   readonly creations: CreationsUnderWay;
   readonly disruptions: DisruptionsUnderWay;
@@ -132,9 +135,12 @@ export interface ControllerContext {
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
   /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
-  /** Allows or stops disruptions by rollouts. Without a rollout budget of a fleet, `rollouts` is undefined. */
+  /**
+   * Stops disruptions by rollouts while the rollout budget of the fleet is used up. Without a fleet, `rollouts` is
+   * undefined.
+   */
   readonly rollouts?: RolloutPermit | undefined;
-  /** True if the Nodes of machines that are created during a rollout are protected from the cluster autoscaler. */
+  /** True if mcm protects new Nodes from the cluster autoscaler during a rollout. */
   readonly protectNewNodes?: boolean | undefined;
   /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: DisruptionReport | undefined;
@@ -142,7 +148,7 @@ export interface ControllerContext {
   readonly canaryChecks?: CanaryChecks | undefined;
 }
 
-/** Returns the deployment that owns the set or the warm machine, if it is cached. */
+/** Returns the MachineDeployment that owns the MachineSet or the warm machine, if the cache contains the deployment. */
 export function deploymentOf(
   set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,
@@ -171,7 +177,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. Until the garbage collector has
- * removed the owner references, a controller must not delete the children of this object.
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. A controller must not delete the
+ * children of the object before the garbage collector has removed the owner references.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

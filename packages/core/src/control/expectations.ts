@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 
 /**
- * Counts create requests without a response, by the UID of the set. The server can create these machines even after a
- * scale-down of their set. The deployment controller counts these requests as machines, so that no second set creates
- * the same machines.
+ * Counts create requests without a response, by the UID of the MachineSet. The server can create these machines even
+ * after a scale-down of their set. The deployment controller counts these requests as machines, so that no second set
+ * creates the same machines.
  */
 export class CreationsUnderWay {
   readonly #counts = new Map<string, number>();
@@ -24,19 +24,22 @@ export class CreationsUnderWay {
   }
 }
 
-/** `asked` means that the server confirmed the delete request, and `unanswered` that its result is unknown. */
+/**
+ * `asked` means that the API server confirmed the delete request. `unanswered` means that the result of the delete
+ * request is unknown.
+ */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 
 /**
- * Machines that this process has deleted, although the cache does not show the deletion yet.
+ * Contains the Machines that this process has deleted, although the cache does not show the deletion yet.
  * - Without this class, a reconcile could count a deleted machine again, and delete a second machine. The UID of a
- * deleted machine stays until the watch shows the deletion.
- * - Created machines need no UID, because the response to a create request updates the cache at once. A create
- *   request without a response is repeated with the same name (see machine-names.ts).
+ *   deleted machine stays until the watch shows the deletion.
+ * - Created machines need no UID, because the response to a create request updates the cache at once. A create request
+ *   without a response is repeated with the same name (see machine-names.ts).
  * - The original counts expected events and forgets them after five minutes without verification (BUG-3). In mcm, the
- * UIDs do not expire.
+ *   UIDs do not expire.
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
@@ -81,10 +84,7 @@ export class PendingDeletions {
     for (const uid of [...this.#uids.keys()]) this.forget(uid);
   }
 
-  /**
-   * Removes the deletions that the cache shows, and returns the other deletions. Later deletions do not change the
-   * returned map.
-   */
+  /** Removes the deletions that the cache shows, and returns a copy of the remaining deletions. */
   settle(machines: readonly Machine[]): ReadonlyMap<string, DeletionState> {
     if (this.#uids.size === 0) return NO_DELETIONS;
     const shown = new Map(machines.map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp]));
@@ -94,7 +94,7 @@ export class PendingDeletions {
     return new Map(this.#uids);
   }
 
-  /** The delete request of these machines must be repeated, because it got no response. */
+  /** Returns the machines whose delete request had no response, so the request must be repeated. */
   unanswered(machines: readonly Machine[]): readonly Machine[] {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');

@@ -14,7 +14,7 @@ import { Lane } from '../flow/lane.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 import { changedBeyondStatus } from './caches.ts';
 
-/** A write that waits is at most a few writes behind. */
+/** The number of recorded versions for each object. A waiting write is at most a few versions behind. */
 const MOST_VERSIONS = 16;
 
 /** The versions of one object before and after the last writes of this process. */
@@ -24,9 +24,9 @@ interface Versions {
   status: readonly string[];
   /** The versions whose other fields equal the fields of the newest version. */
   rest: readonly string[];
-  /** The versions that only writes of this process followed. */
+  /** The versions of the object after which only this process wrote the object. */
   all: readonly string[];
-  /** The answer of the last write. The next write may start before the caller adds the answer to the cache. */
+  /** The response to the last write. The next write may start before the caller adds the response to the cache. */
   last?: KubeObject;
 }
 
@@ -66,11 +66,14 @@ function note(known: Versions, cached: KubeObject | undefined, answer: KubeObjec
   known.all = follow(known.all, () => true);
 }
 
-/** The API server would refuse the write, so the write is not sent. */
+/** The write is not sent, because the API server would refuse it with a conflict. */
 const changed = (resource: string, key: string): KubeError =>
   new KubeError(`${resource} ${key} changed after the decision; mcm decides again`, { code: 409, reason: 'Conflict' });
 
-/** Only updates and patches are ordered. A deletion keeps the version of its decision. */
+/**
+ * Only updates and patches are sent in order. A delete request keeps the resource version that the controller saw when
+ * it decided.
+ */
 class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
   readonly #informer: Informer<KubeObject>;
@@ -143,10 +146,10 @@ class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
  * Returns a client that sends the writes of one object one after the other, for the kinds of the given caches. Without
  * the order, two controllers of one process that write one object at the same time would cause conflicts.
  *
- * An object has two parts: the status, and all other fields. If only writes of this process followed the version of a
- * decision, the write depends on the changed part:
- * - If only the other part changed, the write gets the newest version.
- * - If the same part changed, the write fails with a conflict and is not sent.
+ * An object has two parts: the status, and all other fields. If only this process has written the object since the
+ * decision, the changed part determines the write:
+ * - If only the other part changed, the write uses the newest resource version.
+ * - If the part of the write changed, the write is not sent and fails with a conflict.
  */
 export function orderedClient(real: KubeClient, informers: readonly Informer<KubeObject>[]): KubeClient {
   const books = new Map<string, { readonly informer: Informer<KubeObject>; readonly book: Book }>();
@@ -156,7 +159,7 @@ export function orderedClient(real: KubeClient, informers: readonly Informer<Kub
     informer.onChange(({ type, key }) => {
       if (type === 'deleted') book.delete(key);
     });
-    // After a restore, a version may belong to another state of the object.
+    // After a restore of the API server, a known resource version may belong to other content of the object.
     informer.onDoubt(() => book.clear());
   }
   return {

@@ -20,9 +20,11 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/** A failed write of the marks of a node is retried after this delay. A rollout does not wait for the marks. */
+/**
+ * A failed write of the rollout marks on a node is retried after this delay. The rollout continues without the marks.
+ */
 const NODE_RETRY_MS = 5_000;
-/** After a conflict on a node, the cache must first show the write that caused the conflict. */
+/** After a conflict on a Node, the next write waits until the cache shows the write that caused the conflict. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -30,7 +32,7 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   readonly protectNodesDuringRollout: boolean;
   readonly readyCondition?: boolean | undefined;
-  /** `decide` replaces {@link planRollout} in tests of failures. */
+  /** Replaces {@link planRollout} in tests that inject failures. */
   readonly decide?: typeof planRollout;
 }
 
@@ -153,8 +155,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the update selection from nodes with the current template. The server is read, because the cache may lack a
-   * new template and a new selection by a user.
+   * Removes the selection for an update from nodes that have the current template. The objects are read from the API
+   * server, because the cache may lack a new template or a new selection by a user.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;

@@ -21,7 +21,10 @@ const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
 
 const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?.labels;
 
-/** An update compares only deployments that share the rarest label of the selector. */
+/**
+ * The search for overlaps compares only deployments that share the rarest label of the selector, so its cost stays low
+ * in a large fleet.
+ */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
   readonly #byLabel = new Map<string, Set<Key>>();
@@ -31,7 +34,8 @@ export class SelectorOverlaps {
   constructor(deployments: Pick<Informer<MachineDeployment>, 'onChange'>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The controller does not reconcile a malformed deployment, and the cache contains no valid selector of it.
+      // The controller does not reconcile a malformed deployment. The cache contains no valid selector for a malformed
+      // deployment.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -46,8 +50,8 @@ export class SelectorOverlaps {
   }
 
   /**
-   * Returns the keys of deployments whose selector matches machines of this deployment, and of deployments whose
-   * machines this deployment selects.
+   * Returns the keys of the deployments that overlap this deployment. Two deployments overlap if the selector of one
+   * deployment matches machines of the other deployment.
    */
   of(key: Key): readonly Key[] {
     return [...(this.#partners.get(key) ?? [])];

@@ -46,8 +46,8 @@ import { zoneStep } from './zones/zone-step.ts';
 
 /**
  * Decides the next step of a deployment.
- * @throws PlanRefused if the plan would break a limit. A plan that breaks a limit is a defect of the planner, and the
- * caller must write nothing.
+ * @throws PlanRefused if the plan would break a limit because of a defect in the planner. The caller must then write
+ *   nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -118,7 +118,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // A failed rollout is paused before any step that creates more machines of the failed template.
+  // mcm pauses a failed rollout before it creates more machines of the failed template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   const waits = blocked
@@ -159,7 +159,7 @@ function automaticPause({
   const mine = counted.current ? of(counted.current) : [];
   const unready = unreadyCanaries(deployment, canaryPods, mine);
   const failures = [...new Set([...failuresOf(mine, counted.old.flatMap(of)), ...unready])];
-  // After the controller has refused a rollback, it does not request the rollback again.
+  // The controller does not request a rollback again that it has refused.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   const why = unready.length > 0 ? unreadyText(canaryPods) : '';
@@ -167,8 +167,8 @@ function automaticPause({
 }
 
 /**
- * Returns the name of the current set if the pods of its canaries are known and do not stop the rollout. Returns null if
- * the recorded set is not the current set, because a later rollout to the recorded set needs a new check.
+ * Returns the name of the current set if its canary pods were checked and do not stop the rollout. Returns null if the
+ * recorded set is no longer the current set. A later rollout to the recorded set needs a new check.
  */
 function podsSeenBy(view: View): string | null | undefined {
   const { canaryPods, deployment } = view;
@@ -188,8 +188,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * If a user adds the annotations with a new template, the set of the previous revision becomes the last good set if it
- * had machines.
+ * A user can add the annotations together with a new template. The set of the previous revision then becomes the last
+ * good set, if the set had machines.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;
@@ -265,7 +265,7 @@ function waitsForNodes(view: View, step: Step): boolean {
   return !idleStep(strategyStep({ ...view, postponed: [], sizes: { ...view.sizes, old } }));
 }
 
-/** Returns true if the last old machine is being deleted and the current set has no machine yet. */
+/** Returns true if the last old machine is being deleted and the current set does not have a machine yet. */
 const betweenSets = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'RollingUpdate' &&
   sizes.current?.replicas === 0 &&

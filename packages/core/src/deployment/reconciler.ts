@@ -65,8 +65,8 @@ import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
 /**
- * Many machines that fail together become unreachable within seconds of each other. The delay combines the changes of
- * many unreachable machines into one reconcile.
+ * Many machines that fail together become unreachable within seconds of each other. After this delay, one reconcile
+ * handles the changes of all unreachable machines.
  */
 const BREAKER_SWARM_MS = 1_000;
 
@@ -205,8 +205,8 @@ export class DeploymentReconciler {
   }
 
   /**
-   * If the cache does not contain a class, reads the class from the API server. The read prevents a wrong warning about
-   * a missing class.
+   * If the cache does not contain the MachineClass, the method reads the class from the API server. A new class may be
+   * missing in the cache, and a warning about the missing class would be wrong.
    */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
@@ -225,7 +225,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports a problem once, as a condition and as an event, and writes nothing else. */
+  /** Reports a problem once, as a condition and as an event. The method writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -239,7 +239,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** Decisions about replacements must count the disruptions that the plan causes. */
+  /** The decisions about replacements must count the disruptions by this rollout plan. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -253,8 +253,8 @@ export class DeploymentReconciler {
   }
 
   /**
-   * A plan that breaks a limit is a defect of mcm. A condition reports the defect, and the queue retries with a
-   * back-off.
+   * A plan that breaks a limit is a defect of mcm. A condition reports the defect, and the controller retries with
+   * increasing delays.
    */
   async #plan(
     snapshot: DeploymentSnapshot,
@@ -291,8 +291,8 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    // The garbage collector deletes the objects of a deleted owner. An invalid selector must not stop the deletion of
-    // the owner.
+    // The garbage collector deletes the sets and machines of a deleted deployment. An invalid selector must not stop
+    // the deletion of the deployment.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     const warm = this.#warm.of(deployment);
@@ -323,7 +323,6 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
-/** Creates the controller of MachineDeployments, with the caches of the context. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

@@ -103,7 +103,7 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
 }
 
 /**
- * The journal records the decision or its refusal.
+ * Calls `decide`, and records the decision or the refusal in the journal.
  * @throws PlanRefused if `decide` throws PlanRefused
  */
 export function decideRecorded(

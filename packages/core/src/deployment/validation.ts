@@ -33,8 +33,8 @@ function strategyViolations({ strategy, replicas = 0 }: MachineDeployment['spec'
 }
 
 /**
- * Returns the problems of a deployment. The controllers validate each deployment too, because the server may have
- * stored an invalid object.
+ * Returns the problems of a deployment. The controllers validate each deployment, because the API server may have
+ * stored an invalid deployment.
  */
 export const validateDeployment = (deployment: MachineDeployment): readonly Violation[] => [
   ...poolViolations(deployment.spec),

@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * The time within which all changes of machines cause one reconcile of the deployment. If ten machines join within the
- * time, the controller writes the status once instead of ten times.
+ * The delay before a reconcile after the change of a machine. If ten machines join within the delay, the controller
+ * writes the status once instead of ten times.
  */
 const SWARM_MS = 200;
 
@@ -35,7 +35,7 @@ function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerC
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // A set that has lost its last machine can now be deleted if the revision history is too long.
+  // A set that has just lost its last machine can now be deleted if the revision history is too long.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -74,7 +74,7 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** A change of the owner affects the former and the new deployment. */
+/** If the owner of a machine changes, the controller reconciles both the old and the new MachineDeployment. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
@@ -89,7 +89,8 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // A delay combines the updates of sets, because most of the updates come from the deployment controller itself.
+  // After a delay, one reconcile handles several updates of sets. Most updates of sets come from the deployment
+  // controller itself.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

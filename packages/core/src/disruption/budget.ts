@@ -1,19 +1,19 @@
 import { Annotations, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 
-/** The numbers of a set that affect the disruption budget. */
+/** The counts of a set that determine the use of the disruption budget. */
 export interface BudgetSet {
   readonly replicas: number;
-  /** `machines` includes machines that are being deleted. */
+  /** All machines of the set, including machines that are being deleted. */
   readonly machines: readonly Machine[];
   /**
-   * The number of replicas that lost their machine and have no replacement yet (default: the machines that are being
-   * deleted).
+   * The number of replicas that lost their machine and have no replacement yet. The default is the number of machines
+   * that are being deleted.
    */
   readonly lost?: number;
   /**
-   * Returns true if mcm created the machine. Only mcm marks replacements, so the reason for a machine of another
-   * controller is unknown. Without this function, all machines count as created by mcm.
+   * Returns true if mcm created the machine (default: true). Only mcm marks a machine as a replacement. For a machine
+   * that another program created, the reason for the creation is unknown.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
@@ -25,23 +25,25 @@ export interface BudgetInput {
   readonly unavailable: number;
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
-  /** Returns true if a delete request was sent, but the cache does not show the deletion yet. */
+  /** Returns true if a delete request was sent for the machine, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Whether the machine is unavailable, because its node is selected for an in-place update. */
+  /** Whether the machine is unavailable because its node is selected for an in-place update. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** Whether the last rollout is known to be complete. The default is true if no old machine exists. */
+  /** Whether the last rollout is complete. By default, the rollout is complete if no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
 
 /**
- * All disruptions of a deployment. Rollouts and replacements share the disruption budget. Each disruption by a rollout
- * therefore reduces the number of possible replacements.
+ * The disruption budget of a deployment, and its use. Rollouts and replacements share the disruption budget, so each
+ * disruption by a rollout reduces the number of possible replacements.
  */
 export interface DisruptionBudget {
   readonly replicas: number;
   readonly unavailable: number;
-  /** The number of available machines, without machines above the replicas of a set, because the set deletes them. */
+  /**
+   * The number of available machines, up to the replicas of each set. A set deletes the machines above its replicas.
+   */
   readonly available: number;
   /** Number of failed machines whose replacement has not started. */
   readonly failed: number;
@@ -58,22 +60,20 @@ export interface DisruptionBudget {
   readonly leaving: number;
   readonly missing: number;
   /**
-   * The number of missing machines that are being replaced, rolled out or updated. The other missing machines are
-   * failed machines that wait for their replacement.
+   * The number of unavailable machines that are being replaced, rolled out or updated. All other unavailable machines
+   * are failed machines that wait for their replacement.
    */
   readonly underWay: number;
   /**
    * Number of replicas that lost their machine and whose replacement has not joined yet.
    * - An annotation marks the replacement, because the former machine may already be removed.
-   * -
    * - Machines that an old set creates, and machines of another controller, count as replacements even without the
-   * annotation. After a take-over, a replacement by the original
-   *   cannot be distinguished from a step of a rollout.
+   *   annotation. After a take-over, mcm cannot distinguish a replacement by the original from a rollout step.
    */
   readonly repairing: number;
   /**
    * The number of replicas in `repairing` that delay the next replacement of a machine that never joined. A replica
-   * does not count if its former machine never joined and is removed, and the replacement exists. A machine that never
+   * does not count if its replacement exists, and its former machine is removed and never joined. A machine that never
    * joined has no pods to move.
    */
   readonly holding: number;
@@ -88,8 +88,8 @@ export interface DisruptionBudget {
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. At the end of
- * the wait, the new machine has joined, or the machine controller has marked the machine as Failed.
+ * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. When the time
+ * ends, the new machine has joined, or the machine controller has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -111,8 +111,7 @@ interface Tally {
   late: number;
   updating: number;
   /**
-   * The number of machines in `updating` whose in-place update failed. Failed in-place updates no longer use the
-   * disruption budget.
+   * The number of machines in `updating` whose in-place update failed. These machines do not use the disruption budget.
    */
   failedUpdates: number;
   leaving: number;
@@ -177,7 +176,7 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
 
 /**
  * Returns the number of replicas of {@link repairs} that delay the next replacement. A replica does not count if its
- * former machine never joined and is removed, and the replacement exists.
+ * replacement exists, and its former machine is removed and never joined.
  */
 function holds(set: BudgetSet, tally: Tally): number {
   const open = openReplicas(set, tally);
@@ -186,8 +185,8 @@ function holds(set: BudgetSet, tally: Tally): number {
 }
 
 /**
- * Returns the number of unavailable machines that are neither being replaced nor updated. A set with more machines than
- * replicas first deletes unavailable machines, so these additional machines do not count.
+ * Returns the number of unavailable machines that are neither replaced nor updated. Machines above the replicas do not
+ * count, because a set first deletes its unavailable machines.
  */
 function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
@@ -201,7 +200,7 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the disruption budget from the arguments alone, so no stored state can become outdated. */
+/** Computes the disruption budget from the arguments alone. A stored budget could become outdated. */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -240,13 +239,16 @@ export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
 
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
-/** Returns the number of available machines that a rollout may delete without falling below the minimum. */
+/**
+ * Returns the number of available machines that a rollout may delete while the minimum number of machines stays
+ * available.
+ */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Returns the number of failed machines that may be replaced at the same time, at least one. During a rollout, the
- * result is at most the disruption budget.
+ * Returns the number of failed machines that may be replaced at the same time. The number is at least one, and during a
+ * rollout at most the disruption budget.
  * @param limit `--max-unhealthy-replacements` as a number.
  */
 export const repairAllowance = (
@@ -256,9 +258,9 @@ export const repairAllowance = (
 
 /**
  * Returns the number of failed machines that may be replaced now.
- * - During a rollout, the result is at most the part of the disruption budget that is not in use. While a failed
- *   machine waits for its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the
- *   new machine joins or fails (incident 14).
+ * - During a rollout, the result is at most the unused part of the disruption budget. While a failed machine waits for
+ *   its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
+ *   or fails (incident 14).
  * - Without a rollout, at least one replacement is always possible during changes by the user.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {

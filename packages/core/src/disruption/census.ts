@@ -23,7 +23,7 @@ export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
   readonly nodes: Source<Node> | undefined;
-  /** Returns the state of the other clusters in the region, or undefined outside of a fleet. */
+  /** Returns the reachability of the other clusters in the region. Outside of a fleet, the result is undefined. */
   readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
@@ -31,7 +31,10 @@ const UNREACHABLE = 'unreachable/';
 
 type Listeners = Map<string, () => void>;
 
-/** Called after each change of a machine, with its zone and cluster scopes. A deleted machine is undefined. */
+/**
+ * Called after each change of a machine, with the scopes of its zone and cluster. For a deleted machine, `machine` is
+ * undefined.
+ */
 export type OnFiled = (key: Key, machine: Machine | undefined, scopes: readonly string[]) => void;
 
 interface Filed {
@@ -44,15 +47,15 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
 
 /**
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
- * fleet. All data comes from the API objects. After a restart, the counts are unchanged, and the manager and the
- * machine controller compute equal counts.
+ * fleet. All counts come from API objects. The counts are therefore equal after a restart, and equal in the manager and
+ * the machine controller.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * The times in milliseconds at which machines became unreachable, by scope and mark. Recovered machines have no entry
-   * in `#outages`, but the counts include them.
+   * The times in milliseconds at which machines became unreachable, by scope and mark. The counts include recovered
+   * machines, but `#outages` does not.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -70,13 +73,13 @@ export class UnreachableCensus {
     });
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
-      // A changed annotation of the class can override the circuit breaker, so waiting machines are checked again.
+      // A change of the class annotations can override the circuit breaker, so the waiting machines are checked again.
       this.#notify(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // A machine keeps the zone of its deleted Node, because the machine can count as unreachable.
+      // After the deletion of its Node, a machine keeps its zone, because the machine can count as unreachable.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }
@@ -130,7 +133,7 @@ export class UnreachableCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine.
+   * Calls `wake` once, when the next change may open or close a circuit breaker of the machine.
    * @param id Identifies the caller. A second registration of this caller for a scope replaces the first one.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
@@ -161,10 +164,10 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the first open circuit breaker of the machine's scopes. For an unreachable machine, the circuit breaker
-   * counts machines that became unreachable at about the same time. For a reachable machine, the circuit breaker counts
-   * all machines that became unreachable at about the same time, and recently recovered machines. Source: incidents 12
-   * and 13. In a fleet, the circuit breaker also counts the clusters of the region.
+   * Returns the first open circuit breaker for the zone or the cluster of the machine. For an unreachable machine, the
+   * circuit breaker counts machines that became unreachable at about the same time. For a reachable machine, the
+   * circuit breaker counts all machines that became unreachable at about the same time, and recently recovered
+   * machines. Source: incidents 12 and 13. In a fleet, the circuit breaker also counts the clusters of the region.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -194,15 +197,15 @@ export class UnreachableCensus {
     return this.#countOf(scope, 'joined');
   }
 
-  /** Registers a listener for changes of machines. Register before the caches start. */
+  /** Registers a listener for changes of machines. The caller must register the listener before the caches start. */
   onFiled(hear: OnFiled): void {
     this.#onFiled.push(hear);
   }
 
   /**
-   * Returns undefined if the machine is reachable, or if its cluster has enough machines for a circuit breaker. `peers`
-   * is set if the cluster has at least two machines and all of them are unreachable. If all machines of a cluster are
-   * unreachable, the cause can be the network or the machines.
+   * Detects unreachable machines in a cluster that has too few machines for a circuit breaker. For all other machines,
+   * the result is undefined. `peers` is set if the cluster has at least two machines, and all its machines are
+   * unreachable. If all machines of a cluster are unreachable, the cause can be the network or the machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;

@@ -33,7 +33,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
 
 type Values = FlagValues<typeof safeguardFlags>;
 
-/** Checks combinations of flags, and errors that the parser of a single flag does not find. */
+/** Checks flags that depend on each other, and values that the parser of a single flag accepts. */
 export const checkSafeguardFlags = (flags: Values): readonly string[] =>
   /^\d+%?$/.test(flags['max-unhealthy-replacements'])
     ? []

@@ -6,7 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** An expired override is valid. */
+/** Returns the problem of an invalid override. An expired override is valid. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
@@ -15,8 +15,8 @@ export function overrideProblem(text: string): string | undefined {
 }
 
 /**
- * Returns the end of the override. The time until which unreachable machines are replaced even if the circuit breaker
- * is open.
+ * Returns the end of the override. Until this time, unreachable machines are replaced even if the circuit breaker is
+ * open.
  */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;

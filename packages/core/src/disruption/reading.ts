@@ -5,7 +5,7 @@ import type { Guards } from './guards.ts';
 import { overridesBreaker } from './override.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 
-/** All objects of a namespace, for a caller without caches. */
+/** Contains all objects of a namespace, for commands that read the objects once and have no caches. */
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
@@ -21,12 +21,12 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** Returns the guards that the controllers use with given settings at a given time. */
+/** Returns the guards that apply for the given settings and the given time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
 /**
- * Returns the guards of the controllers. The data comes from caches, so the cost does not depend on the size of the
- * fleet.
+ * Creates the guards of the controllers. The data comes from caches, so the cost does not grow with the number of
+ * machines.
  */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new UnreachableCensus(sources);
@@ -45,7 +45,7 @@ export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']
   });
 }
 
-/** Computes the guards of the controllers from objects that were read once. */
+/** Computes the guards from objects that were read once, without caches. */
 export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
   const { machines, classes, nodes } = fleet;
   const names = new Set(classes.map(({ metadata }) => metadata.name));

@@ -8,29 +8,26 @@ import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllo
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
-/** The input for the decision which failed machines of a deployment, or of a set without a deployment, are replaced. */
+/**
+ * The input for the decision about the replacement of failed machines. The machines belong to one deployment, or to a
+ * set without a deployment.
+ */
 export interface RepairSnapshot extends BudgetInput {
   /** The value of `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /**
-   * True while a set of the deployment shrinks and the result is unknown. While `unsettled` is true, no replacement
-   * starts.
-   */
+  /** True while the result of a scale-down of one set is unknown. While `unsettled` is true, no replacement starts. */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused while its template is not proven. Failed machines of the current set are kept at least
-   * until `until`.
+   * Set if the rollout is paused and its template is not proven. mcm then keeps failed machines of the current set at
+   * least until `until`.
    */
   readonly keeps?: { readonly until: Date | undefined };
-  /**
-   * Returns the open circuit breaker of a machine. The result is undefined if no circuit breaker is open, or if an
-   * annotation overrides it.
-   */
+  /** Returns the open circuit breaker of a machine, or undefined if an annotation overrides the circuit breaker. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
 
-/** A machine that is not replaced, because many machines of its zone or cluster became unreachable. */
+/** A machine that mcm does not replace, because many machines of its zone or cluster became unreachable. */
 export interface HeldMachine {
   readonly machine: Machine;
   readonly breaker: OpenBreaker;
@@ -40,12 +37,12 @@ export interface HeldMachine {
 export interface RepairPlan {
   readonly budget: DisruptionBudget;
   readonly allowance: number;
-  /** The sets of these machines delete them now, and create the replacements. */
+  /** The machines to replace now. The sets of these machines delete them and create the replacements. */
   readonly go: readonly Machine[];
   readonly waiting: readonly Machine[];
-  /** Failed or unreachable machines that are not replaced because of a circuit breaker. */
+  /** Failed or unreachable machines that mcm does not replace because of an open circuit breaker. */
   readonly held: readonly HeldMachine[];
-  /** Failed machines that are kept because the rollout is paused while its template is not proven. */
+  /** Failed machines that mcm keeps, because the rollout is paused and its template is not proven. */
   readonly kept: readonly Machine[];
   readonly lookAgainAt: Date | undefined;
 }
@@ -62,9 +59,8 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. Each set of the deployment computes the same list,
- * and deletes only its own machines. The number of machines in the lists of all sets together does not exceed the
- * limit.
+ * Decides which failed machines of a deployment are replaced now. The controller of each set computes an equal list,
+ * and deletes only the machines of its set. All sets together therefore stay below the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -106,7 +102,7 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 
 /**
  * Selects the machines to replace now, in the order of their failures.
- * - During a rollout, old and new machines are in one queue, so that neither group waits forever for the other.
+ * - During a rollout, old and new machines are in one queue, so that no machine waits forever.
  * - Without a rollout, a machine that never joined does not wait for the end of another replacement. After an outage of
  *   the cloud, a deployment recovers as fast as VMs can be created.
  */
@@ -118,7 +114,10 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/** While failed machines are being replaced or wait, a rollout deletes no available machine. */
+/**
+ * Returns true while failed machines are being replaced, or wait for their replacement. A rollout then deletes no
+ * available machine.
+ */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 /** Returns a sentence for users with the reason why failed machines wait, or undefined if none waits. */

@@ -19,10 +19,10 @@ export const replacementGroup = (machine: Machine): string => {
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Counts the disruptions of a group for any cause. A machine counts as a disruption if its phase is neither Running nor
- * Unknown, unless it is preserved. A machine whose drain cannot end does not count, because it would block all other
- * replacements of the group. The original counts a Terminating machine twice, which changes nothing, because its limit
- * is 1. Source: machine_util.go, isMarkableForFailure.
+ * Counts all disruptions of a group. A machine counts as a disruption if its phase is neither Running nor Unknown,
+ * unless it is preserved. A machine whose drain cannot end does not count, because it would block all other
+ * replacements of the group. The original counts a Terminating machine twice. With the limit 1 of the original, the
+ * double count has no effect. Source: machine_util.go, isMarkableForFailure.
  * @param options.making whether machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
@@ -49,8 +49,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * The wait of an unhealthy machine for machines in creation ends after at most twice the health timeout. Without a
- * limit, a replacement and a rollout could wait for each other (incident 14).
+ * An unhealthy machine waits for machines in creation, for at most twice the health timeout. Without a limit, a
+ * replacement and a rollout could wait for each other forever (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

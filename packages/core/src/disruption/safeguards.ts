@@ -39,7 +39,7 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /** The result is undefined if no circuit breaker is open, or if an annotation overrides it. */
+  /** Returns the open circuit breaker of a machine, or undefined if an annotation overrides the circuit breaker. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -49,7 +49,9 @@ export class Safeguards {
     return this.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
   }
 
-  /** Returns the open circuit breaker of a scope, without the overrides of single machines. */
+  /**
+   * Returns the open circuit breaker of a scope. Overrides by the annotations of machines have no effect on the result.
+   */
   openIn(scope: string, now: Date): OpenBreaker | undefined {
     return this.#census.openIn(scope, this.settings.breaker, now);
   }
@@ -58,12 +60,12 @@ export class Safeguards {
     return this.#census.joinedIn(scope);
   }
 
-  /** Registers a listener for changes of machines. Register before the caches start. */
+  /** Registers a listener for changes of machines. The caller must register the listener before the caches start. */
   onFiled(hear: OnFiled): void {
     this.#census.onFiled(hear);
   }
 
-  /** Calls `wake` at the next change that can open or close a circuit breaker of one of the machines. */
+  /** Calls `wake` when the next change may open or close a circuit breaker of one of the machines. */
   onceChanged(machines: Iterable<Machine>, id: string, wake: () => void): void {
     for (const machine of machines) this.#census.onceChanged(machine, id, wake);
   }
@@ -71,7 +73,7 @@ export class Safeguards {
 
 /**
  * A machine whose drain cannot end does not count as a replica, because a rollout would wait for the machine forever.
- * With the setting that terminating machines count, a machine whose drain cannot end counts too.
+ * If the setting counts terminating machines as replicas, the machine counts.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,

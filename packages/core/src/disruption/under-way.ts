@@ -4,8 +4,8 @@ import type { Node } from '@mcm/kube';
 interface Shrinking {
   readonly replicas: number;
   /**
-   * The resource version at the decision to reduce the replicas. When the cache contains another version of the set,
-   * the cache shows the result of the write.
+   * The resource version of the set before the replicas were reduced. When the cache contains another version, the
+   * cache shows the result of the write.
    */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
@@ -13,7 +13,7 @@ interface Shrinking {
 
 /**
  * Records decisions that no cache shows yet. Two controllers of one process decide about rollouts and replacements from
- * the same caches. Without this class, both controllers could use the same part of the disruption budget.
+ * the same caches. Without a common record, both controllers could spend one part of the disruption budget.
  */
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
@@ -34,14 +34,14 @@ export class DisruptionsUnderWay {
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Returns the smaller number of the replicas in the cache and the replicas that will be written. */
+  /** Returns the smaller of two numbers: the replicas in the cache, and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);
     return shrinking && this.isShrinking(set) ? Math.min(replicas, shrinking.replicas) : replicas;
   }
 
-  /** The result of the write is known, or no write follows. */
+  /** Called when the result of a write is known, or when no write follows the decision. */
   settled(setUid: string): void {
     const shrinking = this.#shrinking.get(setUid);
     if (shrinking === undefined) return;
@@ -60,7 +60,9 @@ export class DisruptionsUnderWay {
     return false;
   }
 
-  /** Registers a listener. Reports the UID of a deployment when fewer of its disruptions may be in progress. */
+  /**
+   * Registers a listener. The listener gets the UID of a deployment when a disruption of the deployment may have ended.
+   */
   onSettled(listener: (deploymentUid: string) => void): void {
     this.#listeners.push(listener);
   }

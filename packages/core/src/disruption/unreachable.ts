@@ -2,12 +2,12 @@ import type { Machine } from '@mcm/api';
 import type { RegionReach } from '@mcm/kube';
 import { millis } from '../values/timestamps.ts';
 
-/** Times are rounded to the minute, so a count for a time window needs only a few lookups. */
+/** Times are rounded to minutes, so that the count for a period needs only a few lookups. */
 const BUCKET_MS = 60_000;
 
 export const CLUSTER = 'cluster';
 
-/** The start of the last operation's description if the Node no longer exists. The original writes this text too. */
+/** The last operation of a machine whose Node no longer exists starts with this text, as in the original. */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
@@ -22,21 +22,29 @@ export const zoneIn = (scopes: readonly string[]): string | undefined =>
 
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
-/** A Node that is unhealthy for another reason, such as a full disk, is reachable. */
+/**
+ * Returns true if the machine is unreachable. A Node that is unhealthy because of a full disk, for example, is
+ * reachable.
+ */
 export function isUnreachable(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Unknown') return false;
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/** The last change of the machine's phase was a recovery. A recovered machine no longer shows why it was unhealthy. */
+/**
+ * Returns true if the machine recovered at the last change of its phase. A recovered machine no longer contains the
+ * reason for its unhealthy phase.
+ */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/** A machine that is being deleted does not show whether the network works, so it does not count as joined. */
+/**
+ * A machine that is being deleted does not count as joined, because its Node does not show whether the network works.
+ */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -44,14 +52,14 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** Returns the marks by which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
+/** Returns the marks under which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
 export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
   ...(isUnreachable(machine) ? [`unreachable/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Returns the number of machines in a scope that have this mark, see {@link reachabilityMarks}. */
+/** Returns the number of machines in a scope that have the mark, see {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
@@ -87,16 +95,15 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** The objects that `unreachable` and `joined` count (default: `machines`). */
+  /** The type of the objects that `unreachable` and `joined` count (default: `machines`). */
   readonly counted?: 'machines' | 'clusters' | undefined;
   /**
-   * The time at which a recovered machine no longer counts as unreachable, or undefined if only events can change the
-   * circuit breaker.
+   * The time at which a recovered machine no longer counts as unreachable, or undefined if no recovered machine counts.
    */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** The machines became unreachable at `since`. */
+/** Returns the circuit breaker for machines that became unreachable at `since`. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -114,7 +121,7 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** No event reports that a cluster of the region responds again, so the clusters are checked after this delay. */
+/** The clusters of the region are checked after this delay, because no event reports that a cluster responds again. */
 const REGION_LOOK_MS = 60_000;
 
 /**

@@ -5,8 +5,8 @@ import { parseInstant } from '../values/integers.ts';
 const VM_STATES = ['exists', 'gone', 'ended', 'unknown'] as const;
 
 /**
- * The state of the VM of an unreachable machine in the cloud. `ended` means that the VM does not run and will not start
- * again. `unknown` means that the cloud did not return the state.
+ * The state of an unreachable machine's VM, as the cloud reports it. `ended` means that the VM does not run and will
+ * not start again. `unknown` means that the cloud did not return the state.
  */
 export type VmState = (typeof VM_STATES)[number];
 

@@ -21,41 +21,41 @@ import { isAskedFor, planRequested, stopsEvictions } from './requests/requested.
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
 import { beginMove, busyDriverOf, byEviction, byPriority, mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
-/** The actions of a drain on the pods of a node at one time. */
+/** The actions of a drain on the pods of a node, at one point in time. */
 export interface DrainPlan {
   /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** Whether the drain was forced, so volumes may still be attached. */
+  /** Whether the drain was forced. After a forced drain, volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   readonly remove: readonly DrainPod[];
   /**
-   * The reason for the deletion of the pods in `remove` with grace period 0, as the end of a sentence. mcm evicts all
-   * other pods.
+   * The reason why mcm deletes the pods in `remove` with grace period 0. The text is the end of a sentence. mcm evicts
+   * all other pods.
    */
   readonly removeBecause: string;
   /** The pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can still end
-   * without a user.
+   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can end without an
+   * action of a user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * Whether the cache shows no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
-   * continues, because the cache may lack pods.
+   * True if the cache contains no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
+   * continues, because pods may be missing in the cache.
    */
   readonly awaitsWatch?: true;
-  /** Whether the controller must read the Evictions of the requested pods again. */
+  /** Whether the controller must read the Evictions of pods again for which it requested an eviction. */
   readonly readsResponders?: true;
-  /** The volumes that were not detached in time, and for which the drain no longer waits. */
+  /** Volumes that were not detached in time. The drain no longer waits for these volumes. */
   readonly leftAttached: readonly Blocker[];
   /** The time of the next reconcile, unless a change of an object starts a reconcile earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** The time after the end of its grace period when a terminating pod is reported. Source: drain.go. */
+/** A terminating pod is reported when it exceeds its grace period by this time. Source: drain.go. */
 export const ENDING_BUFFER_MS = 30_000;
 
 const BUDGET_RECHECK_MS = 120_000;
@@ -63,13 +63,16 @@ const BUDGET_RECHECK_MS = 120_000;
 /** The delay before the drain checks whether an interrupted watch of pods continues. */
 const WATCH_RECHECK_MS = 1_000;
 
-/** The delays between retries of a refused eviction. The first delay is 20 s, as in the original. */
+/**
+ * The minimum and maximum delay between two attempts to evict a pod after a refusal. The first delay is 20 s, as in the
+ * original.
+ */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
 /**
- * Returns the pods to evict now, and the reason for each pod that waits. A change of a pod, a budget or an attachment
- * starts the next plan of the drain, or else a timer at `lookAgainAt`.
+ * Returns the pods to evict now, and the reason for each pod that waits. The drain is planned again after a change of a
+ * pod, a budget or an attachment, and at `lookAgainAt`.
  */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
@@ -89,7 +92,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     ...reads,
     forced: false,
     removeBecause: EVICTION_TIMED_OUT,
-    // A budget allows the first evictions, so the order of a preview and the order of the drain must be equal.
+    // A budget allows only the first evictions in the list. A preview must therefore use the order of the drain.
     evict: evicted.toSorted(o.urgent ? byPriority : byEviction),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
@@ -121,7 +124,7 @@ const planWithoutPods = (o: DrainObservation, unseen: string): DrainPlan => ({
   blockers: [unseenBlocker(unseen, [], o.forcedBy)],
 });
 
-/** Without permission to read volumes, mcm would not see when the volumes of the pod are detached. */
+/** Without permission to read volumes, mcm cannot detect that the volumes of an evicted pod are detached. */
 const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
   unseen?.volumes !== undefined && hasClaims;
 
@@ -144,7 +147,7 @@ const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== '
  */
 function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = o.policy === 'Fail' ? [] : going.filter((pod) => isReleased(o, pod));
-  // The limit of moving volumes counts only terminating pods and the pods that this plan evicts.
+  // Only two groups of pods count for the limit of moving volumes: terminating pods, and pods that are evicted now.
   const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
   const evict = released.filter((pod) => mayMove(moving, pod, now));
   const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
@@ -169,8 +172,8 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 }
 
 /**
- * Each pod is deleted once with grace period 0. The drain continues after an error, and does not wait for the end of
- * the pods.
+ * Plans a forced drain. The drain deletes each pod once with grace period 0. A forced drain continues after errors, and
+ * does not wait until the pods end.
  */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
@@ -195,7 +198,10 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
-/** In the record of attempts, a deletion with grace period 0 has another key than an eviction. */
+/**
+ * Returns the key of a deletion with grace period 0 in the record of attempts. The key differs from the key of an
+ * eviction.
+ */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -227,8 +233,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     const requested = planRequested(o, pod, attempt, now);
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
-  // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. A pod with volumes
-  // then gets no EvictionRequest, because the pod would use a place in the limit of moving volumes.
+  // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. But a pod with
+  // volumes then gets no EvictionRequest, because the pod would count towards the limit of moving volumes.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
@@ -237,8 +243,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a pod that waits for the volumes of other pods. If the shared limit of a CSI driver delays the pod, the end of a
- * move in another drain starts the next plan. The wait has a time limit, in case this end is not seen.
+ * Plans a pod that waits for the volumes of other pods. The pod may wait for a volume of another drain, because drains
+ * share the attach limit of a CSI driver. The wait has a time limit, because the end of the other move may be missed.
  */
 function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const busy = busyDriverOf(o, pod, now);

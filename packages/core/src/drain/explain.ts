@@ -16,12 +16,12 @@ export interface ExplainedPod {
    * - `leaving`: the pod is terminating.
    * - `turn`: the pod waits for the volumes of other pods, for pods with a lower order, or for other pods of its
    *   budget.
-   * - `blocked`: see `blockers`.
+   * - `blocked`: the objects in `blockers` block the eviction of the pod.
    * - `stays`: the drain ignores the pod.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** The expected end of a terminating pod, and the time after which the drain reports the pod. */
+  /** Two times of a terminating pod: its expected end, and the time from which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
   /** The names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
@@ -41,7 +41,7 @@ export interface DrainExplanation {
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
   /**
-   * The time from which the drain deletes pods instead of evicting them, or undefined if the policy forbids the
+   * From this time, the drain deletes pods instead of evicting them. The time is undefined if the policy forbids the
    * deletion.
    */
   readonly deletesFrom?: Date | undefined;
@@ -75,7 +75,7 @@ export function explainDrain(o: DrainObservation, now: Date, detaching: readonly
   };
 }
 
-/** Other pods wait for the volumes of evicted pods, so the memory of the drain must contain the evicted pods. */
+/** The evicted pods must be in the record of the drain, because other pods wait for their volumes. */
 function remembering(o: DrainObservation, now: Date, detaching: readonly string[]): DrainObservation {
   const moves = new Map(o.memory.moves);
   for (const volume of detaching) {
@@ -92,8 +92,8 @@ const inOrder = (a: DrainPod, b: DrainPod): number =>
 
 /**
  * Returns the pods that wait for other pods of their budget, by UID. The drain sends all evictions at the same time,
- * but a budget allows only some of them. A pod without a controller uses its budget forever, because no controller
- * starts the pod again.
+ * but a budget allows only some of them. An evicted pod without a controller uses its budget forever, because no
+ * controller creates the pod again.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

@@ -32,14 +32,14 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the ID of a volume in the cloud, as in the status of the Node. If the ID is unknown, only VolumeAttachments
-   * show the node of the volume.
+   * Returns the cloud's ID of a volume, which the status of the Node contains. If the ID is unknown, only
+   * VolumeAttachments show where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
-  /** Returns the limits that all drains share, by CSI driver. */
+  /** Returns the limits of moving volumes that all drains share, by CSI driver. */
   readonly shared?: ((drivers: Iterable<string>) => AttachRoom['shared']) | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
@@ -52,7 +52,7 @@ export interface ObserveDrainOptions {
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads only the caches. */
+/** Reads the state of a drain from the caches. The function sends no requests. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
@@ -72,7 +72,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const moving = [...memory.moves.values()].flatMap(({ volumes }) => volumes);
   const volumes = new VolumeFinder(caches, options.volumeIdOf);
   const evictUntil = earliest(after(since, evictionPeriodMs(settings)), interrupted?.forceAt);
-  // Drain rules and orders no longer delay pods if the VM ends soon, or if the eviction timeout has passed.
+  // Drain rules and their orders are ignored if the VM ends soon, or if the eviction timeout has passed.
   const isLate = interrupted?.short === true || (now >= evictUntil && (options.choice?.policy ?? 'Force') === 'Force');
   const observed = observePods(caches.pods.store.byIndex('node', nodeName), volumes, caches, options.rules ?? []);
   const pods = isLate ? observed.map(withoutWait) : inOrder(observed);
@@ -124,7 +124,7 @@ function attachRoom(
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-/** Removes drain rules that delay a pod, but not a rule that skips the pod. */
+/** Removes a drain rule that delays a pod. A rule that skips a pod stays. */
 const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);
 
 function observePods(
@@ -147,8 +147,9 @@ function observePods(
 }
 
 /**
- * Returns the reasons why mcm cannot read pods or volumes. Unreadable volumes count only if the node or its pods may
- * have volumes. In a cluster that does not serve VolumeAttachments, unreadable attachments do not count.
+ * Returns the reasons why mcm cannot read pods or volumes. Missing permissions for volumes count only if the node or
+ * its pods may have volumes. In a cluster without the VolumeAttachment API, the permission for VolumeAttachments is not
+ * necessary.
  */
 function unseenOf(
   { status }: Node,
@@ -203,9 +204,9 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches, r
 }
 
 /**
- * Returns the expected end of a terminating pod. At the end of a pod, its kubelet deletes the pod with grace period 0,
- * which sets the deletionTimestamp to the current time. The result includes the grace period of the spec, so that the
- * pod does not count as overdue.
+ * Returns the expected end of a terminating pod. After the end of a pod's containers, the kubelet deletes the pod with
+ * grace period 0. This request sets the deletionTimestamp to the current time. The result includes the grace period of
+ * the spec, so that the pod does not count as overdue.
  */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);

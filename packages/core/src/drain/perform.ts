@@ -17,7 +17,10 @@ interface DrainScope {
   readonly signal: AbortSignal;
 }
 
-/** The limit prevents a drain of hundreds of pods from delaying the drains of other nodes. */
+/**
+ * The number of evictions that one drain sends at the same time. The limit prevents that the drain of a node with
+ * hundreds of pods delays other drains.
+ */
 const PARALLEL = 20;
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -39,9 +42,9 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
 }
 
 /**
- * If the observation requires an EvictionRequest for a pod, the function first tries to create the EvictionRequest. The
- * function throws only if the connection is lost or the process stops.
- * @returns the pods that were deleted, because the API server has no eviction API
+ * Evicts pods, or creates EvictionRequests for pods that need one. The function throws only if the connection is lost
+ * or the process stops.
+ * @returns the pods that were deleted instead of evicted, because the API server has no eviction API
  */
 export async function evictPods(
   client: KubeClient,
@@ -74,7 +77,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** mcm does not evict a pod with an EvictionRequest. */
+/** Returns true if the pod got an EvictionRequest. mcm then does not evict the pod itself. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,

@@ -16,8 +16,8 @@ export interface Played {
   readonly order: readonly string[];
   readonly tookMs: number;
   /**
-   * The maximum number of pods that moved at the same time. The move of a pod starts with its eviction, and ends when
-   * its volumes are attached to another node or the wait ends.
+   * The maximum number of pods that moved at the same time. The move of a pod starts with its eviction. The move ends
+   * when the pod's volumes are attached to another node, or when the wait times out.
    */
   readonly mostUnderWay: number;
 }

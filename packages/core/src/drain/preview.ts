@@ -30,8 +30,8 @@ export interface PreviewOptions {
   readonly signal: AbortSignal;
   readonly defaults?: MachineDefaults;
   /**
-   * Reports each kind of object that the preview has no permission to read. The preview continues without these
-   * objects. Without `onRefused`, the preview rejects.
+   * Called for each kind of object that the preview has no permission to read. The preview continues without the
+   * objects of this kind. Without `onRefused`, a missing permission ends the preview with an error.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
   /** The cause of the planned deletion (default: a user). */
@@ -43,7 +43,7 @@ export interface FollowedDrain {
   /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
   /**
-   * Returns undefined if the machine has no Node. Reads only the caches.
+   * Explains the drain from the caches. The result is undefined if the machine has no Node.
    * @param defaults The default settings from the flags of the machine controller, if known
    */
   explain(
@@ -53,21 +53,21 @@ export interface FollowedDrain {
   ): DrainExplanation | undefined;
   /** Returns the kinds of objects that the process has no permission to read. */
   refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
-  /** Resolves when the watch has ended, after the signal has aborted. */
+  /** Resolves when the watch has ended, after the caller aborted the signal. */
   readonly ended: Promise<void>;
 }
 
 /** The options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Reports each change of an object that the drain reads. */
+  /** Called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches the objects that a drain of one node reads, until the signal aborts. The controller plans its drains with the
- * same code. For a machine that is not being deleted, the explanation assumes a drain that starts now. Durations come
- * from the spec of the machine, then from `defaults`, and then from the default flags.
+ * Watches the objects that a drain of one node reads, until the signal aborts. The explanation uses the planner of the
+ * machine controller. For a machine that is not being deleted, the explanation assumes that the drain starts now. A
+ * timeout that is not set in the spec of the machine comes from `defaults`, or from the default flags.
  */
 export function followDrain({
   target,
@@ -94,7 +94,7 @@ export function followDrain({
 }
 
 /**
- * Explains the drain of the machine's Node from one read of the cluster, see `followDrain`.
+ * Explains the drain of the machine's Node from objects that are read once, see `followDrain`.
  * @returns undefined if the machine has no Node, or if the process has no permission to read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {

@@ -44,7 +44,7 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
 });
 
 /**
- * Returns the observation of a drain that started at NOON. The drain evicts pods for one hour, and is forced after two
+ * Returns the observation of a drain that started at 12:00. The drain evicts pods for one hour, and is forced after two
  * hours.
  */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({

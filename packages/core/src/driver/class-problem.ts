@@ -4,8 +4,8 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Parses and validates the provider spec of a class, as the creation of a VM does. The function needs no Secret,
- * cluster or cloud.
+ * Parses and validates the provider spec of a class, with the rules that apply before the creation of a VM. The
+ * function needs no Secret, cluster or cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;

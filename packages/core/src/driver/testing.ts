@@ -55,8 +55,8 @@ export type FakeMethod =
   | 'watchInterruptions';
 
 /**
- * A failure of a later call of the fake driver. With `after`, the call takes effect in the cloud, but its response is
- * lost.
+ * A failure that the fake driver simulates in a later call. With `after`, the call takes effect in the cloud, but its
+ * response is lost.
  */
 export interface FakeFailure {
   readonly code: MachineCode;
@@ -75,22 +75,22 @@ export interface FakeCloudOptions {
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
   /** Whether the cloud accepts the credentials (default: true). */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** Without `console`, the driver has no method `evidence`. */
+  /** Returns the console output of a VM. Without `console`, the driver has no method `evidence`. */
   readonly console?: (vm: FakeVm) => string;
   /** Returns the Node name for a machine (default: the name of the machine). */
   readonly nodeName?: (machineName: string) => string;
-  /** Whether `list` omits a VM, because an eventually consistent cloud may omit new VMs. */
+  /** Whether `list` omits a VM, as an eventually consistent cloud omits new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
   /** Whether the driver can stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** Whether the driver watches for interruptions. */
+  /** Whether the driver has the method `watchInterruptions`. */
   readonly announces?: boolean;
   /** Whether an offering such as `small b` has capacity (default: true). */
   readonly room?: (offering: string) => boolean;
-  /** Whether lookups and lists return only the VMs in the zone of the request, as in Compute Engine. */
+  /** Whether lookups and lists return only VMs in the zone of the request, as in Google Compute Engine. */
   readonly zonal?: boolean;
   readonly now?: () => string;
 }
@@ -105,10 +105,7 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 /** The driver of the fake cloud, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/**
- * A cloud in memory for tests. The VMs exist independently of drivers, and calls fail on request. Tests should check
- * `vms` and `made` instead of the calls.
- */
+/** A cloud in memory for tests. A test can let calls fail. Tests should check `vms` and `made` instead of the calls. */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
@@ -155,7 +152,9 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /** A notice stays in the queue until a driver removes it. */
+  /**
+   * Adds interruption notices to the queue of the cloud. A notice stays in the queue until a driver removes the notice.
+   */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -225,7 +224,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** As in real clouds, a machine without a provider ID is looked up by its name too. */
+  /** Finds the VMs of a machine. A machine without a provider ID is looked up by its name, as in real clouds. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);

@@ -25,10 +25,10 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** The bootstrap tokens. Without a target cluster, machines get no token, so `tokens` is undefined. */
+  /** The bootstrap tokens. Without a target cluster, `tokens` is undefined, because machines get no tokens. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** The maximum number of stored failures for each class. The value 0 stores none. */
+  /** The maximum number of stored failures for each class. With the value 0, mcm stores no evidence. */
   readonly perClass: number;
   readonly wake: (machine: Machine) => void;
 }
@@ -56,7 +56,7 @@ export class EvidenceKeeper {
     return this.#running;
   }
 
-  /** After the work or an error, `keep` calls `settled` and reconciles the machine. */
+  /** Stores the evidence. At the end, `keep` calls `settled` and reconciles the machine, even after an error. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -78,7 +78,8 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // The evidence may already exist, because an earlier process stopped before it marked the machine as Failed.
+    // The evidence may already exist if an earlier process stored it, but stopped before it marked the machine as
+    // Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -98,7 +99,9 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** If the secrets are unknown, no data of the VM is stored. */
+  /**
+   * Returns the secrets that the evidence must not contain. If the secrets are unknown, no data of the VM is stored.
+   */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -152,7 +155,10 @@ export class EvidenceKeeper {
   }
 }
 
-/** The secrets include the user data as a template, and with the values of this machine. */
+/**
+ * Adds the user data of a machine to the secrets: the text with placeholders, and the text with the values of the
+ * machine.
+ */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

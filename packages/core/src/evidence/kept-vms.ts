@@ -14,9 +14,9 @@ import { Lane } from '../flow/lane.ts';
 
 /** Limits for VMs of failed machines that are kept after their machines are deleted. */
 export interface KeptVmOptions {
-  /** The maximum number of kept VMs for each MachineClass. The value 0 keeps none. */
+  /** The maximum number of kept VMs for each MachineClass. With the value 0, mcm keeps no VM. */
   readonly perClass: number;
-  /** The time in milliseconds for which a VM is kept, from the moment at which it would have been deleted. */
+  /** The time for which mcm keeps a VM, in milliseconds. The time starts when the VM would have been deleted. */
   readonly forMs: number;
 }
 
@@ -28,12 +28,13 @@ export interface KeptVm {
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** The end of the time for which the VM is kept. An invalid stored value means that the record has expired. */
+  /** The time at which mcm deletes the kept VM. If the stored value is invalid, the record has expired. */
   readonly until: Date;
 }
 
 /**
- * Records and evidence have different labels, because the keeper deletes the oldest objects with the label of evidence.
+ * Records of kept VMs and evidence have different labels, because mcm deletes the oldest ConfigMaps with the label of
+ * evidence.
  */
 const KeptVmLabels = {
   /** Label of a ConfigMap about a kept VM, with a hash of the class of the failed machine. */
@@ -47,15 +48,17 @@ export interface KeptVmsOptions extends KeptVmOptions {
   readonly namespace: string;
   readonly log: Logger;
   /**
-   * False if the kept VM would never be deleted later, because the driver cannot list VMs or mcm only reports orphans.
+   * False if mcm would never delete the kept VM, because the driver cannot list VMs, or because mcm only reports
+   * orphans.
    */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * A record is created before the machine is deleted, and removed when the VM no longer exists. The orphan collection
- * ignores the VM until the record expires, so a restart does not extend the time.
+ * A record is created before the machine is deleted. mcm deletes the record when the VM no longer exists. Manages the
+ * records of kept VMs. The orphan collection ignores a kept VM until its record expires, so a restart of mcm does not
+ * extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
@@ -76,8 +79,8 @@ export class KeptVms {
   }
 
   /**
-   * After the creation of the record, the machine is reconciled. `settled` is called with the record, or with undefined
-   * if the limit is reached or an error occurred.
+   * Creates the record of a kept VM, and then reconciles the machine. `settled` receives the record. If the limit is
+   * reached or an error occurred, `settled` receives undefined.
    */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
@@ -99,7 +102,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // An earlier process may have created the record before it stopped.
+    // The record may already exist, because an earlier process may have created it.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -137,7 +140,7 @@ export class KeptVms {
     };
   }
 
-  /** Lists all records, even expired ones. */
+  /** Lists all records of kept VMs, including expired records. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KeptVmLabels.Class}=${labelOf(className)}` });
     return items.map(parse);
@@ -152,7 +155,7 @@ export class KeptVms {
   }
 }
 
-/** Returns the records of kept VMs for a machine that is deleted or being deleted. */
+/** Returns the records of kept VMs for a machine. The machine may be deleted already. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
   const labelSelector = `${KeptVmLabels.Machine}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });

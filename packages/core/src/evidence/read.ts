@@ -14,7 +14,7 @@ export interface KeptEvidence {
   readonly missing?: string | undefined;
 }
 
-/** Returns the evidence of a machine that may already be deleted, newest first. */
+/** Returns the evidence of a machine, newest first. The machine may be deleted already. */
 export async function readEvidence(
   client: KubeClient,
   namespace: string,

@@ -1,6 +1,7 @@
 /**
- * For example, if a hundred machines become ready one after the other, mcm writes the status only a few times. The last
- * state is always written, because a delayed caller reconciles again.
+ * Limits the frequency of status writes. For example, if a hundred machines become ready one after the other, mcm
+ * writes the status only a few times. The last state is always written, because a delayed caller reconciles again
+ * later.
  */
 export class Pace {
   readonly #intervalMs: number;

@@ -2,12 +2,12 @@ import type { Key } from '@mcm/kube';
 
 const NO_KEYS: readonly Key[] = [];
 
-/** The objects wait in the order of their arrival. */
+/** Stores the objects that wait for each cause, in the order of their arrival. */
 export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** The new causes replace the causes of an earlier call. */
+  /** Records the causes for which an object waits. The new causes replace the earlier causes of the object. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;

@@ -2,8 +2,8 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import type { Machine } from '@mcm/api';
 
 /**
- * The limits make the evaluation of a condition cheap for every machine. A condition has at most one loop. A condition
- * has no regular expression, because regular expressions in JavaScript can take exponential time.
+ * The limits of a condition. With these limits, the evaluation is cheap for every machine. A condition has at most one
+ * loop. Regular expressions are forbidden, because they can take exponential time in JavaScript.
  */
 const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
 const LONGEST = 1_000;
@@ -34,7 +34,7 @@ function compiled(text: string): ParseResult {
   return environment.parse(text);
 }
 
-/** Returns the problem as a part of a sentence, or undefined for a valid condition. */
+/** Returns the problem of a condition as a part of a sentence, or undefined for a valid condition. */
 export function conditionProblem(text: string): string | undefined {
   try {
     const { valid, type, error } = compiled(text).check();
@@ -64,7 +64,7 @@ export function evaluateCondition(text: string, { metadata, spec }: Machine): bo
     const result: unknown = compiled(text)({ machine });
     return typeof result === 'boolean' ? result : undefined;
   } catch {
-    // The caller decides whether the hook applies after a failed evaluation.
+    // If the evaluation fails, the caller decides whether the hook applies.
     return undefined;
   }
 }

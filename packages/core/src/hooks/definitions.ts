@@ -7,7 +7,7 @@ export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'bef
 /** A stage in the life of a machine at which the machine can wait for hooks. */
 export type HookStage = (typeof HOOK_STAGES)[number];
 
-/** A step of another program for which a machine waits. */
+/** A step of another program. The machine waits until the step is finished. */
 export interface Hook {
   readonly stage: HookStage;
   /** The name, which is unique in the stage of the hook. */
@@ -15,7 +15,7 @@ export interface Hook {
   /** The program or team that executes the step, for messages. */
   readonly owner: string;
   readonly timeoutMs: number;
-  /** After the timeout, `Continue` ends the wait, and `Block` continues the wait without a limit. */
+  /** The action after the timeout of the hook: `Continue` ends the wait, and `Block` waits without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
   /** A condition in CEL. A hook without a condition applies to all machines. */
   readonly condition?: string;
@@ -29,7 +29,10 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/** An annotation key contains the stage and the name of a hook, and its last part has at most 63 characters. */
+/**
+ * The pattern for the name of a hook. The name is a part of an annotation key, in which a name has at most 63
+ * characters.
+ */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -57,7 +60,7 @@ function splitCondition(entry: string): readonly [words: string, condition?: str
   return words === undefined ? [entry] : [words, (condition ?? '').trim()];
 }
 
-/** The result contains a problem for each invalid entry of the annotation. */
+/** Parses the annotation with hooks. The result contains a problem for each invalid entry. */
 export function parseHooks(text: string): HookDefinitions {
   const hooks: Hook[] = [];
   const problems: string[] = [];
@@ -72,7 +75,7 @@ export function parseHooks(text: string): HookDefinitions {
   return { hooks, problems };
 }
 
-/** The parsed hooks are cached, so that a reconcile does not parse the text again. */
+/** The parsed hooks are cached, so that not every reconcile parses the annotation. */
 const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
 
 function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {
@@ -86,8 +89,8 @@ function definitionsOf(holder: Machine | MachineClass | undefined): HookDefiniti
 }
 
 /**
- * Returns the hooks of a machine and its class. A hook of the machine overrides the hook of the class that has its
- * stage and name.
+ * Returns the hooks of a machine and its class. A hook of the machine overrides a hook of the class with an equal stage
+ * and name.
  */
 export function hooksOf(machine: Machine, machineClass: MachineClass | undefined): HookDefinitions {
   const [own, shared] = [definitionsOf(machine), definitionsOf(machineClass)];

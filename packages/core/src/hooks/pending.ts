@@ -4,8 +4,8 @@ import { evaluateCondition } from './condition.ts';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
- * Returns the key of the annotation that a machine has until the owner of the hook removes it. The value of the
- * annotation is the name of the owner.
+ * Returns the annotation key for a hook. A machine has the annotation until the owner of the hook removes it. The value
+ * of the annotation is the name of the owner.
  */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;
@@ -20,14 +20,17 @@ export interface PendingHook {
 export type StageState =
   /** The stage has no hooks, or all hooks of the stage have finished. */
   | { readonly is: 'done' }
-  /** The stage starts with a write of these annotations. */
+  /** The stage starts when mcm writes these annotations. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /** The hooks in `expired` have exceeded their timeout, so the machine continues without them. */
+  /**
+   * The machine waits for the hooks in `pending`. The hooks in `expired` have exceeded their timeout, so the machine no
+   * longer waits for them.
+   */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/** The annotation with the start times has the form `before-drain=2026-01-01T00:00:00Z,…`. */
+/** Parses the annotation with the start times of the stages, such as `before-drain=2026-01-01T00:00:00Z,…`. */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -42,9 +45,9 @@ const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
- * A stage starts with one write of the Machine, which contains the start time and an annotation for each hook. The
- * owner of a hook removes the annotation of the hook. The Machine contains the whole state, so a restart of any program
- * loses nothing.
+ * Returns the state of a stage. A stage starts with one write of the Machine: the start time, and an annotation for
+ * each hook. The owner of a hook removes the annotation of the hook. The annotations of the Machine contain the whole
+ * state, so a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,
@@ -73,7 +76,8 @@ export function stageState(
 }
 
 /**
- * Hooks are ignored if the machine has the label `force-deletion`, or if the cloud will end its VM.
+ * Returns true if the machine does not wait for hooks, because it has the label `force-deletion` or the cloud will end
+ * its VM.
  * @param interruptions whether mcm reacts to interruptions
  */
 export const ignoresHooks = (machine: Machine, interruptions: boolean): boolean =>
@@ -90,7 +94,7 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** The text for a message changes only when a hook ends or its timeout expires. */
+/** Describes the unfinished hooks for a message. The text changes only when a hook ends or its timeout expires. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ' (the timeout has passed)' : '';

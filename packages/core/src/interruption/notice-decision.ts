@@ -7,13 +7,13 @@ import { type Interruption, interruptionIn, interruptionOf, isOnlyReported } fro
 export type Verdict =
   | { readonly do: 'record'; readonly interruption: Interruption }
   | { readonly do: 'report' }
-  /** The result `confirm`: mcm records the interruption only if the VM has ended. */
+  /** `confirm`: mcm records the interruption only if a lookup in the cloud shows that the VM has ended. */
   | { readonly do: 'confirm'; readonly interruption: Interruption }
   | { readonly do: 'wait' }
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
 /**
- * The time for which a notice about an unknown VM is kept, because the provider ID of the machine may not be recorded
+ * A notice about an unknown VM is kept for this time, because the Machine of a new VM may not contain its provider ID
  * yet.
  */
 const UNKNOWN_VM_MS = 120_000;
@@ -21,12 +21,12 @@ const UNKNOWN_VM_MS = 120_000;
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
- * The decision depends only on its arguments, so notices may be repeated, late, or in the wrong order.
+ * Decides about an interruption notice. Notices may be repeated, late, or in the wrong order.
  * - A notice about an unknown VM, for example a VM of another cluster, has no effect.
- * - A notice that is older than the machine is about an earlier VM with this name.
+ * - A notice that is older than the machine belongs to an earlier VM with an equal name.
  * - The notice with the earliest deadline is used.
- * - After the deadline, the notice is valid only if the VM has ended. A VM that still runs after the deadline was
- * restarted, so the notice is outdated.
+ * - After its deadline, a notice is valid only if the VM has ended. If the VM still runs after the deadline, the notice
+ *   is outdated.
  * @param machine undefined if no machine has the VM
  */
 export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
@@ -39,7 +39,7 @@ export function decideNotice(notice: InterruptionNotice, machine: Machine | unde
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
   if (powerOf(machine)) return drop('stale');
-  // The deletion of the VM has started, or the recorded interruption will start the deletion.
+  // The notice changes nothing, because the machine is already being deleted, or an interruption is already recorded.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

@@ -15,10 +15,10 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** No cloud gives less time between a notice without a deadline and the end of the VM. */
+/** The assumed time between a notice without a deadline and the end of the VM. No cloud gives less time. */
 const SHORTEST_NOTICE_MS = 30_000;
 
-/** The length of a cloud's text is limited, so that a forged notice cannot fill an object. */
+/** The length of the cloud's text is limited, so that a forged notice cannot fill the Machine object. */
 const LONGEST_TEXT = 200;
 
 interface Annotated {
@@ -48,7 +48,10 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/** The result is undefined if the notice is invalid or its kind requires no replacement. */
+/**
+ * Parses a notice. The result is undefined if the notice is invalid, or if mcm does not replace the machine after this
+ * kind of notice.
+ */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

@@ -4,10 +4,10 @@ import { millis } from '../values/timestamps.ts';
 import { interruptionOf } from './notice.ts';
 
 /**
- * An interrupted machine waits for a Running replacement. Each Running machine of the set that was created after the
- * interruption replaces one interrupted machine, in the order of their deletions.
+ * Returns whether the replacement of an interrupted machine is Running. Each Running machine that was created after the
+ * interruption replaces one interrupted machine, in the order of the deletions.
  * @param group machines of the set, and possibly of other sets.
- * @returns undefined for a machine without a set, because mcm creates no replacement for this machine
+ * @returns undefined for a machine without a set, because mcm creates no replacement for a machine without a set
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {
   const owner = controllerOf(machine)?.uid;

@@ -19,7 +19,7 @@ import { instanceKey, isInstance } from '../node/instance.ts';
 import { type Interruption, interruptionOf, printInterruption, sentenceOf } from './notice.ts';
 import { decideNotice } from './notice-decision.ts';
 
-/** The label of the metric `mcm_interruption_notices_total`. */
+/** The label of the metric `mcm_interruption_notices_total`: the result of processing a notice. */
 export type NoticeOutcome = 'recorded' | 'reported' | 'unknown' | 'duplicate' | 'stale' | 'invalid' | 'later';
 
 export type ObserveNotice = (kind: string, outcome: NoticeOutcome) => void;
@@ -37,10 +37,13 @@ export interface WatcherOptions {
 
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
-/** The minimum time between two calls of a driver that returns immediately. */
+/** The minimum time between two calls of `watchInterruptions`, for drivers that return immediately. */
 const SHORTEST_WAIT_MS = 1_000;
 
-/** When a notice is recorded on a Machine, the driver removes it from the queue of the cloud. */
+/**
+ * Receives interruption notices and records them on Machines. When a notice is recorded, the driver removes the notice
+ * from the queue of the cloud.
+ */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;
   readonly #running = new Map<string, AbortController>();
@@ -49,7 +52,7 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** Each source of notices has one loop, and the sources change when the classes change. */
+  /** Runs one loop for each source of notices. The sources change when the MachineClasses change. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;
@@ -153,8 +156,8 @@ export class InterruptionWatcher {
   }
 
   /**
-   * A notice may be outdated or forged, so a request to the cloud verifies that the VM has ended. If the cloud does not
-   * respond, the notice stays in the queue.
+   * Asks the cloud whether the VM has ended, because a notice may be outdated or forged. If the cloud does not respond,
+   * the notice stays in the queue.
    */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;

@@ -1,4 +1,4 @@
-/** A replayed decision needs a function result that was not recorded. */
+/** The replay of a decision needs a function result that the journal did not record. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }
@@ -13,9 +13,7 @@ export const remembering =
     return answer;
   };
 
-/**
- * @throws NotRecorded if the result was not recorded
- */
+/** @throws NotRecorded if the journal did not record the result */
 export const recalling =
   <K, V>(answers: ReadonlyMap<K, V>, kind: string): ((key: K) => V) =>
   (key) => {

@@ -1,10 +1,13 @@
 import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
 import { Journal } from './journal.ts';
 
-/** A machine has about 14 different decisions in its life. */
+/**
+ * The maximum number of records for each object and kind of decision. A machine has about 14 different decisions in its
+ * life.
+ */
 const PER_OBJECT = 16;
 
-/** The flag of the journal. */
+/** The flags of the decision journal. */
 export const journalFlags = flagGroup('Journal', {
   'journal-records': integerFlag({
     min: 0,

@@ -1,6 +1,8 @@
 import type { KubeObject } from '@mcm/kube';
 
-/** The name of a decision must never change, because records of older versions contain the name. */
+/**
+ * The kinds of decisions. The name of a kind must never change, because journals of older versions contain the name.
+ */
 export const DECISION_KINDS = [
   'machinedeployment',
   'machineset',
@@ -10,10 +12,10 @@ export const DECISION_KINDS = [
   'orphanvm',
   'orphannode',
 ] as const;
-/** The name of a kind of decision. */
+/** A kind of decision. */
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
-/** The object of a decision. */
+/** The object about which a controller decides. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string;
@@ -21,7 +23,10 @@ export interface Subject {
   readonly uid: string;
 }
 
-/** The journal keeps references to the parts of a decision, so no code may change these parts later. */
+/**
+ * A decision for the journal. The journal keeps references to the parts of a decision, so no code may change these
+ * parts later.
+ */
 export interface Decided {
   readonly kind: DecisionKind;
   readonly subject: Subject;
@@ -29,7 +34,7 @@ export interface Decided {
   readonly input: object;
   readonly decision: unknown;
   readonly because: string;
-  /** The actions, or an empty list if the object waits. */
+  /** The actions of the decision, or an empty list if the object waits. */
   readonly actions: readonly string[];
 }
 
@@ -40,7 +45,7 @@ export interface Decided {
 export interface JournalEntry extends Decided {
   readonly firstAt: Date;
   readonly count: number;
-  /** The outcome is `running` until the actions end. */
+  /** The result of the actions. While the actions are in progress, the outcome is `running`. */
   readonly outcome: string;
 }
 
@@ -49,7 +54,7 @@ export interface JournalLimits {
   readonly perObject: number;
   /**
    * The maximum number of records. The oldest records are removed first. Decisions without actions use at most half of
-   * the records, so that idle objects do not displace all other records.
+   * the records. Otherwise, idle objects would displace the records of all other objects.
    */
   readonly total: number;
 }
@@ -65,7 +70,7 @@ interface Slot {
 }
 
 export interface OpenEntry {
-  /** @param problem the error without secrets, or undefined without an error */
+  /** @param problem The error without secrets, or undefined after a success */
   ended(problem?: string): void;
 }
 
@@ -79,7 +84,7 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 });
 
 /**
- * The last decisions about each object, in the memory of this process.
+ * Keeps the last decisions about each object in the memory of the process.
  * - A record contains references to objects of the caches, which never change, so a record needs no copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
  */
@@ -139,7 +144,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // A newer decision, which has its own outcome, may have replaced the decision in the record.
+        // In the meantime, a newer decision with its own outcome may have replaced the decision in the record.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,
@@ -149,7 +154,7 @@ export class Journal {
     };
   }
 
-  /** The records of one object stay in the order of its decisions. */
+  /** Returns all records. The records of one object are in the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

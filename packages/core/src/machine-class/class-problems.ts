@@ -2,7 +2,7 @@ import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassProblem, ObserveClass } from '../driver/invoker/api/invoker-api.ts';
 
-/** The number of consecutive failures after which an event reports the problem, by reason. */
+/** The number of consecutive failures after which mcm sends an event about the class, by the reason of the problem. */
 const REPORTED_FROM_FAILURES: Readonly<Record<ClassProblem['reason'], number>> = {
   CredentialsRefused: 1,
   CloudRefuses: 1,
@@ -15,8 +15,8 @@ interface Failing {
 }
 
 /**
- * Each problem causes one event at its start for all machines, and one event at its end. After a restart of the
- * process, an existing problem is reported again.
+ * Reports problems of classes. A problem causes one event when it starts and one event when it ends, independent of the
+ * number of machines. After a restart of the process, mcm reports existing problems again.
  */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;

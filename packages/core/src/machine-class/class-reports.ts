@@ -2,8 +2,8 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * The missing or invalid fields of the nodeTemplate are only a warning, because the CRDs of the original accept them.
- * Only the cluster-autoscaler needs the nodeTemplate, to scale from zero.
+ * Describes the missing or invalid fields of the nodeTemplate. These problems are only warnings, because the CRDs of
+ * the original accept them. Only the cluster-autoscaler reads the nodeTemplate, for a scale-up from zero machines.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -11,7 +11,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale the class from zero`;
 }
 
-/** The time after which an event reports the problems of an incomplete class. */
+/** mcm reports the problems of a class after this time, because users often create the Secret after the class. */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {
@@ -19,11 +19,11 @@ interface ClassReportsOptions {
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Alternatives with a problem have no effect. */
+  /** Returns the problems of a class's alternatives. Alternatives with a problem have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
-/** One event reports the start of the problems of a class, and one event reports their end. */
+/** Reports the problems of classes: one event when the problems start, and one event when they end. */
 export class ClassReports {
   readonly #options: ClassReportsOptions;
   readonly #reported = new Map<Key, string>();
@@ -34,7 +34,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Returns the time of the next reconcile. */
+  /** Reports the problems of a class. Returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];

@@ -1,12 +1,15 @@
 import { Annotations, type MachineClass } from '@mcm/api';
 
-/** All annotations of an object together may have 256 kB, so a longer provider spec is not copied. */
+/**
+ * A provider spec that exceeds this limit is not copied to an annotation. All annotations of an object together may
+ * have at most 256 kB.
+ */
 const MAX_LENGTH = 64 * 1024;
 
 /**
  * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class.
- * While the class is invalid, an annotation of the class contains this provider spec, which would otherwise be lost at
- * a restart.
+ * While the class is invalid, an annotation of the class contains the last valid provider spec. Without the annotation,
+ * a restart of mcm would lose the provider spec.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -25,7 +28,10 @@ export class FormerSpecs {
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /** The value null removes the annotation, and undefined leaves the annotation unchanged. */
+  /**
+   * Returns the new value of the annotation. The value null removes the annotation, and undefined leaves the annotation
+   * unchanged.
+   */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -36,7 +42,7 @@ export class FormerSpecs {
   }
 }
 
-/** A user may have written any value, so the schema of the driver validates the result later. */
+/** Parses the annotation. Users can write any value, so the schema of the driver validates the result later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -30,24 +30,30 @@ export interface ClassReconcilerOptions {
   readonly log: Logger;
   readonly former: FormerSpecs;
   readonly forget: (key: Key) => void;
-  /** The records of kept VMs, which mcm could not find without their class. */
+  /** The records of kept VMs. mcm needs the class to find these VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
 /**
- * The intervals at which mcm checks whether a class without machines has kept VMs, because mcm does not watch the
- * records.
+ * mcm checks at these intervals whether a class without machines has kept VMs, because mcm does not watch the records
+ * of kept VMs.
  */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
-/** Plans the finalizer of an object. While an object is being deleted, the API server refuses a new finalizer. */
+/**
+ * Decides whether an object gets or loses the finalizer. An object that is being deleted gets no finalizer, because the
+ * API server refuses new finalizers on such objects.
+ */
 export function planFinalizer(object: KubeObject, finalizer: string, users: number): 'add' | 'remove' | 'leave' {
   const has = object.metadata.finalizers?.includes(finalizer) ?? false;
   if (users === 0) return has ? 'remove' : 'leave';
   return has || object.metadata.deletionTimestamp ? 'leave' : 'add';
 }
 
-/** The request contains the resource version, so the API server refuses it if another client has changed the object. */
+/**
+ * Writes the finalizers of an object. The request contains the resource version, so the API server refuses it if
+ * another client has changed the object.
+ */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -63,8 +69,9 @@ async function writeFinalizer<T extends KubeObject>(
 }
 
 /**
- * A class stays while machines refer to it. Machines that are being deleted count too, because their VMs cannot be
- * deleted without the class. Source: machine-controller-manager, pkg/util/provider/machinecontroller/machineclass.go.
+ * Keeps a class with a finalizer while machines refer to the class, including machines that are being deleted. Without
+ * its class, mcm cannot delete the VM of a machine. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/machineclass.go.
  */
 export const createClassReconcile = (options: ClassReconcilerOptions) => {
   const { caches, former } = options;
@@ -144,7 +151,7 @@ function heldByKept(
 }
 
 /**
- * A Secret stays while a class refers to it. Source: machine-controller-manager,
+ * Keeps a Secret with a finalizer while a class refers to the Secret. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/secret.go.
  */
 export const createSecretReconcile =

@@ -35,7 +35,7 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
-/** A concern is one possible reason to act on a machine. */
+/** The input of a concern. A concern is one possible reason to act on a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
@@ -51,8 +51,8 @@ const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
 /**
- * The concerns in the order of their evaluation. The decision ends at the first concern with actions, or with a plan of
- * a `decides` concern.
+ * The concerns in the order of their evaluation. The first concern with actions decides. A concern with `decides`
+ * always decides if it returns a plan.
  */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
@@ -123,12 +123,14 @@ function deletion({ o, now }: Look): Plan | undefined {
 function freeze({ o }: Look): Plan | undefined {
   if (!o.frozen) return undefined;
   const plan = wait('API servers were unreachable: health checks are paused until the servers respond');
-  // A healthy machine needs no action, and an outage must not cause a status write for each machine.
+  // An outage must not cause a status write for each machine, so a healthy machine gets no action.
   const phase = o.machine.status?.currentStatus?.phase;
   return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }
 
-/** Without the finalizer of mcm, the deletion of a Machine could leave its VM behind. */
+/**
+ * Adds the finalizer of mcm to a machine. Without the finalizer, the deletion of a Machine could leave an orphaned VM.
+ */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('the machine has no finalizer', { do: 'addFinalizer' });
@@ -157,7 +159,10 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/** While mcm cannot read Nodes, it creates VMs, but does not know whether a machine has joined or is healthy. */
+/**
+ * Plans a machine while mcm cannot read Nodes. mcm creates VMs, but does not know whether a machine has joined or is
+ * healthy.
+ */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);
@@ -196,7 +201,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // The phase Running must follow the deletion of the token, because no later step deletes the token.
+  // The bootstrap token must be deleted before the phase becomes Running, because no later step deletes the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

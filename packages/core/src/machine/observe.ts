@@ -58,7 +58,7 @@ export interface ObserveOptions {
   readonly samples?: VmSamples | undefined;
 }
 
-/** The observation of a machine that drains its Node needs the caches of drains. */
+/** Returns true if the reconcile drains the Node of the machine. The observation then needs the caches for drains. */
 export function drainsNode(machine: Machine, memory: MachineMemory, caches: Caches): boolean {
   const node = nodeOf(machine, memory, caches);
   return node !== undefined && wantsDrain(machine, node);
@@ -79,7 +79,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const machineClass = invoker.classOf(machine);
   const settings = settingsOf(machine, o.defaults(), machineClass);
   const interruption = o.interruptions ? interruptionOf(machine) : undefined;
-  // The undrainable policy cannot keep an interrupted VM, because the cloud will end the VM.
+  // The undrainable policy does not apply to an interrupted machine, because the cloud will end its VM.
   const choice = settings.undrainablePolicy && !interruption ? policyOf(machine, machineClass, caches) : FORCED;
   const nodeOfCreated = caches.target?.nodes.store.get(callMemory.created?.nodeName ?? '');
   const doubt = o.doubt();
@@ -205,14 +205,14 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `cannot determine the undrainable policy of the class: ${why}` };
 }
 
-/** After the deletion of the VM has started, missing permissions no longer block the drain. */
+/** Missing permissions no longer block the drain after the deletion of the VM has started. */
 function withMissingPermissionsIgnored(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
   return rest;
 }
 
-/** Records the state of a drain: its moving volumes, and what its last detaches show about the cloud. */
+/** Records the progress of a drain: the volumes that are moving, and how fast the cloud detached the last volumes. */
 function noteDrain(
   { metadata: { uid } }: Machine,
   drain: DrainObservation | undefined,
@@ -225,7 +225,10 @@ function noteDrain(
   if (drain) memory.drain = drain.memory;
 }
 
-/** The problems of a class's alternatives are reported on the MachineClass. */
+/**
+ * Returns warnings about the alternatives in the annotation of a machine. mcm reports the problems of a class's
+ * alternatives on the MachineClass.
+ */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -236,7 +239,10 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/** An annotation of the machine overrides the annotation of the class, so only the effective annotation is checked. */
+/**
+ * Returns warnings about the annotations of the class. An annotation of the machine overrides the annotation of the
+ * class, so only the effective annotation is checked.
+ */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
@@ -255,8 +261,8 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
 };
 
 /**
- * The user data matters only before the join, and may need a bootstrap token. The result is cached with the decoded
- * text of the Secret.
+ * Returns true if the user data of the machine contains the placeholder of the bootstrap token. The user data matters
+ * only before the join. The result is cached with the decoded text of the Secret.
  */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
@@ -311,8 +317,8 @@ function replacements(
 }
 
 /**
- * Without the label of the machine, the Node is found by the provider ID or by the label of the Node. A Node of another
- * machine does not match.
+ * Finds the Node of a machine. Without a Node label on the machine, the Node is found by its provider ID or its own
+ * label. The Node of another machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -375,7 +381,8 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
 }
 
 /**
- * The machine with the VM of the Node comes first, then the machine in the label of the Node, then the oldest machine.
+ * Selects the machine of a Node. The machine with the Node's VM comes first, then the machine in the label of the Node,
+ * then the oldest machine.
  */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

@@ -22,20 +22,20 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Called with each observation of a machine, to record the spans of its drain. */
+  /** Called with each observation of a machine, to record the trace spans of its drain. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
   /** Registers the disruption budgets that block a drain, and the volumes that must be attached to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** The delay that combines the reconciles of many machines that become unreachable at about the same time. */
+/** A reconcile waits for this time, because many machines can become unreachable at about the same time. */
 const BREAKER_SWARM_MS = 5_000;
 
 /** The maximum number of steps in one reconcile, so that one machine does not block a worker. */
 const MAX_ROUNDS = 12;
 
-/** The maximum time for which a machine with force-deletion waits for the list of its pods. */
+/** A machine with the label `force-deletion` waits at most this long for the list of its pods. */
 const FORCED_WAIT_MS = 10_000;
 
 const nameOf = (action: Action): string => {
@@ -43,7 +43,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** The reconciler never sleeps. */
+/** Reconciles Machines. A reconcile never waits for a time, but returns the time of the next reconcile. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -90,7 +90,7 @@ export class MachineReconciler {
     if (plan.actions.length > 0) {
       const trace_id = this.#options.traceIdOf?.(machine.metadata.uid);
       const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because, trace_id };
-      // A repeated decision is a retry or the synchronization of a node, so its log level is `debug`.
+      // A repeated decision is logged with the level `debug`, because it is a retry or an update of the Node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);
       memory.decided = plan.because;
@@ -117,7 +117,7 @@ export class MachineReconciler {
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** Records the volumes that the plan moves, before another reconcile decides about the same limit. */
+  /** Records the volumes that a plan moves, because the next reconcile of another machine uses the same limit. */
   #sharePace(key: Key, { machine, drain }: MachineObservation, plan: Plan, now: Date): void {
     const { pace } = this.#options;
     if (pace === undefined) return;
@@ -133,8 +133,8 @@ export class MachineReconciler {
   }
 
   /**
-   * While the caches of drains are incomplete, the machine waits, because a drain without a list of pods would find an
-   * empty Node.
+   * Opens the caches for drains. The machine waits until the caches are complete, because a drain without the list of
+   * pods would treat the Node as empty.
    */
   #opensCaches(key: Key, machine: Machine, memory: MachineMemory): Outcome | undefined {
     const { caches, wake } = this.#options;

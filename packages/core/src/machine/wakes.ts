@@ -47,8 +47,8 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, the cache may lack a Node although its kubelet still runs pods. A Node that
-    // the cache lacks then does not count as deleted.
+    // After a restore of the API server, a Node can be missing in the cache although its kubelet still runs pods. The
+    // missing Node does not count as deleted.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -57,8 +57,8 @@ export class Wakes {
   };
 
   /**
-   * Returns the machines that a user created with the provider ID of the Node. The labels of these machines do not
-   * contain the Node name yet.
+   * Returns the machines that a user created with the provider ID of the Node. The machines in the result have no Node
+   * label yet.
    */
   #withoutNode({ spec: { providerID } }: Node): readonly Machine[] {
     const ofVm = providerID ? this.#caches.machines.store.byIndex('instance', instanceKey(providerID)) : [];
@@ -94,8 +94,8 @@ export class Wakes {
   }
 
   /**
-   * Returns the waiting machines that may evict pods after a change of a disruption budget. The number of machines is
-   * at most the number of allowed evictions, because the API server would refuse further evictions.
+   * Returns the machines that may evict pods after a change of a PodDisruptionBudget. The list contains at most as many
+   * machines as the budget allows evictions, because the API server would refuse further evictions.
    */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
@@ -103,7 +103,7 @@ export class Wakes {
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
     // After a change of the budget's spec, the API server refuses all evictions until the disruption controller has
-    // processed the spec. When the disruption controller has processed the spec, the budget changes again.
+    // updated the status. The update of the status wakes the machines later.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
@@ -125,7 +125,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Heartbeats of the kubelet change no decision. */
+/** Returns true if a change of a Node can change a decision. Heartbeats of the kubelet change no decision. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||

@@ -6,8 +6,8 @@ import type { ObserveCall, ObserveWait } from '../driver/invoker/api/invoker-api
 import type { StageObserver } from './machine.ts';
 
 /**
- * Registers the metrics of driver calls, and of the stages of a machine's life that end with a driver call. A driver
- * does not register its own metrics.
+ * Registers the metrics of driver calls, and of the machine stages that end with a driver call. A driver does not
+ * register its own metrics.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({

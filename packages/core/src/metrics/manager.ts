@@ -10,14 +10,14 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
-/** The caches from which the metrics of the manager are computed at each scrape. */
+/** The caches of the manager. The metrics are computed from these caches at each scrape. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   /** The disruptions of all scopes. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: Pick<DisruptionReport, 'rows'> | undefined;
-  /** The checks of the pods of canaries. */
+  /** Reports each check of the pods of canaries to the metrics. */
   readonly canaryChecks?: Pick<CanaryChecks, 'onCheck'> | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -86,7 +86,7 @@ const SET: Values<MachineSet> = [
     ({ status }) => status?.fullyLabeledReplicas ?? 0,
   ],
   ['status_ready_replicas', 'Number of machines that are Running', ({ status }) => status?.readyReplicas ?? 0],
-  // In the original, the metric with this name reports readyReplicas.
+  // In the original, the metric `status_replicas` contains `readyReplicas`.
   ['status_replicas', 'Number of machines of the MachineSet', ({ status }) => status?.replicas ?? 0],
 ];
 
@@ -158,7 +158,8 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original reads only the deprecated reference to a class, so these labels are always empty there.
+    // The original reads only the deprecated field `machineClass`, so the labels about the class are always empty in
+    // the original.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),
@@ -193,7 +194,7 @@ function* buffersOf({ store }: Source<MachineDeployment>): Generator<Sample> {
   }
 }
 
-/** Returns the series of the zones. Deployments without zones have no series. */
+/** Returns the time series of the zones. Deployments without zones have no time series. */
 function* zonesOf({
   deployments,
   sets,
@@ -216,7 +217,7 @@ function* zonesOf({
     }
 }
 
-/** Returns the time of the last expiry of marks in seconds since 1970, or undefined if no mark has expired. */
+/** Returns the time of the last expiry of deletion marks in seconds since 1970, or undefined if no mark has expired. */
 function marksExpiredAt({ metadata }: MachineDeployment): number | undefined {
   const ms = parseInstant(metadata.annotations?.[Annotations.MarksExpired]);
   return ms === undefined ? undefined : ms / 1_000;
@@ -229,7 +230,7 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status?.currentStatus?.phase === 'Failed' &&
   change.object.status.lastOperation?.type === 'HealthCheck';
 
-/** The series of disruptions. Without the flag `--disruption-report`, there are no series. */
+/** Registers the metrics of disruptions. Without the flag `--disruption-report`, there are no time series. */
 function registerDisruptions(meters: Meters, { report, clock }: ManagerSources): void {
   const values: Values<DisruptionRow> = [
     [

@@ -12,7 +12,7 @@ interface Named {
 
 export const named = ({ metadata: { name, namespace = '' } }: Named): MeterLabels => ({ name, namespace });
 
-/** The creation time is in whole seconds since 1970, formatted as in the original. */
+/** Formats the creation time in seconds since 1970, with the number format of the original. */
 export const createdAt = (creationTimestamp: string | undefined): string =>
   String(Math.floor(Date.parse(creationTimestamp ?? '') / 1000));
 
@@ -31,7 +31,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** Any other status of a condition has the metric value 2. */
+/** The metric values of a condition status. Any other status has the value 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 export function* perCondition<T extends Named>(
@@ -49,7 +49,7 @@ interface Blocked extends Named {
   readonly status?: { readonly blockedBy?: readonly Block[] };
 }
 
-/** Without the flag `--blocked-by`, `status.blockedBy` causes no series. */
+/** Returns the time series of `status.blockedBy`. Without the flag `--blocked-by`, there are no time series. */
 export function* perBlock<T extends Blocked>({ store }: Source<T>): Generator<Sample> {
   for (const object of store.list())
     for (const cause of new Set((object.status?.blockedBy ?? []).map((block) => block.cause)))

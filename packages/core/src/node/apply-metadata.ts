@@ -3,12 +3,18 @@ import { NODE_METADATA_MANAGER } from './drift.ts';
 import { sendBound } from './patch.ts';
 import type { AppliedMetadata } from './sync.ts';
 
-/** mcm may change the fields that an earlier machine controller wrote. */
+/**
+ * Matches conflicts with earlier versions of the machine controller. mcm may change the fields that an earlier machine
+ * controller wrote.
+ */
 const OWN_MANAGER = /^conflict with "machine-controller/;
 
 type Part = 'labels' | 'annotations';
 
-/** Returns the fields of other clients that a refused request names, or undefined for any other refusal. */
+/**
+ * Returns the fields of other clients that caused the conflict. The result is undefined if the API server refused the
+ * request for another reason.
+ */
 function foreignFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const causes = error.status.details?.causes ?? [];
@@ -20,7 +26,7 @@ function foreignFields(error: unknown): readonly string[] | undefined {
 const without = (applied: AppliedMetadata, part: Part, fields: readonly string[]): AppliedMetadata[Part] =>
   Object.fromEntries(Object.entries(applied[part]).filter(([key]) => !fields.includes(`.metadata.${part}.${key}`)));
 
-/** The Node, and the number of keys that mcm left to other clients. */
+/** The written Node, and the number of keys that mcm did not change because another client owns them. */
 export interface AppliedNode {
   readonly node: Node | undefined;
   readonly yielded: number;
@@ -30,8 +36,8 @@ const sizeOf = ({ labels, annotations }: AppliedMetadata): number =>
   Object.keys(labels).length + Object.keys(annotations).length;
 
 /**
- * A key that another client owns keeps its value, and all other keys are applied.
- * @throws KubeError of the API server; 409 if a new Node has the name of the Node
+ * Applies labels and annotations to a Node with server-side apply. A key that another client owns keeps its value.
+ * @throws KubeError of the API server; 409 if a user replaced the Node by a new Node
  */
 export async function applyNodeMetadata(
   client: ResourceClient<Node>,
@@ -53,7 +59,7 @@ export async function applyNodeMetadata(
       const foreign = foreignFields(error);
       if (foreign === undefined) throw error;
       const next = { labels: without(rest, 'labels', foreign), annotations: without(rest, 'annotations', foreign) };
-      // If no other client owns a field, only machine controllers own the conflicting fields. Each iteration removes a
+      // If only machine controllers own the conflicting fields, the next request uses `force`. Each iteration removes a
       // key or sets `force`, so the loop ends.
       if (sizeOf(next) === sizeOf(rest) && (force || foreign.length > 0)) throw error;
       force = foreign.length === 0;

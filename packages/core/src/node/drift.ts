@@ -4,10 +4,9 @@ const KEY = Annotations.DriftPolicy;
 
 /**
  * The policy for a field of the node template that another client changed on the Node:
- * - `Enforce`: mcm writes the value of the template again. `Enforce` (default): mcm writes the value of the template
- * again.
+ * - `Enforce` (default): mcm writes the value of the template again.
  * - `Warn`: mcm keeps the value of the other client, and reports the difference.
- * - `Yield`: mcm keeps the value of the other client. mcm applies its own values with server-side apply.
+ * - `Yield`: mcm writes its values with server-side apply, and keeps each value that another client owns.
  */
 type DriftPolicy = 'Enforce' | 'Warn' | 'Yield';
 
@@ -42,7 +41,7 @@ function parsed(entry: string): Entry | undefined {
   return { kind, matches, policy: policy as DriftPolicy };
 }
 
-/** Returns one sentence with the field and the fix for each invalid entry, which has no effect. */
+/** Returns one sentence for each invalid policy, with the field and the fix. An invalid policy has no effect. */
 export function driftPolicyProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   if (text === undefined) return [];
@@ -66,8 +65,8 @@ export const hasDriftPolicies = (machine: Machine, machineClass: Annotated): boo
   textOf(machine, machineClass) !== undefined;
 
 /**
- * The annotation of the machine takes precedence over the annotation of its class. The first policy that matches a key
- * applies.
+ * Returns the drift policies of a machine. The annotation of the machine takes precedence over the annotation of its
+ * class. The first policy that matches a key applies.
  */
 export function driftPoliciesOf(machine: Machine, machineClass: Annotated): DriftPolicies {
   const text = textOf(machine, machineClass);
@@ -79,8 +78,8 @@ export function driftPoliciesOf(machine: Machine, machineClass: Annotated): Drif
 }
 
 /**
- * Returns true if another client changed the value after mcm applied a value. If mcm has never applied a value, each
- * other value on the Node counts as a change of another client.
+ * Returns true if another client changed the value after mcm applied a value. If mcm has never applied a value, any
+ * different value on the Node counts as a change by another client.
  */
 export const hasDrifted = (
   current: string | undefined,

@@ -11,9 +11,12 @@ import type { Node } from '@mcm/kube';
 export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 
 interface ProviderId {
-  /** The scheme in lower case, or '' for an ID without a scheme, such as the name of a Pod. */
+  /** The scheme of the provider ID in lower case, or '' for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /** The texts between slashes, without empty texts, because clouds use different numbers of slashes. */
+  /**
+   * The parts of the provider ID between slashes. Empty parts are omitted, because clouds use different numbers of
+   * slashes.
+   */
   readonly parts: readonly string[];
 }
 
@@ -29,15 +32,15 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** For clouds without their own rule, only the last part of an ID identifies the VM. */
+/** Compares provider IDs of clouds without a specific rule. Only the last part of an ID identifies the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes `aws:///<region>/<id>`, and old
- * controllers write `aws:///<id>`.
+ * Compares provider IDs of AWS. The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes
+ * `aws:///<region>/<id>`, and old controllers write `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -48,22 +51,25 @@ const compareAws: Compare = (a, b) => {
 };
 
 /**
- * For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone `us-west-2-lax-1a` belongs to `us-west-2`.
- * `eu-west-12` does not belong to `eu-west-1`.
+ * Returns true if the zone belongs to the region. For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone
+ * `us-west-2-lax-1a` belongs to `us-west-2`. `eu-west-12` does not belong to `eu-west-1`.
  */
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
-/** The cloud controller manager writes `gce://<project>/<zone>/<name>`, and the driver writes one more slash. */
+/**
+ * Compares provider IDs of Google Cloud. The cloud controller manager writes `gce://<project>/<zone>/<name>`, and the
+ * driver writes one more slash.
+ */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a) === last(b) && (a.length < 3 || b.length < 3) ? 'alike' : 'different';
 };
 
 /**
- * The cloud controller manager writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes
- * `azure:///<location>/<name>`. Names in Azure are case-insensitive. VMs of scale sets have a number, but the driver
- * never creates VMs of scale sets.
+ * Compares provider IDs of Azure. The cloud controller manager writes
+ * `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes `azure:///<location>/<name>`. Names in Azure
+ * are case-insensitive. The driver never creates VMs of scale sets, whose names have another form.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -73,7 +79,7 @@ const compareAzure: Compare = (left, right) => {
   return [a, b].some((parts) => parts.includes('virtualmachinescalesets')) ? 'different' : 'alike';
 };
 
-/** Compares provider IDs of clouds in which only one program writes provider IDs. */
+/** Compares provider IDs of a cloud in which one program writes all provider IDs. */
 const compareExactly: Compare = (a, b) => (equal(a, b) ? 'same' : 'different');
 
 const COMPARE: ReadonlyMap<string, Compare> = new Map([
@@ -84,7 +90,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Drivers and cloud controller managers may write the ID of one VM in different forms. */
+/** Compares two provider IDs. Drivers and cloud controller managers may write the ID of one VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -96,28 +102,31 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
-/** The IDs belong to one VM, as far as their parts can be compared. Returns false if the IDs cannot be compared. */
+/** Returns true if the provider IDs probably belong to one VM. The result is false if the IDs cannot be compared. */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
   return match === 'same' || match === 'alike';
 }
 
 /**
- * Unlike in {@link isInstance}, IDs with different schemes match if their last parts are equal. Use `mayBeInstance` if
- * a wrong result `false` would cause damage.
+ * Returns true if two provider IDs may belong to one VM. In contrast to {@link isInstance}, IDs with different schemes
+ * match if their last parts are equal. Callers use this function if a wrong `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
   return last(parse(a).parts).toLowerCase() === last(parse(b).parts).toLowerCase();
 }
 
-/** All IDs that {@link isInstance} can match have equal keys. The caller must still compare the IDs. */
+/**
+ * Returns an index key for a provider ID. If {@link isInstance} is true for two IDs, their keys are equal. IDs with
+ * equal keys can belong to different VMs.
+ */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
   return `${scheme}:${last(parts).toLowerCase()}`;
 }
 
-/** {@link isInstance} compares the IDs of the set. */
+/** A set of provider IDs that uses {@link isInstance} to compare the IDs. */
 export class InstanceSet {
   readonly #byKey: ReadonlyMap<string, readonly string[]>;
 
@@ -130,7 +139,7 @@ export class InstanceSet {
   }
 }
 
-/** Returns true if the Node belongs to the VM of the machine. The Node of an earlier VM can have the same name. */
+/** Returns true if the Node belongs to the VM of the machine. The Node of an earlier VM can have an equal name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 

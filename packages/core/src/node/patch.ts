@@ -11,9 +11,12 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** Null removes a key of a map, and a list replaces the whole list of the Node. */
+/** A change of a Node. The value null removes a key of a map. A list replaces the whole list of the Node. */
 export interface NodeChange {
-  /** The API server refuses the change if one of these annotations has another value now. */
+  /**
+   * The annotations that determined the change. The API server refuses the change if one of these annotations has
+   * another value now.
+   */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
     | {
@@ -25,7 +28,7 @@ export interface NodeChange {
   readonly spec?:
     | {
         readonly unschedulable?: boolean;
-        /** The value null removes all taints. */
+        /** The new taints of the Node. The value null removes all taints. */
         readonly taints?: readonly Taint[] | null;
       }
     | undefined;
@@ -38,11 +41,11 @@ interface Operation {
 }
 
 /**
- * The patch contains the UID and the values that determined the change, but no resourceVersion, because the kubelet
- * often writes the status.
+ * Creates the patch for a Node. The patch contains the UID and the values that determined the change. The patch does
+ * not contain the resource version, because the kubelet often writes the status.
  * - A strategic merge patch adds and removes single finalizers.
  * - A patch can only replace the whole list of taints, so a JSON patch tests that the list is still the observed list.
- * - A JSON patch tests the annotations that determined the change too.
+ * - The JSON patch also tests the annotations that determined the change.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -91,7 +94,10 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/** In a test operation, an absent value counts as null, as in evanphx/json-patch. */
+/**
+ * Creates the JSON patch operations for a map. In a test operation, an absent value counts as null, as in the library
+ * evanphx/json-patch of the API server.
+ */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -120,8 +126,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * The API server refuses the patch if the Node has changed or was replaced. A refused JSON patch without the name of a
- * field is a failed test, or the removal of an absent value.
+ * Returns true if the API server refused the patch because the Node changed or was replaced. If the error names no
+ * field, a test of the JSON patch failed, or the patch removed an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -131,8 +137,8 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 
 /**
  * Patches a Node.
- * @throws KubeError of the API server; 409 if a new Node has the name, or if a list has changed. After 409, the caller
- * must decide again.
+ * @throws KubeError of the API server; 409 if the Node was replaced, or if a list has changed. After 409, the caller
+ *   must decide again.
  */
 export const patchNode = (
   client: ResourceClient<Node>,
@@ -142,8 +148,9 @@ export const patchNode = (
 ): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
 
 /**
+ * Patches the status of a Node.
  * @param type `strategic` merges conditions by their type, and `merge` replaces the list of conditions.
- * @throws KubeError of the API server; 409 if a new Node has the name of the Node
+ * @throws KubeError of the API server; 409 if the Node was replaced by a new Node
  */
 export const patchNodeStatus = (
   client: ResourceClient<Node>,
@@ -156,7 +163,10 @@ export const patchNodeStatus = (
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 
-/** If the Node was replaced, the function throws a conflict (409). */
+/**
+ * Sends a patch that contains the UID of the Node. If the Node was replaced by a new Node, the function throws a
+ * conflict (409).
+ */
 export async function sendBound(
   client: ResourceClient<Node>,
   { metadata: { name } }: Pick<Node, 'metadata'>,

@@ -14,12 +14,12 @@ import { jsonEquals } from '../values/merge-diff.ts';
 import { type DriftKind, type DriftPolicies, driftPoliciesOf, hasDrifted, hasDriftPolicies } from './drift.ts';
 import type { NodeChange } from './patch.ts';
 
-/** At most one write of the metadata and spec, and one write of the status. */
+/** The writes that update a Node: at most one write of the metadata and the spec, and one write of the status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
-  /** The labels and annotations with the policy `Yield`, which are applied before `main`. */
+  /** The labels and annotations with the policy `Yield`. mcm applies them before it sends `main`. */
   readonly apply?: AppliedMetadata | undefined;
-  /** A merge patch with the virtual capacity, which is sent after `main`. */
+  /** A merge patch with the virtual capacity. mcm sends the patch after `main`. */
   readonly status?: object | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface AppliedMetadata {
 type Changes = Record<string, string | null>;
 
 /**
- * A null value in the result removes a key:
+ * Returns the changes of a map. A null value in the result removes a key:
  * - Keys that mcm applied before and that are no longer wanted are removed.
  * - Wanted keys are added or changed.
  * - All other keys stay unchanged.
@@ -54,8 +54,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns undefined if the taints do not change. Key and effect identify a taint. Existing taints keep their order, new
- * taints are added at the end, and taints of other clients stay.
+ * Returns the new taints of a Node, or undefined if the taints do not change. Key and effect identify a taint. Existing
+ * taints keep their order, new taints are added at the end, and taints of other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -72,7 +72,9 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/** A null value removes an entry, and entries of real resources stay unchanged. */
+/**
+ * Returns the changes of the virtual capacity. A null value removes an entry. Entries of real resources stay unchanged.
+ */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -93,7 +95,10 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/** An invalid record of the applied values counts as empty, so mcm removes no values. */
+/**
+ * Parses the record of the values that mcm has applied to a Node. An invalid record counts as empty, so mcm removes no
+ * values.
+ */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -118,11 +123,14 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // A user edited the record, so mcm ignores its value and writes the record again.
+    return undefined; // A user edited the record, so mcm ignores the record and writes it again.
   }
 }
 
-/** The record contains the metadata and the spec of the template, with the encoding of the original. */
+/**
+ * Returns the record of the values that mcm applies to a Node. The record contains the metadata and the spec of the
+ * template, with the encoding of the original.
+ */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
   spec: template?.spec ?? {},
@@ -134,7 +142,7 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Returns undefined if nothing changes. The changes concern:
+ * Plans the update of a Node from its machine, or returns undefined if nothing changes. The update contains:
  * - the labels, annotations and taints of the template, and the record of the applied values
  * - the name of the machine
  * - the finalizer
@@ -190,7 +198,10 @@ export function planNodeSync(
   return nonEmpty(patch) ? patch : undefined;
 }
 
-/** Only a new Node is protected, because the manager ends the protection. */
+/**
+ * Returns the annotations that protect a Node from a scale-down. Only a new Node gets the annotations, because the
+ * manager removes them after the rollout.
+ */
 function protectionOf({ metadata, status }: Machine, { metadata: { annotations = {} } }: Node): Changes {
   const isNew = annotations[Annotations.LastAppliedNodeTemplate] === undefined;
   const wanted = metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER;
@@ -202,11 +213,11 @@ function protectionOf({ metadata, status }: Machine, { metadata: { annotations =
 type TextMap = Readonly<Record<string, string>>;
 
 interface DividedMap {
-  /** The changes with the policies `Enforce` and `Warn`, and all removals. */
+  /** The changes with the policies `Enforce` and `Warn`, and all removals of values. */
   readonly main: Changes;
   /** The changes with the policy `Yield`. */
   readonly yielding: TextMap;
-  /** All values with the policy `Yield` that mcm applies, including values that do not change. */
+  /** All values with the policy `Yield` that mcm applies, including unchanged values. */
   readonly held: TextMap;
   /** The keys with the policy `Warn` that another client changed. */
   readonly warned: readonly string[];
@@ -258,7 +269,7 @@ function driftOf(machine: Machine, machineClass: MachineClass | undefined, node:
   return {
     labels: divided('labels', labels, last.labels, metadata?.labels ?? {}, policies),
     annotations: divided('annotations', annotations, last.annotations, metadata?.annotations ?? {}, policies),
-    /** A taint that another client changed or removed may change only with the policy `Enforce`. */
+    /** If another client changed or removed a taint, mcm changes the taint only with the policy `Enforce`. */
     mayChange: (taint: Taint): boolean => !(isFree(taint) && hasDriftedTaint(taint)),
     warnedTaints: [...ours.values()]
       .filter((taint) => policies('taints', taint.key) === 'Warn' && hasDriftedTaint(taint))
@@ -278,7 +289,7 @@ export function warnedDrift(machine: Machine, machineClass: MachineClass | undef
   ];
 }
 
-/** Labels whose values the cloud provider or the kubelet derives from the VM. */
+/** Node labels with properties of the VM. The cloud provider or the kubelet sets the values of these labels. */
 const LABELS_OF_OFFERING: readonly string[] = [
   'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/zone',
@@ -290,8 +301,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * The template contains the zone and machine type of the first choice, so a machine with another offering does not get
- * these labels.
+ * Returns the node template of a machine. The template contains the zone and the machine type of the first choice. A
+ * machine with another offering therefore gets no labels for the zone and the machine type.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

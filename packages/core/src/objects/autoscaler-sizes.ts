@@ -7,8 +7,8 @@ export interface AutoscalerSizes {
 }
 
 /**
- * Returns the minimum and maximum size, or a sentence with the problem of the annotations. Returns undefined without
- * these annotations.
+ * Returns the minimum and maximum size, or a sentence with the problem of the annotations. Without the annotations, the
+ * result is undefined.
  */
 export function autoscalerSizesOf({
   metadata: { annotations = {} },

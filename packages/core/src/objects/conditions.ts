@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineDeployment or of a MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -49,8 +49,8 @@ export function setDeploymentCondition(
 }
 
 /**
- * Returns the conditions of a MachineSet with the changed condition at the end. Unlike in a MachineDeployment, a change
- * of the reason also updates the transition time.
+ * Returns the conditions of a MachineSet with the changed condition at the end. In contrast to a MachineDeployment, a
+ * change of the reason also updates the transition time.
  */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],

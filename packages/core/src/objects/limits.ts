@@ -5,9 +5,10 @@ export type IntOrPercent = number | string;
 const PERCENT = /^(\d+)%$/;
 
 /**
- * @param total the number that corresponds to 100%.
- * @returns undefined if the value is absent, or is neither an integer nor a percentage. A number as text, such as
- * `"10"`, counts as neither.
+ * Converts an integer or a percentage to a number.
+ * @param total the number that corresponds to 100%
+ * @returns undefined if the value is absent, or is neither an integer nor a percentage. A number in quotes, such as
+ *   `"10"`, is invalid.
  */
 export function resolveIntOrPercent(
   value: IntOrPercent | undefined,
@@ -23,10 +24,10 @@ export function resolveIntOrPercent(
 
 /** The limits of a rollout: the surge, and the number of machines that may be unavailable. */
 export interface Limits {
-  /** The surge that limits the steps of the rollout. */
+  /** The number of additional machines that the rollout may create. */
   readonly surge: number;
   /**
-   * The surge in the max-replicas annotation and in the scaling of sets, which is 0 for every strategy except
+   * The surge that the annotation `max-replicas` and the scaling of sets use. The number is 0 for every strategy except
    * RollingUpdate.
    */
   readonly annotatedSurge: number;
@@ -34,8 +35,8 @@ export interface Limits {
 }
 
 /**
- * The surge is rounded up, and the unavailable number is rounded down. If both numbers are 0, the result allows one
- * unavailable machine, because the rollout could make no progress.
+ * Converts `maxSurge` and `maxUnavailable` to numbers. `maxSurge` is rounded up, and `maxUnavailable` is rounded down.
+ * If both numbers are 0, the result allows one unavailable machine, so that the rollout can make progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,

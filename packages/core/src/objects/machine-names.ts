@@ -10,8 +10,8 @@ const NAMES = ALPHABET.length ** LENGTH;
 const FIRST_NUMBER = 20_000;
 
 /**
- * The maximum difference between the number of a machine and the recorded next number. A set creates machines before
- * the set records the number, and a reconcile creates at most 100 machines.
+ * The number of a machine exceeds the recorded next number by at most this difference. A set creates machines before it
+ * records the number, and a reconcile creates at most 100 machines.
  */
 const AHEAD = 200;
 
@@ -24,11 +24,10 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** No machine of the set has or had the number `next` or a higher number. */
+  /** The next number for a machine name. No machine of the set has or had this number or a higher number. */
   readonly next: number;
   /**
-   * Lower numbers whose create requests returned no response, in ascending order. Machines with these numbers may
-   * exist.
+   * Lower numbers whose create requests returned no response, in ascending order. Machines with the numbers may exist.
    */
   readonly open: readonly number[];
 }
@@ -46,12 +45,13 @@ export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [
 
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // The number of suffixes, 27^5, is a power of 3, so a step that is not divisible by 3 visits every suffix once.
+  // The step from one suffix to the next suffix. The number of suffixes, 27^5, is a power of 3. A step that is not
+  // divisible by 3 therefore visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
 
-/** Returns the modular inverse of a step, with Euclid's algorithm. */
+/** Returns the modular inverse of a step (extended Euclidean algorithm). */
 function inverse(stride: number): number {
   let [rest, next, factor, following] = [NAMES, stride, 0, 1];
   while (next !== 0) {
@@ -62,7 +62,7 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Returns undefined if the text is not a suffix. */
+/** Returns the number of a suffix, or undefined if the text is not a suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -84,15 +84,18 @@ function encode(value: number): string {
 
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/** The name has the form `<set>-<five characters>`, as in the original. */
+/**
+ * Returns a function that creates the name for a number. The name has the form `<set>-<five characters>`, as in the
+ * original.
+ */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
 }
 
 /**
- * Returns undefined for a name that mcm did not create for the set. The original creates random names, and at most two
- * in a thousand random names look like names of mcm.
+ * Returns the number of a machine name, or undefined for a name that mcm did not create for the set. The original
+ * creates random names. At most two of a thousand random names look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -104,11 +107,12 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 }
 
 /**
- * - The first names are the names of creations without a response. If the API server executed the lost request, it now
- * responds with AlreadyExists, and the machine exists.
- * - The other names come from numbers that no machine has had.
+ * Returns names for new machines.
+ * - The first names are the names of creations without a response. If the API server executed an earlier request, it
+ *   responds with AlreadyExists.
+ * - The other names come from new numbers.
  * @param unanswered Names of creations without a response.
- * @param used whether a name must not be used, for example because an object has the name.
+ * @param used returns true if a name must not be used, for example because an object has the name
  */
 export function nextMachineNames(
   set: NamingSet,
@@ -126,8 +130,8 @@ export function nextMachineNames(
 }
 
 /**
- * Returns the numbers that a set may use after the set has created machines.
- * @param known names of the machines that the set has.
+ * Returns the numbers for the next machine names of a set.
+ * @param known names of the existing machines of the set
  * @param unanswered names of creations without a response.
  */
 export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered: Iterable<string>): MachineNumbers {
@@ -141,7 +145,7 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
 }
 
 /**
- * Returns the names of creations that an earlier process may have sent without recording the result. The names come
+ * Returns the names of machines that an earlier process may have created without recording the result. The names come
  * from the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
  */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {

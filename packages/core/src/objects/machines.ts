@@ -16,8 +16,8 @@ export const isTerminating = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
 
 /**
- * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A deployment
- * does not wait for this machine, because its deletion has no time limit.
+ * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A
+ * MachineDeployment does not wait for such a machine, because its deletion has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -38,7 +38,7 @@ export function awaitedReadiness({
 /**
  * Returns true if the machine is available. The machine must be Running, or Available without a target cluster. The
  * machine must not be in deletion, and its Node must have no readiness taint. The original checks only the phase,
- * because the original writes the phase Terminating with each deletion.
+ * because the original sets the phase Terminating at each deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined &&
@@ -48,7 +48,10 @@ export const isAvailable = (machine: Machine): boolean =>
 export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
-/** A machine becomes Running as soon as its Node is Ready, even before its initial machine configuration is applied. */
+/**
+ * Returns true if the Node of the machine has not applied its initial machine configuration. Such a machine can be
+ * Running, because the phase depends only on the Ready condition of the Node.
+ */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
@@ -59,13 +62,13 @@ export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boo
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
-/** `served`: the machine may have run pods. `unjoined`: the machine became Failed before its Node joined. */
+/** `served`: the machine may have run pods. `unjoined`: the machine failed before its Node joined. */
 export type LostState = 'served' | 'unjoined';
 
-/** The annotation on a replacement states which kind of machine was replaced. */
+/** The values of the annotation on a replacement. The annotation states which kind of machine was replaced. */
 export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns undefined if this machine is no replacement. */
+/** Returns the state of the replaced machine, or undefined if the machine is no replacement. */
 export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
@@ -79,19 +82,22 @@ export const neverJoined = ({ status }: Machine): boolean =>
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
-/** The machine controller copies the reason from the Node to the status of the machine. */
+/**
+ * Returns the reason of the in-place update. The machine controller copies the reason from the Node to the status of
+ * the machine.
+ */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** Returns milliseconds since 1970, or undefined if the machine is not preserved. */
+/** Returns the expiry of the preservation in milliseconds since 1970, or undefined if the machine is not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
 /**
- * Machines with a lower number are deleted first. The deletion priority is 3 if the annotation is missing or not an
- * integer.
+ * Returns the deletion priority of a machine. Machines with a lower number are deleted first. The deletion priority is
+ * 3 if the annotation is missing or not an integer.
  */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;

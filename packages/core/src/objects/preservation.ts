@@ -3,7 +3,8 @@ import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
 /**
- * Returns the cached annotations of a machine's Node, `unseen` if mcm cannot read Nodes, or undefined without a Node.
+ * Returns the cached annotations of a Node. The result is `unseen` if mcm cannot read Nodes, and undefined if the Node
+ * does not exist.
  */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
@@ -17,9 +18,11 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 
 /**
+ * Returns the effective value of the preserve annotation.
  * - If the Node has or had the preserve annotation, the value of the Node applies.
  * - If the Node never had the preserve annotation, the value of the machine applies.
- * - If the Node is gone, the value of the machine applies, and then the last recorded value of the Node.
+ * - If the Node is gone, the value of the machine applies. Without a value on the machine, the last recorded value of
+ *   the Node applies.
  *
  * The original deletes a machine whose Node is gone (ODD-11).
  */
@@ -29,8 +32,8 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // If mcm cannot read the annotation of the Node, the annotation may preserve the machine. A wrong deletion could not
-  // be undone, so the machine then counts as preserved.
+  // If mcm cannot read the Node, the machine counts as preserved. The Node may have the preserve annotation, and a
+  // wrong deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
@@ -51,12 +54,14 @@ export interface AutoPreservation {
 const isAutoPreserved = (machine: Machine): boolean =>
   machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
 
-/** Two times with at most this difference belong to one write, because the original reads the clock twice. */
+/**
+ * Two times in a status with at most this difference come from one write, because the original reads the clock twice.
+ */
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Without this check, mcm would preserve a machine again after its preservation has ended. The start and the end of a
- * preservation change the time of the phase, but not the time of the last operation.
+ * Returns true if the preservation of the machine has ended. mcm must not preserve the machine again. The start and the
+ * end of a preservation change the time of the phase, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -71,9 +76,9 @@ const oldestFirst = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Preserves the newest Failed machines up to the maximum. If the maximum was reduced, the oldest preserved machines are
- * released. No machine is preserved twice for one failure. The function counts the machines themselves, because the
- * status of the set may be outdated.
+ * Preserves the newest Failed machines up to the maximum. If the maximum was reduced, the preservation of the oldest
+ * machines ends. No machine is preserved twice for one failure. The count of preserved machines comes from the
+ * machines, because the status of the set may be outdated.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
 export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {

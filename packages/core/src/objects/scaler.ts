@@ -10,7 +10,7 @@ import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.
 
 export interface Trigger {
   readonly name: string;
-  /** The time from the autoscaler, in RFC 3339. */
+  /** The time that the autoscaler wrote, in RFC 3339. */
   readonly time: string | undefined;
 }
 
@@ -30,13 +30,13 @@ export interface ScalerRequest {
   /** The machines that the autoscaler named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
   /**
-   * Whether the deployment has fewer replicas than at the last scaling of the set, so the replicas of the set will be
+   * Whether the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
    * reduced.
    */
   readonly falling: boolean;
 }
 
-/** Returns the number by which the next scaling reduces the machines of a set. */
+/** Returns the number of machines by which the next scaling will reduce the set. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -71,18 +71,21 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/** Returns the scaler time. Machines that were named before the scaler time belong to a past reduction. */
+/**
+ * Returns the scaler time of the set. Machines that the autoscaler named before this time belong to an earlier
+ * scale-down.
+ */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
 /**
- * Returns the machines that the set deletes without a further reduction of its replicas. An earlier reduction already
- * includes these machines, and the machines are marked.
- * - If the replicas were raised after the reduction, the set replaces the named machines, because the autoscaler has
- *   cordoned their nodes (docs/compatibility/rules-deployments.md §9.3).
- * - If a reduction is expected, the set waits, and then deletes the machines without replacements.
+ * Returns the marked machines that the set deletes although its replicas do not change. An earlier scale-down already
+ * includes these machines.
+ * - If a client raised the replicas after the scale-down, the set replaces the named machines, because their nodes are
+ *   cordoned (docs/compatibility/rules-deployments.md §9.3).
+ * - If a scale-down is expected, the set waits, and then deletes the machines without replacements.
  * @param request The requests for the set, or undefined without a deployment, so that only the marks of the machines
- * count.
+ *   count.
  */
 export function coveredByScaler(
   set: MachineSet,

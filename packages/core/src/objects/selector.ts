@@ -27,14 +27,15 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 
 /**
  * Returns true if the selector has no requirement. In Kubernetes, a selector without a requirement matches every
- * object. The original recognizes only `{}`. With `{matchLabels: {}}`, the original adopts every object without a
+ * object. The original detects only `{}`. With `{matchLabels: {}}`, the original adopts every object without a
  * controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * An empty or absent selector matches nothing, so that an owner cannot adopt all objects.
+ * Converts a selector to a function. An empty or absent selector matches nothing, so that an owner cannot adopt all
+ * objects.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
@@ -46,8 +47,8 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
 }
 
 /**
- * An invalid selector matches nothing, or everything if `otherwise` is true. The status of the owner reports the
- * invalid selector.
+ * Converts a selector to a function. An invalid selector matches nothing, or everything if `otherwise` is true. The
+ * status of the owner reports an invalid selector.
  */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {

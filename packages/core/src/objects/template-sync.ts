@@ -24,7 +24,7 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
 /** A merge patch of a machine's spec. Null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** The value null removes the node template. */
+/** Returns the patch of the node template. The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);
@@ -36,8 +36,8 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
  * - For active machines, the patch contains the node template and the machine configuration.
  * - For all machines, the patch contains the kind of the class.
  *
- * If the annotation effective-creation-timeout sets the `creationTimeout`, the value stays. The original overwrites
- * this value with the value of the template, without an effect on the timeout.
+ * If the annotation `effective-creation-timeout` has set the `creationTimeout` of the machine, the value stays. The
+ * original overwrites the field with the value of the template, although the annotation still determines the timeout.
  */
 export function machineSpecPatch(
   template: MachineSpec,

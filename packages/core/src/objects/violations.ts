@@ -35,7 +35,7 @@ function classViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): 
   ];
 }
 
-/** Counts are int32 in the API. */
+/** The maximum of an int32, the type of counts in the API. */
 const MOST = 2 ** 31 - 1;
 export const isCount = (value: number | undefined): boolean => value !== undefined && value >= 0 && value <= MOST;
 

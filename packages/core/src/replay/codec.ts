@@ -9,10 +9,10 @@ export class BadRecord extends Error {
   override readonly name = 'BadRecord';
 }
 
-/** A malicious file with deeper values could exhaust the stack. */
+/** The maximum depth of values in a record. A malicious file with deeper values could exhaust the stack. */
 const DEEPEST = 100;
 
-/** No decision reads the annotation in which kubectl stores a copy of the object. */
+/** Removes the annotation in which kubectl stores a copy of the object. No decision reads the annotation. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -21,7 +21,7 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/** No decision reads managed fields, copies of the object and the provider spec. */
+/** Removes parts of an object that no decision reads: managed fields, copies of the object and the provider spec. */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -36,14 +36,14 @@ function relevant(object: KubeObject): object {
 }
 
 /**
- * A table contains each Kubernetes object once, and all records refer to the table. Two references to one object in a
- * record therefore stay references to one object.
+ * Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. If a
+ * record contains an object twice, both references therefore point to one object after decoding.
  */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
   readonly #fresh: object[] = [];
 
-  /** The result contains only objects that no earlier call returned. */
+  /** Returns the objects that were added to the table since the last call. */
   takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
     const taken: { number: number; object: Json }[] = [];
     for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {

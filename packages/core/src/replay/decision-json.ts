@@ -8,8 +8,8 @@ const isObject = (value: object): value is KubeObject & { readonly spec?: unknow
   'metadata' in value && 'kind' in value && isRecord(value.metadata);
 
 /**
- * Two decisions are compared in this form. The names of Machines, Nodes and MachineClasses replace these objects. Sets
- * and deployments keep the fields that a controller writes.
+ * Converts a decision to JSON for a comparison with another decision. Names replace the objects of Machines, Nodes and
+ * MachineClasses. MachineSets and MachineDeployments keep the fields that a controller writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -37,7 +37,7 @@ function fields(entries: readonly (readonly [string, unknown])[]): Json {
   return result;
 }
 
-/** The first field in which two decisions differ, in the order of the recorded decision. */
+/** The first field with different values in two decisions, in the order of the recorded decision. */
 export interface FieldDifference {
   /** The path of the field, such as `actions[0].do`, or '' for the whole decision. */
   readonly field: string;
@@ -45,7 +45,7 @@ export interface FieldDifference {
   readonly present: Json | undefined;
 }
 
-/** An empty value counts as missing, because a version of mcm may add or remove a field. */
+/** An empty value counts as missing, because different versions of mcm may write or omit an empty field. */
 const isEmpty = (json: Json | undefined): boolean =>
   json === undefined ||
   json === null ||
@@ -55,7 +55,7 @@ const isEmpty = (json: Json | undefined): boolean =>
 const isObjectJson = (json: Json | undefined): json is { readonly [key: string]: Json } =>
   typeof json === 'object' && json !== null && !Array.isArray(json);
 
-/** Returns undefined if the decisions are equal. */
+/** Returns the first difference between two decisions, or undefined if the decisions are equal. */
 export function firstDifference(
   recorded: Json | undefined,
   present: Json | undefined,
@@ -79,7 +79,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** In a list, a missing element differs from an empty element. */
+/** Compares two elements of a list. A missing element differs from an empty element. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

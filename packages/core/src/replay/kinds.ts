@@ -17,16 +17,13 @@ import { decisionJson } from './decision-json.ts';
 
 interface Repeatable {
   readonly needs: readonly string[];
-  /** Repeats a decision. The caller must first check that the input has all fields of `needs`. */
+  /** Computes a decision again. The caller must first check that the input has all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
-  /**
-   * Returns decisions that belong to a decision, such as the drain of a machine. The function derives these decisions
-   * from the input, because the decision functions are pure.
-   */
+  /** Returns further decisions that are computed from the recorded input, such as the drain plan of a machine. */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** A refusal of `planRollout` is a decision too. */
+/** The result of `planRollout` if it throws PlanRefused. The refusal is compared in the replay, too. */
 interface Refused {
   readonly refused: string;
 }
@@ -85,7 +82,7 @@ export function completeDecision(kind: DecisionKind, input: unknown, decision: u
 }
 
 /**
- * Repeats a decision with its recorded input and time.
+ * Computes a decision again from its recorded input and time.
  * @throws BadRecord if the input lacks a field
  * @throws NotRecorded if this version of mcm needs a value that the record does not contain
  */

@@ -6,7 +6,7 @@ import { journalLines } from './write-journal.ts';
 /** The path of the page with the journal of a controller. */
 export const JOURNAL_PATH = '/debug/journal';
 
-/** The number of lines after which the page pauses, so that the process can do other work. */
+/** The page pauses after this number of lines, so that the process can do other work. */
 const LINES_AT_ONCE = 20;
 
 interface JournalPageOptions {
@@ -14,13 +14,13 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /** Returns the secret values that the page removes, in addition to texts that look like secrets. */
+  /** Returns the secret values that the page removes. Texts that look like secrets are always removed. */
   readonly known: () => Known;
 }
 
 /**
- * Creates the page with the journal of a controller, in the format of `journalLines`. The parameters `kind`,
- * `namespace` and `name` select objects, and `limit` selects the number of the newest records.
+ * Creates the page with the journal of a controller, in the format of `journalLines`. The query parameters `kind`,
+ * `namespace` and `name` select objects. The query parameter `limit` limits the result to the newest records.
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,

@@ -2,10 +2,7 @@ import { isRecord } from '@mcm/kube';
 import { MachineError } from '../driver/contract/errors.ts';
 import type { Json } from './codec.ts';
 
-/**
- * Converts a value to readable JSON. The result contains all fields: maps become objects, sets become lists, and errors
- * become texts.
- */
+/** Converts a value to readable JSON. Maps become objects, sets become lists, and errors become texts. */
 export function plainJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

@@ -3,12 +3,12 @@ import type { Subject } from '../journal/journal.ts';
 import { BadRecord, Decoder, type Json } from './codec.ts';
 import { JOURNAL_FORMAT } from './write-journal.ts';
 
-/** The error for a text that is not a journal, or whose format this version cannot read. */
+/** The error for a text that is not a journal, or whose format this version of mcm cannot read. */
 export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** A decision from a journal. This version may not know the `kind` of the decision. */
+/** A decision from a journal. The `kind` of the decision may be unknown to this version of mcm. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -31,7 +31,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** One sentence for each problem of the text. The records can be used in spite of a problem. */
+  /** One sentence for each problem of the journal. The other records of the journal are valid. */
   readonly problems: readonly string[];
 }
 
@@ -41,9 +41,9 @@ const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each: unknown) => typeof each === 'string') : [];
 
 /**
- * Parses the lines of a journal. The parser skips unknown lines and fields, because a newer version may have written
- * them.
- * @throws BadJournal if the text is not a journal, or has a format that this version cannot read
+ * Parses the lines of a journal. The parser skips unknown lines and fields, because a newer version of mcm may have
+ * written them.
+ * @throws BadJournal if the text is not a journal, or has a format that this version of mcm cannot read
  */
 export function readJournal(lines: Iterable<string>): JournalText {
   const reader = new Reader();

@@ -4,15 +4,15 @@ import { type FieldDifference, firstDifference } from './decision-json.ts';
 import { isDecisionKind, repeatDecision } from './kinds.ts';
 import type { RecordedDecision } from './read-journal.ts';
 
-/** The type of the function that repeats a decision. */
+/** The type of `repeatDecision`, for tests that replace the function. */
 export type Repeat = typeof repeatDecision;
 
-/** A decision for which this version has another result, or which this version cannot repeat. */
+/** A decision for which this version of mcm has another result, or which this version cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** `difference` is undefined if this version cannot repeat the decision. */
+  /** The first different field, or undefined if this version of mcm cannot repeat the decision. */
   readonly difference?: FieldDifference;
-  /** Why this version cannot repeat the decision. */
+  /** The reason why this version of mcm cannot repeat the decision. */
   readonly because: string;
 }
 
@@ -26,7 +26,7 @@ export interface ReplayResult {
 
 const nameOf = ({ kind, subject, at }: RecordedDecision): string => `${kind} of ${subject.name} at ${at}`;
 
-/** Repeats all decisions with their recorded input and time, in the order of time. */
+/** Computes all decisions again from their recorded input, in the order of their times. */
 export function replayJournal(records: readonly RecordedDecision[], repeat: Repeat = repeatDecision): ReplayResult {
   const differences: ReplayDifference[] = [];
   const problems: string[] = [];
@@ -38,7 +38,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
       if (found?.because !== UNKNOWN_KIND) repeated += 1;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // The input comes from a file, so its values may have wrong types.
+      // The input comes from a file. A damaged file can contain values of wrong types.
       problems.push(`${nameOf(record)}: cannot use the input of the record: ${error.message}`);
     }
   }

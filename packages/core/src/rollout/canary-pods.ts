@@ -7,7 +7,7 @@ import { type Gate, type GateInput, hasSoaked, type RolloutSettings } from './ro
 
 export interface UnreadyCanary {
   readonly uid: string;
-  /** The pods as `namespace/name`. */
+  /** The keys `namespace/name` of the pods that are not Ready. */
   readonly pods: readonly string[];
 }
 
@@ -18,18 +18,18 @@ export interface CanaryPods {
   readonly unseen?: string | undefined;
 }
 
-/** The time after its start in which a pod may still be starting. */
+/** A pod may be starting for this time after its creation. */
 const START_MS = 120_000;
-/** The time after which a failed read of the pods is repeated. */
+/** A failed read of the pods is repeated after this delay. */
 const RETRY_MS = 60_000;
 const MOST_PODS = 5;
 
-/** The minimum age of a checked pod. */
+/** Returns the minimum age of a pod that the check includes. */
 const startMs = ({ soakMs }: RolloutSettings): number => Math.min(START_MS, soakMs / 2);
 
 /**
- * Returns the pods that should be Ready but are not, as `namespace/name`. Pods that have ended, that are being deleted,
- * that run once, or that started a moment ago do not count.
+ * Returns the pods that should be Ready but are not, as `namespace/name`. Four kinds of pods do not count: pods that
+ * have ended, pods in deletion, pods that run once, and pods that started a moment ago.
  */
 export function unreadyPods(pods: readonly Pod[], settings: RolloutSettings, now: Date): readonly string[] {
   const isOld = ({ metadata, status }: Pod): boolean => {
@@ -56,7 +56,7 @@ export const mustSeePods = (input: GateInput): boolean =>
   input.deployment.metadata.annotations?.[Annotations.RolloutCanaryPodsSeen] !== input.current.metadata.name &&
   hasSoaked(input);
 
-/** Machines that paused the rollout before are excluded. */
+/** Returns the canaries with unready pods. Machines that have already paused the rollout are excluded. */
 export function unreadyCanaries(
   { metadata }: MachineDeployment,
   seen: CanaryPods | undefined,
@@ -83,8 +83,8 @@ export function unreadyText(seen: CanaryPods | undefined): string {
 const UNREADABLE = 'the manager cannot read the pods of the canaries: ';
 
 /**
- * Returns the error that the condition of a deployment reports, if the manager cannot read the pods of its canaries.
- * Programs without access to the pods of canaries use this result.
+ * Returns the error in the condition of a deployment if the manager cannot read the pods of its canaries. Programs that
+ * have no access to the pods read the condition instead.
  */
 export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>): CanaryPods | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
@@ -94,8 +94,8 @@ export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * Returns the gate of a rollout whose canaries have completed their soak time, until their pods are known to be Ready.
- * Without `seen`, for example in a simulation, all pods count as Ready.
+ * Returns the limit of a rollout after the soak time of its canaries. The limit applies until all pods of the canaries
+ * are Ready. Without `seen`, for example in a simulation, all pods count as Ready.
  */
 export function podGate(input: GateInput, seen: CanaryPods | undefined): Gate | undefined {
   if (!mustSeePods(input)) return undefined;

@@ -8,9 +8,9 @@ export const waitsForCapacity = (machine: Machine): boolean =>
   machine.status?.lastOperation?.errorCode === 'ResourceExhausted';
 
 /**
- * Each machine of the current set that waits for capacity allows one more unavailable machine, up to `maxSurge` -
- * `minSurge`. The deletion of one more old machine frees capacity in the cloud.
- * @param minSurge Undefined if the rollout waits for its whole surge
+ * Allows one more unavailable machine for each new machine that waits for capacity, up to `maxSurge` - `minSurge`. The
+ * deletion of an old machine frees capacity in the cloud.
+ * @param minSurge The minimum surge, or undefined if the rollout waits for its whole surge
  * @param machines The machines of the current set
  */
 export function withLessSurge(limits: Limits, minSurge: number | undefined, machines: readonly Machine[]): Limits {

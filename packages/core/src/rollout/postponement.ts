@@ -3,14 +3,14 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** The largest number of seconds since 1970 is in the year 5138. */
+/** Matches seconds since 1970. The largest matching number is a time in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** The value `false` has the meaning of no label. */
+/** Returns true if the value of the label postpones a rollout. The value `false` has no effect. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /** The time from which the label has no effect, or undefined if a user or a workload must remove the label. */
+  /** The label has no effect after this time. The time is undefined if a user or a workload must remove the label. */
   readonly until: Date | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** The label has no effect on an unavailable machine. */
+/** Returns the machines whose nodes postpone their replacement. An unavailable machine is excluded. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },
@@ -45,7 +45,7 @@ export const postponedAmong = (
 
 const MOST_NAMES = 3;
 
-/** The text lists the machines that postpone a rollout, and the end of each postponement. */
+/** Returns a text with the machines that postpone a rollout, and with the end of each postponement. */
 export function whyPostponed(all: readonly PostponedMachine[]): string {
   const names = all
     .toSorted((a, b) => compareText(a.machine.metadata.name, b.machine.metadata.name))
@@ -58,7 +58,7 @@ export function whyPostponed(all: readonly PostponedMachine[]): string {
   return `waiting: the label ${Labels.RolloutPostpone} postpones the update of ${names.join(', ')}${more}`;
 }
 
-/** The result is undefined if users or workloads must remove all labels. */
+/** Returns the earliest end of the postponements, or undefined if users or workloads must remove all labels. */
 export const firstEnd = (all: readonly PostponedMachine[]): Date | undefined =>
   all
     .map(({ until }) => until)

@@ -3,32 +3,32 @@ import { createdAt } from '../objects/machines.ts';
 import { compareText, parseInteger } from '../values/integers.ts';
 import { sameTemplate } from './template-hash.ts';
 
-/** The revision is 0 if the annotation is absent, and undefined if its value is not an integer. */
+/** Returns the revision of an object: 0 if the annotation is absent, and undefined if its value is not an integer. */
 export function revisionOf(object: MachineSet | MachineDeployment): number | undefined {
   const text = object.metadata.annotations?.[Annotations.Revision];
   return text === undefined ? 0 : parseInteger(text);
 }
 
-/** Returns 0 if no set has a valid revision. */
+/** Returns the highest revision of the sets, or 0 if no set has a valid revision. */
 export const highestRevision = (sets: readonly MachineSet[]): number =>
   Math.max(0, ...sets.map((set) => revisionOf(set) ?? 0));
 
-/** Returns true if the set has machines, or if its annotation shows that it has created a machine. */
+/** Returns true if the set has machines, or if its annotation shows that the set has created a machine. */
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sets of one second are sorted by name. */
+/** Sorts sets by age. Sets with equal creation times are sorted by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /** The sets of a deployment. */
 export interface Sets {
-  /** The oldest set with the deployment's template. */
+  /** The oldest set with the template of the deployment. */
   readonly current: MachineSet | undefined;
   readonly old: readonly MachineSet[];
 }
 
-/** Separates the set with the deployment's template from all other sets. */
+/** Separates the set with the template of the deployment from all other sets. */
 export function splitSets(deployment: MachineDeployment, sets: readonly MachineSet[]): Sets {
   const sorted = sets.toSorted(oldestFirst);
   const current = sorted.find((set) => sameTemplate(set.spec.template, deployment.spec.template));
@@ -36,9 +36,9 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 }
 
 /**
- * Returns the revision that an undo without a revision selects. Returns the highest revision of the sets with another
- * template, or zero. If the class of the current template does not exist, the template has no set, so an undo selects
- * the newest revision.
+ * Returns the default revision for an undo. The result is 0, or the highest revision of a set with another template. If
+ * the class of the current template does not exist, the current template has no set. An undo then returns to the newest
+ * revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

@@ -6,7 +6,10 @@ import {
 } from '@mcm/api';
 import { findCondition } from '../objects/conditions.ts';
 
-/** A deployment with 0 replicas and no machines is complete (docs/compatibility/rules-deployments.md §6.3). */
+/**
+ * Returns true if the rollout is complete. A deployment with 0 replicas and no machines is complete
+ * (docs/compatibility/rules-deployments.md §6.3).
+ */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;
   return (

@@ -19,14 +19,17 @@ export interface RolloutSettings {
   /** The time in milliseconds for which canaries must be available before the rollout continues. */
   readonly soakMs: number;
   /**
-   * The pause between batches in milliseconds. The time for which all machines of the new template must be available
-   * after a batch before the rollout continues.
+   * The pause between batches in milliseconds. After a batch, all machines of the new template must be available for
+   * this time before the rollout continues.
    */
   readonly pauseMs: number;
-  /** The minimum surge with which the rollout continues while the cloud has no capacity (default: `maxSurge`). */
+  /** If the cloud has no capacity, the rollout continues with at least this surge (default: `maxSurge`). */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
-  /** Whether the rollout returns to the last good template after a failure. Without a last good template, it pauses. */
+  /**
+   * Whether the rollout returns to the last good template after a failure. If there is no last good template, the
+   * rollout pauses.
+   */
   readonly undoOnFailure: boolean;
   /** Whether a canary fails when its pods are not Ready after the soak time. */
   readonly canaryPodsReady?: boolean | undefined;
@@ -48,13 +51,13 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit for the size of the current set while its template is not proven. */
+/** A limit for the size of the current set. The limit applies while the template of the set is not proven. */
 export interface Gate {
   readonly ceiling: number;
-  /** The time at which the set may grow further, unless an event allows the growth earlier. */
+  /** At this time, the set may grow further, unless an event allows the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
-  /** The reason of the condition that reports the wait, if the wait needs attention. */
+  /** The reason for a condition about the wait. The reason is set only if a user must act. */
   readonly waits?: 'CanaryPodsUnknown';
 }
 
@@ -128,7 +131,7 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** The times are in milliseconds since 1970, the oldest first. */
+/** Returns the times since which machines are available, in milliseconds since 1970, oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -140,8 +143,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * The limit depends only on the machines of the current set, so a restart does not change the limit. When an unhealthy
- * machine recovers, its soak time starts again, so unstable canaries delay the rollout.
+ * Returns the limit for the current set. The limit depends only on the machines of the set, so a restart of mcm does
+ * not change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable canaries delay the
+ * rollout.
  * @param replicas the number of machines of the current set, including machines that will be created.
  */
 export function gateOf(
@@ -185,7 +189,10 @@ export interface GateInput {
   readonly now: Date;
 }
 
-/** A rollout to the last good template is neither delayed nor paused, because this template is already proven. */
+/**
+ * Returns true if the rollout returns to the last good template. This rollout is neither delayed nor paused, because
+ * the template is already proven.
+ */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
@@ -195,8 +202,8 @@ const isObserved = ({ deployment, rolloutSettings, current }: GateInput): boolea
   !isReturn(deployment, current);
 
 /**
- * The creation of a deployment is not a rollout. A rollout without old machines lasts until all machines have the new
- * template.
+ * Returns true during a rollout. The creation of a deployment is not a rollout. If there are no old machines, the
+ * rollout lasts until all machines have the new template.
  */
 const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
   rolling ||
@@ -207,7 +214,7 @@ export const hasSoaked = (input: GateInput): boolean =>
 
 /**
  * Returns the limit for a deployment whose template is not proven, or undefined if there is no limit. During a pause,
- * the current set keeps its size. After an automatic pause, the rollout stays paused until the user resumes it, even if
+ * the current set keeps its size. After an automatic pause, the rollout stays paused until a user resumes it, even if
  * the current set has no machines.
  */
 export function closedGate(input: GateInput): Gate | undefined {
@@ -228,8 +235,8 @@ export function closedGate(input: GateInput): Gate | undefined {
 }
 
 /**
- * Returns how long failed machines of an unproven template are kept. During a pause, no failed machine is replaced,
- * because its replacement would also fail.
+ * Returns the time until which mcm keeps failed machines of an unproven template. During a pause, mcm replaces no
+ * failed machine, because its replacement would also fail.
  */
 export const keptFailures = (
   { spec }: MachineDeployment,
@@ -240,8 +247,7 @@ export const keptFailures = (
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
 /**
- * Returns the failed machines that stop a rollout: machines that were created with the new template, and machines that
- * were updated to it.
+ * Returns the failed machines that stop a rollout. These machines were created with the new template or updated to it.
  */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
@@ -249,11 +255,11 @@ export const failuresOf = (current: readonly Machine[], old: readonly Machine[])
 ];
 
 /**
- * The note of an automatic pause lists the failed machines, so that these failures do not pause the rollout a second
- * time.
+ * An automatic pause of a rollout. The note of the pause lists the failed machines, so that each failure pauses the
+ * rollout only once.
  */
 export interface AutomaticPause {
-  /** The annotation with the failed machines as `name~uid`. */
+  /** The value of the annotation: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
   /** The revision to which the rollout returns, or undefined if the rollout is paused instead. */
@@ -270,11 +276,11 @@ function failedOf(machines: readonly Machine[]): string {
   return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
 }
 
-/** Returns true if a machine of the set is in the note of the pause. */
+/** Returns true if the note of an automatic pause contains a machine of the set. */
 export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
   metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
 
-/** Returns the names of the machines in a note. */
+/** Returns the names of the machines in the note of an automatic pause. */
 export const notedNames = (note: string): string =>
   note
     .split(',')
@@ -282,7 +288,7 @@ export const notedNames = (note: string): string =>
     .join(', ');
 
 /**
- * Returns the automatic pause for new failures, which have not paused the rollout before.
+ * Returns an automatic pause for failures that have not paused the rollout before.
  * @param undoTo the revision of the last good template, if the rollout returns to it
  */
 export function pauseOn(

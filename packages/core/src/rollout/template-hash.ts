@@ -7,9 +7,9 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /**
  * Returns the value of `machine-template-hash` for a template, as decimal text. Any stable hash is compatible with the
- * original: the hash is only used in names of sets, and {@link sameTemplate} compares templates.
- * @param collisionCount the value of `status.collisionCount`, which changes the hash if another template already uses
- * the name.
+ * original, because only the names of sets contain the hash. {@link sameTemplate} compares templates.
+ * @param collisionCount the value of `status.collisionCount`. Another count changes the hash if another template
+ *   already uses the name.
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));
@@ -43,8 +43,8 @@ function identity(template: MachineTemplateSpec): unknown {
 }
 
 /**
- * Returns true if two templates create the same machines. The comparison ignores the hash label, node template,
- * machine configuration and class kind, because these fields are copied without a rollout
+ * Returns true if two templates create equal machines. The comparison ignores the hash label, node template, machine
+ * configuration and class kind, because these fields are copied without a rollout
  * (docs/compatibility/rules-deployments.md §2.2).
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>

@@ -14,28 +14,33 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /** The start does not wait for these informers, because only some machines need their objects. */
+  /**
+   * Informers of objects that only some machines need. The start of the controller does not wait for these informers.
+   */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
-  /** Whether the controller could not reach an API server for too long, so that it checks no health. */
+  /**
+   * Returns true if the controller is frozen, because it could not reach an API server for too long. A frozen
+   * controller checks no health.
+   */
   readonly frozen: () => boolean;
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
   /** Returns the shared limits of moving volumes. Without `volumeLimit`, the result is empty. */
   readonly volumeLimits: () => Iterable<VolumeState>;
   /**
-   * Returns the number of direct reads of Nodes from the API server. mcm reads a Node directly if the health of its
-   * machine changes often.
+   * Returns the number of reads of Nodes from the API server instead of the cache. mcm reads a Node from the API server
+   * if the health of its machine changes often.
    */
   readonly rechecks: () => Rechecks;
   /** Returns the number of Node labels and annotations that mcm does not apply, because another client owns them. */
   readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
-  /** The caller runs the informers. */
+  /** Runs the controllers until the signal aborts. The caller must run the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
-  /** Whether no key and no driver call is in progress or due within `withinMs`. */
+  /** Returns true if no reconcile and no driver call is in progress or due within `withinMs`. */
   idle(withinMs?: number): boolean;
-  /** Whether the controller is idle, all machines run, and no Node is being drained. */
+  /** Returns true if the controller is idle, all machines are Running, and no Node is being drained. */
   quiet(): boolean;
 }
 

@@ -16,23 +16,26 @@ import {
 /** The namespace of the Lease in a target cluster, and of the bootstrap tokens. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/** The holder of this Lease is the control cluster that may manage the machines of the namespace. */
+/**
+ * The name of the Lease in the target cluster. The holder of the Lease is the control cluster that may manage the
+ * machines of the namespace.
+ */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
 /**
- * The durations are longer than in a control cluster, because the holder changes only when a whole control plane is
- * moved.
+ * The durations of the Lease in the target cluster. The durations are long, because the holder changes only when a
+ * whole control plane is moved.
  */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
 const ASK_AGAIN_MS = 5_000;
 
 export interface ControlClusterOptions {
-  /** Client of the cluster with the machine objects. */
+  /** Client of the cluster with the Machine objects. */
   readonly control: KubeClient;
   /**
-   * The client of the target cluster, or undefined if the target cluster is also the control cluster. With one cluster,
-   * no Lease in the target cluster is needed.
+   * The client of the target cluster. If the target cluster is also the control cluster, `target` is undefined, because
+   * no Lease in the target cluster is necessary.
    */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
@@ -47,9 +50,9 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
 
 /**
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
- * control plane, copies of its Machines stay in the old control cluster. A controller with copies of Machines must not
- * delete the VMs of the new control plane (incident 16). Only the holder of a Lease in the target cluster may continue.
- * The holder is the control cluster, so processes of the same control cluster do not wait for each other.
+ * control plane, copies of its Machines stay in the old control cluster. The controller in the old control cluster must
+ * not delete the VMs of the new control cluster (incident 16). Only the holder of a Lease in the target cluster may
+ * continue. The holder is the control cluster, so several processes of one control cluster do not wait for each other.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -78,7 +81,8 @@ export class ControlCluster {
   };
 
   /**
-   * @throws Error when the Lease in the target cluster is lost, to another control cluster or because of an outage
+   * @throws Error when the Lease in the target cluster is lost. Another control cluster may hold the Lease, or the API
+   *   server may be unreachable.
    */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
@@ -117,7 +121,10 @@ export class ControlCluster {
     return (await this.#untilReported(signal, 'the Lease of the target cluster', ask)) ?? false;
   }
 
-  /** Without permission for `ask`, the result is undefined, and mcm assumes that no other control cluster exists. */
+  /**
+   * Repeats `ask` until it succeeds. Without the permission for `ask`, the result is undefined, and mcm assumes that no
+   * other control cluster exists.
+   */
   async #untilReported<T>(signal: AbortSignal, objectName: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;
     while (!signal.aborted) {

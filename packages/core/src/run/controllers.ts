@@ -86,7 +86,7 @@ export function createControllers(options: Settings, parts: Parts): Controllers 
   };
 }
 
-/** In observe mode, only the active process calls webhooks. */
+/** In observe mode, the process calls no webhooks, because the active process calls them. */
 function hooksOf(
   { hookWebhooks, observe, control, interruptions, fence, clock, random, log, recorder, queueMetrics }: Settings,
   { caches, invoker }: Parts,

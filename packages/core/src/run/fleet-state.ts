@@ -3,10 +3,13 @@ import { AccountRates } from '../driver/cloud/account-rates.ts';
 import { OfferingBook } from '../machine/calls/offering-book.ts';
 import type { MachineControllerOptions } from './options.ts';
 
-/** The state of cloud accounts. Outside of a fleet, each controller has its own state. */
+/** Rate limits and shortages of cloud accounts. In a fleet, the controllers of all clusters share this data. */
 export type FleetState = Pick<MachineControllerOptions<unknown, unknown>, 'rates' | 'offerings'>;
 
-/** In fleet mode, clusters with the same credentials share the state of their account, but no credentials. */
+/**
+ * Creates the shared data of a fleet. Clusters with equal credentials share the rate limits and shortages of their
+ * account, but no credentials.
+ */
 export function fleetState(): (context: { readonly cluster?: unknown; readonly clock: Clock }) => FleetState {
   let shared: FleetState | undefined;
   return ({ cluster, clock }) => {

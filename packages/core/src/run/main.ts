@@ -52,8 +52,8 @@ import { type FleetState, fleetState } from './fleet-state.ts';
 import { hasReplicas } from './has-replicas.ts';
 
 /**
- * The name of the Lease and of the event source. The name is from the original, so that both programs never run at the
- * same time.
+ * The name of the Lease and of the event source. The Lease of the original has this name too, so mcm and the original
+ * never run at the same time.
  */
 const NAME = 'machine-controller';
 
@@ -69,23 +69,25 @@ type MachineFlags = typeof machineFlags;
 export interface ConfiguredDriver<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
   /**
-   * Endpoints of the cloud that differ from the default, by the name of their setting. The log lists them once at the
-   * start.
+   * Endpoints of the cloud that differ from the default, by the name of their setting. The process logs the endpoints
+   * once when it starts.
    */
   readonly endpoints?: Readonly<Record<string, string>>;
-  /** Settings that are valid but probably wrong, one sentence each. The log lists these settings once at the start. */
+  /**
+   * Settings that are valid but probably wrong, one sentence each. The process logs the warnings once when it starts.
+   */
   readonly warnings?: readonly string[];
 }
 
 /** The flags of a provider, and the function that configures its driver with them. */
 export interface ProviderSettings<F extends Flags, Spec, Credentials> {
   /**
-   * The flags of the cloud, which `--help` lists under "Cloud". Like all flags, they can be set in the environment and
-   * in the file of `--config`.
+   * The flags of the cloud, which `--help` lists under "Cloud". As for all flags, their values can come from the
+   * environment and from the file of `--config`.
    */
   readonly flags: F;
   /**
-   * Configures the driver. Called once at the start, before any connection.
+   * Configures the driver. The process calls `configure` once when it starts, before it opens a connection.
    * @throws ConfigError with the invalid setting and a hint. The process prints the error as its last line and exits.
    */
   configure(flags: FlagValues<F>): ConfiguredDriver<Spec, Credentials> | Promise<ConfiguredDriver<Spec, Credentials>>;
@@ -96,7 +98,9 @@ export interface BinaryParts<F extends Flags, Spec, Credentials> {
   readonly tracer?: DriverTracer | undefined;
   readonly tracing?: TracingSettings | TracingOff;
   readonly provider?: ProviderSettings<F, Spec, Credentials> | undefined;
-  /** Node.js ignores a file in `NODE_EXTRA_CA_CERTS` that it cannot read. */
+  /**
+   * The path in `NODE_EXTRA_CA_CERTS`. The process checks the file, because Node.js ignores a file that it cannot read.
+   */
   readonly authorities?: string | undefined;
 }
 
@@ -192,7 +196,7 @@ function stagesOf(
   });
 }
 
-/** Connections to the cloud fail if Node.js cannot use the file with certificate authorities. */
+/** Checks the file with certificate authorities. If Node.js cannot use the file, connections to the cloud fail. */
 async function faultsOfAuthorities(file: string | undefined): Promise<readonly string[]> {
   if (!file) return [];
   const fault = await readFile(file, 'utf8').then(
@@ -224,8 +228,8 @@ const probesOf = ({ controlAs, targetAs, controlAnsweredMs }: BinaryContext<Mach
 
 function controlClusterOf(context: BinaryContext<MachineFlags>): ControlCluster {
   const { control, namespace, fence, clock, random, log } = context;
-  // If both clusters are the same, the Lease of the leader election is enough. In observe mode, the process acquires no
-  // Lease.
+  // If the control cluster is also the target cluster, the Lease of the leader election is enough. In observe mode, the
+  // process acquires no Lease.
   const target = context.sameCluster || context.observe ? undefined : context.target;
   return new ControlCluster({ control, target, namespace, fence, clock, random, log });
 }
@@ -297,7 +301,7 @@ function interruptionsOf({ interruptions }: MachineFlagValues, meters: Meters, p
 /** Maximum number of connections of a process to its cloud. */
 const CONNECTIONS = 64;
 
-/** Only the `main` of a provider calls this function. */
+/** Creates the clock, random numbers and network of a process. Only the `main` of a provider calls this function. */
 export const processContext = (): DriverContext => ({
   clock: realClock,
   random: secretRandom,
@@ -341,7 +345,7 @@ export async function runMachineController<Spec, Credentials, F extends Flags = 
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exit(0);
   }
-  // Without this flag, the first list of 20,000 pods enlarges V8's young generation, which never shrinks again. The
+  // Without this flag of V8, the first list of 20,000 pods permanently enlarges the young generation of the heap. The
   // process would then use 233 MB of memory instead of 170 MB.
   setFlagsFromString('--semi-space-growth-factor=1');
   const tracing = tracingSettings(process.env);

@@ -29,14 +29,14 @@ import type { MachineDefaults } from '../settings/settings.ts';
 /** Options of a machine controller: its driver, clusters, clock and settings. */
 export interface MachineControllerOptions<Spec, Credentials> {
   readonly driver: DriverDefinition<Spec, Credentials>;
-  /** Client of the cluster with the machine objects. */
+  /** Client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes. Without a target, machines have no nodes. */
+  /** Client of the cluster with the Nodes. Without a target cluster, machines have no Nodes. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** The source must be cryptographically secure, for bootstrap tokens. */
+  /** The source of random numbers for bootstrap tokens. The source must be cryptographically secure. */
   readonly secretRandom: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
@@ -50,8 +50,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /**
-   * In observe mode, the controller changes nothing in the cloud, creates no token, and `observe` records the changes
-   * that it would make.
+   * Set in observe mode. The controller changes nothing in the cloud and creates no bootstrap token. `observe` records
+   * the changes that the controller would make.
    */
   readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
@@ -59,16 +59,19 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly reachability?: ReachabilityTimings;
   /** Separate clients for the probes of the API servers, so that other requests do not delay the probes. */
   readonly probes?: Probes;
-  /** The number of pods with volumes of one node that may move at the same time. The default is 1. */
+  /** The maximum number of pods with volumes of one node that move at the same time. The default is 1. */
   readonly volumeWindow?: number;
   /**
-   * Number of volumes of one CSI driver that all drains together may move at the same time. The default is 0, which
+   * Maximum number of volumes of one CSI driver that all drains together move at the same time. The default is 0, which
    * means no limit.
    */
   readonly volumeLimit?: number;
   /** Whether drains use EvictionRequests when the target cluster serves them. The default is true. */
   readonly evictionRequests?: boolean;
-  /** The maximum number of evidence records for a class (default: 10). The value 0 stores no evidence. */
+  /**
+   * The maximum number of failures of each class with stored evidence (default: 10). With the value 0, mcm stores no
+   * evidence.
+   */
   readonly evidencePerClass?: number;
   /** Limits for VMs that are kept after their failed machines are deleted. By default, no VM is kept. */
   readonly keptVms?: KeptVmOptions;
@@ -76,23 +79,26 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly observeCall?: ObserveCall;
   readonly observeApi?: ObserveApi;
   readonly observeWait?: ObserveWait;
-  /** Returns the control cluster of this process, see `OWNER_TAG`. By default, VMs get no tag of a control cluster. */
+  /**
+   * Returns the ID of the control cluster of this process, see `OWNER_TAG`. By default, VMs get no tag of a control
+   * cluster.
+   */
   readonly owner?: (() => string | undefined) | undefined;
   /**
-   * The fence that is checked before each call that changes the cloud, or undefined if no other process can be the
-   * leader.
+   * The check that this process is still the leader, before each call that changes the cloud. The fence is undefined if
+   * no other process can be the leader.
    */
   readonly fence?: Fence | undefined;
   /** Returns the state of the other clusters of a fleet in the region of this cluster. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** The rate limits that the machine controllers of all clusters in a fleet share. */
   readonly rates?: AccountRates | undefined;
-  /** The exhausted offerings that the machine controllers of all clusters in a fleet share. */
+  /** The shortages of offerings that the machine controllers of all clusters in a fleet share. */
   readonly offerings?: OfferingBook | undefined;
   /** True if the caches of pods, budgets and volumes are open only while a Node is drained. The default is false. */
   readonly onDemand?: boolean | undefined;
   /**
-   * Whether a VM can be deleted with the credentials of another class when the cloud refuses those of its own class
+   * If the cloud refuses the credentials of a class, mcm can delete its VMs with the credentials of another class
    * (default: true).
    */
   readonly siblingCredentials?: boolean;
@@ -104,8 +110,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** True if the states of VMs are recorded while a circuit breaker is open. The default is false. */
   readonly recordVmStates?: boolean;
   /**
-   * `interruptions` is set if mcm reacts to interruptions that the cloud announces. `observe` is called with the
-   * outcome of each notice.
+   * Set if mcm reacts to interruptions that the cloud announces. `observe` is called with the result of each notice.
    */
   readonly interruptions?: { readonly observe: ObserveNotice } | undefined;
   readonly hookWebhooks?: HookWebhooks | undefined;

@@ -27,7 +27,10 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/** The shared components get functions, because they are created before the controllers. */
+/**
+ * Functions that start a reconcile. The shared components get functions instead of controllers, because they are
+ * created before the controllers.
+ */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -54,7 +57,7 @@ export interface Parts {
   readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
-  /** `interruptions` is undefined if mcm does not react to interruptions. */
+  /** Receives interruption notices. `interruptions` is undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
   /** The limits of moving volumes that all drains share. Without the option `volumeLimit`, `pace` is absent. */

@@ -4,7 +4,10 @@ import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { releasesMore } from '../safety/orphans/quarantine.ts';
 import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
-/** Machines that need a VM are reconciled before machines that are being drained, because new capacity is urgent. */
+/**
+ * Returns true if the machine needs a VM. Machines without a VM are reconciled before machines that are being drained,
+ * because new capacity is urgent.
+ */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
 
@@ -19,23 +22,32 @@ const SETTINGS = [
 const isProtected = ({ metadata }: MachineClass): boolean =>
   metadata.finalizers?.includes(Finalizers.MachineControllerManager) === true;
 
-/** A new machine waits for the finalizer of its class. All other changes of only the metadata do not affect machines. */
+/**
+ * Returns true if a change of a class affects machines. Among changes of the metadata, only the finalizer matters,
+ * because a new machine waits for it.
+ */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (isProtected(change.object) && !isProtected(change.old)) ||
   change.old.metadata.generation !== change.object.metadata.generation ||
   SETTINGS.some((key) => change.old.metadata.annotations?.[key] !== change.object.metadata.annotations?.[key]);
 
-/** All classes of a cluster list the same VMs, so a class that releases VMs causes a search of all classes. */
+/**
+ * Returns true if an operator released VMs on the class. All classes of a cluster list the VMs of the whole cluster, so
+ * each released VM causes a search of all classes.
+ */
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);
 
-/** A class that is being deleted first deletes its kept VMs. */
+/** Returns true if the class is new or is being deleted. A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
-/** The number of users of a class changes when a machine is created, deleted, or gets another class. */
+/**
+ * Returns the classes that a change of a machine affects. The number of users of a class changes when a machine is
+ * created, deleted, or gets another class.
+ */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];
@@ -43,7 +55,7 @@ export function classOfMachine(change: Change<Machine>): readonly Key[] {
   return before === now ? [] : [before, now];
 }
 
-/** Returns the Secrets to which the class refers now, and those to which it referred before the change. */
+/** Returns the Secrets that a class references now, and the Secrets that it referenced before the change. */
 export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
   const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
   return [...new Set([...before, ...secretKeysOf(change.object)])];

@@ -1,7 +1,7 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Metadata servers use plain http, and no router forwards link-local addresses. */
+/** Matches link-local addresses. Metadata servers use plain http, and no router forwards link-local addresses. */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables by name, as in `process.env`. */
@@ -10,7 +10,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** If the flag is absent, an environment variable is used. */
+/** Creates a flag that is true or false. If the flag is absent, an environment variable is used. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
@@ -31,15 +31,15 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Flags take precedence over environment variables. If several environment variables are set, the first variable in the
- * list is used. An empty value counts as absent. All methods of `Settings` throw `ConfigError` with the setting and a
- * hint. Values that may contain credentials are not printed.
+ * Reads settings from flags and environment variables. Flags take precedence over environment variables. If several
+ * environment variables are set, the first variable in the list is used. An empty value counts as absent. All methods
+ * of `Settings` throw `ConfigError` with the setting and a hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
   readonly #variables: Variables;
 
-  /** @param flags values by the names of the flags without dashes. */
+  /** @param flags The values of the flags, by the names without dashes. */
   constructor(flags: Readonly<Record<string, unknown>>, variables: Variables) {
     this.#flags = flags;
     this.#variables = variables;
@@ -76,7 +76,9 @@ export class SettingSources {
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /** Plain http is allowed for link-local addresses of metadata servers too. */
+  /**
+   * Returns the endpoint of a metadata server. Plain http is allowed for the link-local addresses of metadata servers.
+   */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

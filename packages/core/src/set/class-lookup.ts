@@ -2,7 +2,9 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** If a class exists on the API server but not in the cache yet, the cache is checked again after this delay. */
+/**
+ * A class may exist on the API server before the cache contains it. The cache is then checked again after this delay.
+ */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -14,7 +16,10 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** Returns false for a class of another kind, and without permission to read MachineClasses. */
+  /**
+   * Returns true if the class is missing. The result is false for a class of another kind, and without permission to
+   * read MachineClasses.
+   */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -22,8 +27,8 @@ export class ClassLookup {
   }
 
   /**
-   * The class is read from the server before a warning, because the cache may not contain a new class yet. A name with
-   * a slash would change the path of the request, and no class has a slash in its name.
+   * Reads the class from the API server before a warning, because the cache may lack a new class. A name with a slash
+   * is refused, because the slash would change the path of the request.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

@@ -17,7 +17,10 @@ type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /** The machines that a circuit breaker keeps. A deployment reports the held machines of its sets. */
+  /**
+   * The machines that mcm does not replace because of an open circuit breaker. A deployment reports the held machines
+   * of its sets.
+   */
   readonly held: readonly HeldMachine[];
 }
 

@@ -59,10 +59,13 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** The delay that combines the changes of many machines that become reachable at about the same time. */
+/** A reconcile waits for this time, because many machines can become reachable at about the same time. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** The time for which a deletion waits before the next search for proof that the API server was not restored. */
+/**
+ * A deletion waits until mcm has proof that the API server was not restored. mcm searches for the proof at this
+ * interval.
+ */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;
@@ -70,7 +73,7 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** The state of a set is in memory only, and a new process computes it again. */
+/** The data about a set that is stored only in memory. After a restart, mcm computes the data again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
@@ -117,14 +120,20 @@ export class SetReconciler {
     });
   }
 
-  /** An event of a machine proves that its creation succeeded, even if the response was lost. */
+  /**
+   * Called when the cache shows a machine. The machine proves that its creation succeeded, even if the response was
+   * lost.
+   */
   #isSeen(machine: Machine): void {
     const set = setOf(machine, this.#context);
     const numbers = set && this.#known(set)?.numbers;
     if (numbers?.unanswered.has(machine.metadata.name)) numbers.exists(machine.metadata.name);
   }
 
-  /** After a restore of the API server, recent writes may be lost and deleted machines may exist again. */
+  /**
+   * After a restore of the API server, the method removes the records of this process. Recent writes may be lost, and
+   * deleted machines may exist again.
+   */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -157,13 +166,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** The caches are at least as new as the API server: no restore has reset the server to an older state. */
+  /** Returns true if the caches are at least as new as the API server, so no restore has reset the API server. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Each process warns once about labels and conditions that stop a set. */
+  /** Logs a warning about labels and conditions that stop a set. Each process logs the warning once. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -248,7 +257,8 @@ export class SetReconciler {
       full: room === 0 || plan.waiting !== undefined,
     });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
-    // The API server may have been restored, and the restored objects may not require these deletions.
+    // After a restore of the API server, the restored set may not require these deletions. The deletions wait for a
+    // proof.
     if (toDelete.length > 0 && !this.#isProven()) {
       entry?.ended(
         'mcm deletes no machine now, because the API server may have an older state after the lost connection',
@@ -320,7 +330,8 @@ export class SetReconciler {
   }
 
   /**
-   * A cordoned Node shows that its VM is being drained or kept without a machine, so no new machine may have its name.
+   * Returns true if a cordoned Node has the name. The VM of the Node is being drained or kept without a machine, so no
+   * new machine may have the name.
    */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
@@ -331,7 +342,10 @@ export class SetReconciler {
     );
   }
 
-  /** Replicas that the deployment is about to remove do not count as missing. */
+  /**
+   * Returns the number of machines that the set may create. Replicas that the deployment is about to remove do not
+   * count as missing.
+   */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -339,7 +353,10 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** Reading the class from the API server prevents a wrong warning about a missing class. */
+  /**
+   * Reads the class from the API server, because a new class may be missing in the cache. The read prevents a wrong
+   * warning about a missing class.
+   */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -364,8 +381,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During an automatic pause, failed machines stay until the user resumes the rollout, and this write starts a
-    // reconcile.
+    // During an automatic pause, failed machines stay until the user resumes the rollout. The resume changes the
+    // deployment and starts a reconcile.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -382,8 +399,8 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes the objects of a deleted owner, so an invalid selector must not stop the deletion
-    // of the owner.
+    // The garbage collector deletes the machines of a deleted set. An invalid selector must not stop the deletion of
+    // the set.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -438,7 +455,7 @@ const problemOf = (failure: Failure | undefined): string | undefined => failure 
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without a response may have succeeded, so it is repeated and not reported as a failure
+  // A request without a response may have succeeded, so mcm repeats the request and reports no failure
   // (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };

@@ -27,7 +27,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** The problem is reported once, as a condition and an event, but the original writes it only to its log. */
+  /** Reports a problem once, as a condition and as an event. The original writes the problem only to its log. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -39,7 +39,10 @@ export class SetStatusWriter {
     return done;
   }
 
-  /** A complete set or a problem is written immediately, and all other changes at a limited rate. */
+  /**
+   * Writes the status. A complete set or a problem is written immediately. All other changes are written at a limited
+   * rate.
+   */
   async write(
     key: string,
     acted: MachineSet,
@@ -52,7 +55,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The resourceVersion of the set changes while machines are created, so the newest known object is used.
+    // The write uses the newest known set, because its resource version changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(
@@ -71,7 +74,7 @@ export class SetStatusWriter {
     );
     const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // Clients wait for the status of a set without a deployment, so its complete status is written at once.
+    // The complete status of a set without a deployment is written at once, because clients wait for the status.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

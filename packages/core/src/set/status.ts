@@ -74,7 +74,7 @@ export interface ReplicaFailure {
   readonly message: string;
 }
 
-/** `failure` is the failed operation for the condition `ReplicaFailure`. */
+/** Returns the new status of a set. `failure` is the failed operation for the condition `ReplicaFailure`. */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,
@@ -109,7 +109,7 @@ export function setStatus(
   });
 }
 
-/** The time of the last write is not compared. */
+/** Returns true if two statuses differ. The time of the last write is ignored. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

@@ -50,7 +50,7 @@ export interface FixedContext {
   readonly sets: FixedCache<MachineSet>;
   readonly machines: FixedCache<Machine>;
   readonly nodes: FixedCache<Node>;
-  /** Returns the keys since the last call, without duplicates. */
+  /** Returns the keys that were reconciled since the last call, without duplicates. */
   woken(): readonly string[];
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@mcm/api';
 import type { LostState } from '../objects/machines.ts';
 
-/** The time from which the ages of test objects are counted, in minutes. */
+/** The current time of the tests. The ages of test objects are in minutes before this time. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -29,7 +29,7 @@ export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
   readonly priority?: string;
-  /** The deletion mark of the autoscaler, in minutes from now. */
+  /** The time of the autoscaler's deletion mark, in minutes from now. */
   readonly marked?: number;
   readonly preservedUntil?: number;
   readonly preserve?: string;

@@ -6,10 +6,10 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** The delay that combines the changes of many machines of a set into one reconcile. */
+/** A reconcile of a set waits for this time, because many machines can change at about the same time. */
 const SWARM_MS = 20;
 
-/** A set with an equal name but another UID is not the owner. */
+/** Returns the set that owns the machine. A set with an equal name but another UID is not the owner. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -22,7 +22,7 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** The change may affect an action of the set, or the status of the set or its deployment. */
+/** Returns true if a change of a machine can affect the set, or the status of the set or its deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -86,7 +86,7 @@ export function wakeWaiters(
     for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
     return [];
   });
-  // A change of maxUnavailable or of the replicas can end the wait of failed machines.
+  // A change of `maxUnavailable` or of the replicas can end the wait of failed machines.
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && changedBeyondStatus(change.old, change.object)
       ? machines.of(change.object.metadata.uid)

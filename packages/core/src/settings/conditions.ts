@@ -41,7 +41,7 @@ export function describeUnhealthy(
 }
 
 /**
- * The taint shows that the node waits for components that its pods need. The taint counts only with the effect
+ * Returns true if the Node has the taint of missing critical components. The taint counts only with the effect
  * NoSchedule.
  */
 export const waitsForCriticalComponents = (node: Node): boolean =>
@@ -51,8 +51,8 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has a taint with this
- * prefix while one of its readiness rules is not fulfilled.
+ * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has such a taint until it
+ * meets all its readiness rules.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
@@ -60,8 +60,9 @@ export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
 /**
- * The conditions are copied again if a status, a type, or the reason of an in-place update has changed. Changes of
- * heartbeats and messages would cause one write per minute and node, so they do not count.
+ * Returns true if the conditions of the Node must be copied to the Machine. A status, a type, or the reason of an
+ * in-place update must have changed. Heartbeats and messages are ignored, because they would cause one write per minute
+ * and node.
  */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
@@ -84,7 +85,7 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     }),
   );
 
-/** Formats conditions like Go, for descriptions. */
+/** Formats conditions in the format of Go, for descriptions that equal the original. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -94,8 +95,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns undefined for a responsive node, because its pods must not be deleted. The conditions of the Node take
- * precedence over the conditions in the status of the Machine. A deletion no longer updates the status of the Machine.
+ * Returns the time since which a node does not respond, or undefined for a responsive node. The conditions of the Node
+ * take precedence over their copy on the Machine, because a deletion no longer updates the copy.
  */
 export function unresponsiveAt(
   machine: Machine,

@@ -1,12 +1,15 @@
 import { Annotations, formatTime, type Machine, type MachineClass, parseDurationMs, parseTime, TRUE } from '@mcm/api';
 
 /**
- * Users can set a separate drain timeout for these causes of a deletion. An interruption has no separate timeout,
- * because the notice of the cloud limits its time.
+ * The causes of a deletion for which users can set a separate drain timeout. An interruption has no separate drain
+ * timeout, because the notice of the cloud limits the time.
  */
 export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
 
-/** The causes that the manager records on a Machine. The machine controller recognizes a repair without a record. */
+/**
+ * The causes that the manager records on a Machine. A repair needs no record, because the machine controller can detect
+ * a repair.
+ */
 export type RecordedCause = Exclude<TimedCause, 'Repair'>;
 
 const KEYS: Readonly<Record<TimedCause, string>> = {
@@ -18,21 +21,21 @@ const KEYS: Readonly<Record<TimedCause, string>> = {
 export const DRAIN_TIMEOUT_KEYS: readonly string[] = Object.values(KEYS);
 
 /**
- * The maximum age of a record at the deletion that it belongs to. A deletion after the maximum age has another cause,
- * for example a user.
+ * The recorded cause applies only if the deletion follows within this time. A later deletion has another cause, for
+ * example a user.
  */
 const RECORD_COUNTS_MS = 5 * 60_000;
 /** The maximum difference between the clocks of the manager and of the API server. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Unlike a deletion by a user, a repair deletes an unhealthy machine. */
+/** Returns true if the deletion is a repair: the deleted machine is unhealthy. */
 export const isRepair = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (status?.currentStatus?.phase === 'Failed' || metadata.annotations?.[Annotations.DeletedForHealth] === TRUE);
 
 export const causeRecord = (cause: RecordedCause, now: Date): string => `${cause} ${formatTime(now)}`;
 
-/** Returns undefined if the record does not belong to this deletion. */
+/** Returns the recorded cause, or undefined if the record belongs to another deletion. */
 function recordedCause({ metadata }: Machine): RecordedCause | undefined {
   const [cause, time] = (metadata.annotations?.[Annotations.DeletionCause] ?? '').split(' ');
   const [recorded, deleted] = [parseTime(time), parseTime(metadata.deletionTimestamp)];
@@ -55,8 +58,9 @@ export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClas
   textOf(cause, machine, machineClass) !== undefined;
 
 /**
- * The drain timeout is in milliseconds. Returns undefined if no annotation of the machine or its class sets this
- * timeout. The timeout of a repair takes precedence over the timeout of the recorded cause.
+ * Returns the drain timeout for the cause of the deletion, in milliseconds. The result is undefined if no annotation of
+ * the machine or its class sets the timeout. The timeout of a repair takes precedence over the timeout of the recorded
+ * cause.
  *
  * An invalid value counts as absent. If the value of the machine is invalid, the value of its class does not apply.
  */
@@ -70,7 +74,7 @@ export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): 
   return text === undefined ? undefined : durationIn(text);
 }
 
-/** Each problem contains the field and the fix. */
+/** Returns the problems of the annotations with drain timeouts. Each problem contains the field and the fix. */
 export const drainTimeoutProblems = (annotations: Readonly<Record<string, string>> = {}): readonly string[] =>
   DRAIN_TIMEOUT_KEYS.flatMap((key) => {
     const text = annotations[key];

@@ -5,7 +5,7 @@ import { drainTimeoutOfCause } from './drain-timeouts.ts';
 
 const MINUTE = 60_000;
 
-/** A longer duration means "never", because a date has a maximum. */
+/** A longer duration means "never", because dates have a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
 /** The default settings of all machines, from the flags of the machine controller. Durations are in milliseconds. */
@@ -25,13 +25,12 @@ export interface MachineDefaults {
    */
   readonly resourceExhaustedRetryMs: number;
   /**
-   * The time after which mcm deletes the pods of a NotReady node with grace period 0, because its kubelet does not
-   * respond.
+   * mcm deletes the pods of a NotReady node with grace period 0 after this time, because the kubelet does not respond.
    */
   readonly unresponsiveNodeMs: number;
   /**
-   * The time after which mcm deletes the pods of a node with a read-only file system without a grace period. The pods
-   * cannot end properly on a node with a read-only file system.
+   * If the file system of a node is read-only, mcm deletes its pods without a grace period after this time. The pods of
+   * such a node cannot end properly.
    */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
@@ -75,8 +74,8 @@ function durationOr(text: string | undefined, fallback: number): number {
 }
 
 /**
- * An annotation overrides the spec, and the spec overrides the flag. Only the creation timeout has an annotation. The
- * annotations of the class set only the drain timeouts of causes. Source: machine-controller-manager,
+ * Returns the settings of a machine. The spec overrides the flags. For the creation timeout, an annotation overrides
+ * the spec. An annotation of the class can set only drain timeouts. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
@@ -100,12 +99,15 @@ export function settingsOf(
   };
 }
 
-/** The original's interval between two evictions of a pod, which converts `maxEvictRetries` to a duration. */
+/**
+ * The interval between two evictions of a pod in the original. With this interval, mcm converts `maxEvictRetries` to a
+ * duration.
+ */
 export const EVICTION_INTERVAL_MS = 20_000;
 
 /**
- * The time for which the drain evicts pods before it deletes them. The time is 20 s for each attempt, and at most the
- * drain timeout.
+ * Returns the time for which the drain evicts pods before it deletes them. The time is 20 s for each eviction attempt,
+ * and at most the drain timeout.
  */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

@@ -17,7 +17,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold', '
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** `problem` describes the error if the annotation contains an unknown policy. */
+/** The undrainable policy of a machine. If the annotation contains an unknown policy, `problem` describes the error. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -27,8 +27,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * The annotation of the machine takes precedence over the annotation of its class. An invalid value counts as `Hold`,
- * because the user wanted another policy than the default, and a forced drain cannot be undone.
+ * Returns the undrainable policy of a machine. The annotation of the machine takes precedence over the annotation of
+ * its class. An invalid value counts as `Hold`, because a forced drain cannot be undone.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -40,7 +40,7 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/** Returns undefined if the undrainable policy is valid or absent. */
+/** Returns the problem of the undrainable policy, or undefined if the policy is valid or absent. */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

@@ -17,7 +17,7 @@ import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** The durations of the spec, with the defaults for invalid values. */
+/** The durations in the spec of a machine. An invalid duration has the default value. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -31,7 +31,10 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/** As in the original, the label `force-drain` has an effect only with the value `True`. */
+/**
+ * Returns a warning about a label `force-drain` without an effect. The label has an effect only with the value `True`,
+ * as in the original.
+ */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -62,7 +65,8 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
 }
 
 /**
- * Returns warnings about marks on the Node whose value looks like "no", because a mark has an effect with any value.
+ * Returns warnings about labels and annotations on the Node with a value such as "no". These labels and annotations
+ * have an effect with any value.
  */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {

@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** Several machines may have one key. */
+/** An index of machines by a key. Several machines may have one key. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -12,8 +12,8 @@ class Index {
   }
 
   /**
-   * Returns the machines with the key in the order of their arrival. Two calls return the same list object if no
-   * machine of the key has changed.
+   * Returns the machines with the key in the order of their arrival. If no machine of the key has changed, two calls
+   * return one list object.
    */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
@@ -22,7 +22,7 @@ class Index {
     return group.list;
   }
 
-  /** A machine with an unchanged key keeps its position. */
+  /** Adds, changes or removes a machine. A machine with an unchanged key keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);

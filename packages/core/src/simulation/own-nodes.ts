@@ -2,15 +2,15 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { pointsTo } from '../node/instance.ts';
 
-/** The machines without shared nodes, and the problems of machines that shared a node. */
+/** The Nodes of the simulation, each with one machine, and the problems of machines that shared a Node. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
   readonly problems: readonly string[];
 }
 
 /**
- * A node that several machines share belongs to only one machine in the simulation. An action on a shared node would
- * count for all its machines, and the simulation would repeat it without end.
+ * Assigns each shared Node to one machine. An action on a shared Node would count for all its machines, and the
+ * simulation would repeat the action without end.
  */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));

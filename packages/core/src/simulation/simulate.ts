@@ -33,7 +33,7 @@ import { machinesByZone, machinesToReplace, type ZoneInput, zoneOfMachine, zoneS
 import { withOwnNodes } from './own-nodes.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
-/** The deployment with the requested change, and the current state of its objects. */
+/** The deployment with the change that a user wants to simulate, and the current state of its objects. */
 export interface SimulationInput {
   /** The deployment. The deployment must be valid, must exist in the API server, and must not be in deletion. */
   readonly deployment: MachineDeployment;
@@ -72,11 +72,11 @@ export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 's
 /** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** The existing machines that would be deleted or updated in place, in the order of the actions. */
+  /** The existing machines that the rollout would delete or update in place, in the order of the actions. */
   readonly disrupted: readonly Machine[];
   /** The time of the last change, in milliseconds since the start of the simulation. */
   readonly lastsMs: number;
-  /** Whether the final state is the requested state. */
+  /** Whether the final state equals the requested state. */
   readonly complete: boolean;
   /** The reason for the last action of the deployment, or for its last wait. */
   readonly because: string;
@@ -87,20 +87,20 @@ export interface Simulation {
    */
   readonly problems: readonly string[];
   /**
-   * The smallest number of available machines during the simulation. `most` is the largest number of existing machines,
-   * including terminating machines.
+   * The smallest number of available machines during the simulation. The maximum `most` is the largest number of
+   * existing machines, including terminating machines.
    */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/** Each step of a rollout moves a machine or waits for one event. */
+/** Returns the maximum number of steps. Each step of a rollout moves a machine or waits for one event. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
  * Simulates the controllers for one deployment. The simulation calls the decision functions of the controllers with
- * objects in memory, and neither reads nor writes the cluster. The simulation assumes three things: new machines join,
- * in-place updates succeed, and no other change occurs.
+ * objects in memory, and sends no requests. The simulation assumes that new machines join, that in-place updates
+ * succeed, and that no other change occurs.
  */
 export function simulateRollout(input: SimulationInput): Simulation {
   const simulation = new Run(input);
@@ -112,22 +112,16 @@ class Run {
   readonly #world: SimulatedWorld;
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
-  /**
-   * The states of the failed machines that new machines must replace, in the order of the replacements, by the UID of
-   * the set.
-   */
+  /** The states of the failed machines that new machines must replace, by the UID of the set. */
   readonly #lost = new Map<string, LostState[]>();
-  /**
-   * The zones of failed machines that new machines must replace, in the order of the replacements, by the UID of the
-   * set.
-   */
+  /** The zones of the failed machines that new machines must replace, by the UID of the set. */
   readonly #homes = new Map<string, readonly string[]>();
   /** The number of machines in each zone before the last deletions. */
   #before: ReadonlyMap<string, number> | undefined;
   readonly #made = new Map<string, number>();
   /** The names of all machines that a set has or had, by the UID of the set. */
   readonly #names = new Map<string, Set<string>>();
-  /** The safeguards. The simulation assumes that unreachable machines stay unreachable. */
+  /** The circuit breaker and its settings. The simulation assumes that unreachable machines stay unreachable. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
   readonly #rivals: readonly string[];
@@ -170,7 +164,7 @@ class Run {
   #quietAt = 0;
   #seen = '';
 
-  /** The actions of the controllers between two events are executed until no action is left. */
+  /** Executes all actions of the controllers that are due at the current time. */
   #settle(): RolloutPlan {
     for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
@@ -277,7 +271,7 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Returns true if the machines of any set changed. */
+  /** Creates and deletes machines. Returns true if the machines of a set changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));
@@ -342,7 +336,7 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    // The name of a machine depends on the UID of its set, which is unknown before the set exists.
+    // If the set is new, its UID is unknown, so the result contains a placeholder instead of the machine name.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew

@@ -18,7 +18,7 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** Milliseconds, or Infinity for an action that never ends. */
+/** The assumed durations of actions in milliseconds. An action with the duration Infinity never ends. */
 export interface SimulatedDurations {
   readonly join: (machine: Machine) => number;
   /**
@@ -27,8 +27,8 @@ export interface SimulatedDurations {
    */
   readonly gone: (machine: Machine) => number;
   /**
-   * Returns the time between the deletion request and the end of the drain timeout, if the undrainable policy then
-   * keeps the machine.
+   * For a machine that the undrainable policy keeps, returns the time between the deletion request and the end of the
+   * drain timeout.
    */
   readonly undrained?: (machine: Machine) => number | undefined;
   readonly update: (machine: Machine) => number;
@@ -76,7 +76,7 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** `nodeOf` is undefined without access to the Nodes. */
+  /** Returns a function that finds Nodes by name, or undefined without access to the Nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -90,7 +90,7 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** Schedules the end of the current action of a machine at the start of the simulation. */
+  /** At the start of the simulation, schedules the end of the action that a machine is executing. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -189,7 +189,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a Node. If the change starts or ends an action of its machine, the machine changes too. */
+  /** Changes a Node. If the change starts or ends an in-place update, the machine of the Node changes, too. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -232,12 +232,15 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Schedules an action. An action after an infinite time never runs. */
+  /** Schedules an action after a delay. With an infinite delay, the action never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
-  /** Returns false if no action is scheduled and `lookAt` is undefined. */
+  /**
+   * Moves the time to the next scheduled action or to `lookAt`. Returns false if no action is scheduled and `lookAt` is
+   * undefined.
+   */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
     const next = Math.min(looks, this.#timers.next);

@@ -1,7 +1,10 @@
 import { Annotations } from '@mcm/api';
 import { controllerOf, type KubeObject, traceIdOf } from '@mcm/kube';
 
-/** The trace ID is derived from the UID of the machine, so another process or leader continues the trace. */
+/**
+ * Returns the trace ID of a machine. The ID is computed from the UID of the machine, so another process continues the
+ * trace.
+ */
 export const machineTraceId = (uid: string): string => traceIdOf('machine', uid);
 
 export const rolloutTraceId = (deploymentUid: string, revision: string): string =>

@@ -7,22 +7,25 @@ import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 import { PodSpans } from './pod-spans.ts';
 
-/** By this span attribute, the tracer finds the trace of a driver call's machine. */
+/**
+ * The span attribute with the UID of the machine. With this attribute, the tracer adds a driver call to the trace of
+ * its machine.
+ */
 const MACHINE_UID = 'machine.uid';
 
-/** Each machine has one trace, from its creation to its deletion. */
+/** Records one trace for each machine, from its creation to its deletion. */
 export interface LifeTracer {
   readonly driver: DriverTracer;
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** `drain` is undefined if the machine has no drain. */
+  /** Records the progress of a drain. If the machine has no drain, `drain` is undefined. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The IDs are derived from the UID of the machine, so another process or leader continues the trace. The root span is
- * sent when the machine is deleted.
+ * The IDs are computed from the UID of the machine, so another process continues the trace. mcm sends the root span
+ * when the machine is deleted.
  */
 const traceOf = machineTraceId;
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
@@ -94,8 +97,8 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
 }
 
 /**
- * The span of a call for a machine is a child of the root span of the machine. A call without a machine, such as a
- * listing, has its own trace.
+ * Creates spans for driver calls. The span of a driver call is a child of the root span of its machine. A driver call
+ * without a machine, such as `list`, has its own trace.
  */
 function driverTracer(exporter: SpanExporter, now: () => number): DriverTracer {
   let calls = 0;

@@ -11,7 +11,7 @@ import type {
 import type { LifeTracer } from './life.ts';
 import type { RolloutSources } from './rollout.ts';
 
-/** The parts of the process that tracing needs. */
+/** The logger, the settings and other parts of the process that tracing needs. */
 export interface TracesContext {
   readonly name: string;
   readonly version: string;
@@ -20,7 +20,7 @@ export interface TracesContext {
   readonly meters: Meters;
 }
 
-/** The tracing functions of a process with enabled tracing. */
+/** The functions for tracing, in a process with enabled tracing. */
 export interface Traces {
   readonly exporter: SpanExporter;
   lives(): LifeTracer;
@@ -32,8 +32,8 @@ export interface Traces {
 }
 
 /**
- * Opens tracing if tracing is enabled. The code for tracing is loaded only if tracing is enabled. The exporter connects
- * to the server with the first span.
+ * Starts tracing if it is enabled. The code for tracing is loaded only if tracing is enabled. The exporter connects to
+ * the server with the first span.
  */
 export async function openTraces(
   settings: TracingSettings | TracingOff,

@@ -30,7 +30,7 @@ const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValu
   'k8s.pod.uid': uid,
 });
 
-/** A new process reads the time of the deletion request from the pod. */
+/** After a restart, mcm reads the time of the deletion request from the pod. */
 const startOf = (pod: DrainPod, attempt: Attempt | undefined, nowMs: number): number =>
   Math.min(attempt?.at.getTime() ?? nowMs, pod.dueAt ? pod.dueAt.getTime() - pod.graceMs : nowMs);
 
@@ -44,16 +44,16 @@ function refusalOf(attempt: Attempt | undefined, before: OpenPod | undefined): r
 }
 
 /**
- * Each observation is compared with the previous observation, so the spans cause no requests. A new process creates
- * spans with equal IDs for pods that still exist.
+ * Creates the spans of the pods in a drain. The class compares each observation with the previous observation, so the
+ * spans cause no requests. After a restart, the spans of existing pods have equal IDs.
  */
 export class PodSpans {
   readonly #open = new Map<string, ReadonlyMap<string, OpenPod>>();
   readonly #moved = new Map<string, Set<string>>();
 
   /**
-   * Returns the spans that ended since the last call for the machine. Without `drain`, the state of the machine is
-   * removed.
+   * Returns the spans that ended since the last call for the machine. Without `drain`, the stored observation of the
+   * machine is removed.
    */
   observe({ metadata: { uid } }: Machine, drain: DrainObservation | undefined, now: Date): readonly PodSpan[] {
     if (drain === undefined) {

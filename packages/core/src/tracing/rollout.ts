@@ -21,7 +21,7 @@ import { isLastRolloutComplete } from '../rollout/rollout-completion.ts';
 import { rolloutTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 
-/** The caches from which spans of rollouts are derived. */
+/** The caches from which the spans of rollouts are computed. */
 export interface RolloutSources {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store' | 'onChange'>;
   readonly sets: Pick<Informer<MachineSet>, 'store'>;
@@ -39,7 +39,7 @@ const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
 const progressReason = ({ status }: MachineDeployment): string | undefined =>
   status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
 
-/** Stored times have whole seconds, and the result is in milliseconds. */
+/** Converts a stored time to milliseconds. Stored times are rounded to seconds. */
 const timeOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : Date.parse(text);
 
@@ -69,8 +69,8 @@ class RolloutTracer {
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
   /**
-   * The start times of rollouts, by the UID of the deployment. A process that starts during a rollout does not know the
-   * start of the rollout.
+   * The start times of rollouts, by the UID of the deployment. If mcm starts during a rollout, the start time of the
+   * rollout is unknown.
    */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
@@ -170,7 +170,7 @@ class RolloutTracer {
     });
   }
 
-  /** Returns undefined if no rollout is in progress. */
+  /** Returns the rollout of a machine, or undefined if no rollout is in progress. */
   #rolloutOf(machine: Machine): Rollout | undefined {
     const { deployments, sets } = this.#sources;
     const namespace = machine.metadata.namespace ?? '';
@@ -190,8 +190,8 @@ class RolloutTracer {
 }
 
 /**
- * Sends spans of rollouts, derived from the caches. A rollout is one trace. The trace ID is derived from the UID of the
- * deployment and the revision, so the next leader continues the trace. The root span has these children:
+ * Sends one trace for each rollout, computed from the caches. The trace ID is computed from the UID of the deployment
+ * and the revision, so the next leader continues the trace. The root span has these children:
  * - a span for each machine that was created and is Running
  * - a span for each machine that was deleted or failed
  * - spans for pauses

@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { EventRecorder } from '@mcm/kube';
 import { traceIdOfObject } from './ids.ts';
 
-/** With the trace ID in an Event, a viewer can open the trace. */
+/** Adds the trace ID to Events. A viewer can then open the trace of the object. */
 export function withTraceIds(recorder: EventRecorder): EventRecorder {
   return {
     event: (object, type, reason, message, options) => {

@@ -31,5 +31,8 @@ export function parseInstant(text: string | null | undefined): number | undefine
 /** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
-/** Sorts use this function as their last criterion, so that the result does not depend on the order of the input. */
+/**
+ * Compares two texts. Sorts use this function as their last criterion, so that the result does not depend on the order
+ * of the input.
+ */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An undefined key counts as absent. */
+/** Compares two JSON values. A key with the value undefined counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -16,8 +16,8 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
 
 /**
  * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. The result is undefined if both values are
- * equal. Lists are replaced completely. The patch contains null for each key that `to` does not have. `equals` compares
- * two values of one key.
+ * equal. Lists are replaced completely. For each key that `to` lacks, the patch contains null. `equals` compares two
+ * values of one key.
  */
 export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
   const before = (from ?? {}) as Json;

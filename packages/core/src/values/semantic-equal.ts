@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** The typed objects of Go cannot distinguish absent, empty and zero values. */
+/** Returns true for an absent, empty or zero value. The typed objects of Go cannot distinguish these values. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -9,7 +9,7 @@ function isNothing(value: unknown): boolean {
 
 /**
  * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. The original
- * writes `{}` where mcm writes nothing, and this difference must not cause a rollout after a take-over.
+ * writes `{}` in some fields that mcm omits. After a take-over, this difference must not cause a rollout.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -25,8 +25,8 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Keys are sorted and empty values are omitted, so that equal values have equal texts. Empty items of lists stay,
- * because the other items keep their position.
+ * Converts a value to JSON with sorted keys and without empty values, so that equal values have equal texts. Empty
+ * items of lists stay, because they determine the positions of other items.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

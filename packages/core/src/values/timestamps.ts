@@ -2,14 +2,14 @@ import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { powerOf } from '../warm/warm-machine.ts';
 
-/** The time is in milliseconds since 1970, or 0 (far in the past) if it is absent or invalid. */
+/** Returns the time in milliseconds since 1970. If the time is absent or invalid, the result is 0 (far in the past). */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
  * Returns the time until which a machine may join: its creation time plus the creation timeout. For a machine without
- * an owner, the timeout starts again after a correction of its class. For a warm machine, the timeout starts when its
+ * an owner, the timeout starts again after a user corrected its class. For a warm machine, the timeout starts when its
  * VM is started.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
@@ -31,7 +31,7 @@ export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs 
   return updated && updated > deadline ? updated : deadline;
 }
 
-/** Formats a time like Go's print function, for descriptions: `2026-11-21 09:05:06 +0000 UTC`. */
+/** Formats a time for descriptions, with the format of Go's print function: `2026-11-21 09:05:06 +0000 UTC`. */
 export const goTime = (time: string | null | undefined): string => {
   const text = time ? formatTime(new Date(millis(time))) : '0001-01-01T00:00:00Z';
   return `${text.replace('T', ' ').replace('Z', '')} +0000 UTC`;

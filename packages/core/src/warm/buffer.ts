@@ -4,7 +4,9 @@ import { MOST_WARM } from './warm-machine.ts';
 
 type Amounts = Readonly<Record<string, string | number>>;
 
-/** The fields of a CapacityBuffer that mcm reads. Another controller can resolve a reference in the status. */
+/**
+ * The fields of a CapacityBuffer that mcm reads. The status can contain a reference that another controller resolved.
+ */
 export interface CapacityBuffer extends KubeObject {
   readonly spec?: {
     readonly podTemplateRef?: { readonly name?: string };
@@ -32,7 +34,10 @@ export interface PodTemplate extends KubeObject {
   };
 }
 
-/** The resource definition of CapacityBuffers. Only clusters with the CRD of the cluster autoscaler serve it. */
+/**
+ * The resource definition of CapacityBuffers. Only clusters with the CRD of the cluster autoscaler serve
+ * CapacityBuffers.
+ */
 export const capacityBuffers: ResourceDefinition<CapacityBuffer> = {
   group: 'autoscaling.x-k8s.io',
   version: 'v1beta1',
@@ -52,13 +57,15 @@ export const podTemplates: ResourceDefinition<PodTemplate> = {
 const NAME = '[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?';
 const REFERENCE = new RegExp(`^${NAME}/${NAME}$`);
 
-/** Returns the key of the buffer that a deployment follows. Returns undefined without a valid annotation. */
+/**
+ * Returns the key of the CapacityBuffer that a deployment follows. Without a valid annotation, the result is undefined.
+ */
 export function bufferOf({ metadata }: Pick<MachineDeployment, 'metadata'>): string | undefined {
   const text = metadata.annotations?.[Annotations.WarmBuffer];
   return text !== undefined && REFERENCE.test(text) ? text : undefined;
 }
 
-/** Returns a sentence about an invalid reference, which mcm ignores. */
+/** Returns a sentence about an invalid reference to a buffer. mcm ignores an invalid reference. */
 export function bufferProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.WarmBuffer];
   if (text === undefined || REFERENCE.test(text)) return undefined;
@@ -76,7 +83,7 @@ const nano = (amount: string | number | undefined): bigint => parseQuantity(amou
 type Sum = Map<string, bigint>;
 
 function requestsOf({ resources }: Container): Sum {
-  // Without a request, the limit of a container is its request.
+  // If a container has a limit but no request, the request equals the limit.
   const amounts = { ...resources?.limits, ...resources?.requests };
   return new Map(Object.entries(amounts).map(([name, amount]) => [name, nano(amount)]));
 }
@@ -87,7 +94,7 @@ function added(sums: readonly Sum[]): Sum {
   return total;
 }
 
-/** Returns the resources that the scheduler reserves for one pod of the template. */
+/** Returns the resources that the scheduler reserves for a pod of the PodTemplate. */
 function podRequests({ template }: PodTemplate): Sum {
   const { containers = [], initContainers = [], overhead = {} } = template?.spec ?? {};
   const isSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
@@ -109,13 +116,15 @@ function fits(requests: Sum, amounts: Amounts, isLimit: boolean): number {
   return most;
 }
 
-/** The default of the kubelet for the number of pods of a node. */
+/** The kubelet's default for the maximum number of pods of a node. */
 const PODS = 110;
 
-/** The result for a buffer: a number of machines, or the reason why the number is unknown, as a part of a sentence. */
+/** The number of machines for a buffer, or the reason why the number is unknown. The reason is a part of a sentence. */
 export type BufferNeed = { readonly machines: number } | { readonly unknown: string };
 
-/** The objects from which the number of machines is computed. An object that does not exist is undefined. */
+/**
+ * The objects from which mcm computes the number of machines for a buffer. An object that does not exist is undefined.
+ */
 export interface BufferInput {
   readonly buffer: CapacityBuffer;
   readonly template: PodTemplate | undefined;

@@ -1,6 +1,6 @@
 import { Annotations, type Machine, type MachineDeployment, parseTime, phaseOf } from '@mcm/api';
 
-/** The states of the VM of a warm machine that an operator can choose. */
+/** The possible states of a warm machine's VM. An operator selects one of the states. */
 export const WARM_STATES = ['Stopped', 'Hibernated', 'Running'] as const;
 
 /** The state of the VM of a warm machine. A warm machine waits for a scale-up. */
@@ -18,8 +18,8 @@ export interface WarmSetting {
 const isState = (text: string): text is WarmState => (WARM_STATES as readonly string[]).includes(text);
 
 /**
- * Returns the setting for warm machines of a deployment, or a sentence about the problem of its annotations. Returns
- * undefined without the annotation, because the deployment then has no warm machines.
+ * Returns the number and the state of a deployment's warm machines, or a sentence about the problem of its annotations.
+ * Without the annotation, the deployment has no warm machines, and the result is undefined.
  */
 export function warmSettingOf({
   metadata,
@@ -41,10 +41,10 @@ export function warmSettingOf({
   return { count: Math.max(count, numberIn(buffer)), state };
 }
 
-/** The manager writes the number of the buffer, so an invalid number was edited and counts as 0. */
+/** The manager writes the number from the buffer. An invalid number was edited by a user and counts as 0. */
 const numberIn = (text = '0'): number => (/^\d{1,3}$/.test(text) ? Math.min(Number(text), MOST_WARM) : 0);
 
-/** Returns the state of a warm machine. Returns undefined if the machine is not warm. */
+/** Returns the state of a warm machine, or undefined if the machine is not warm. */
 export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState | undefined {
   const text = metadata.annotations?.[Annotations.WarmState];
   if (text === undefined) return undefined;
@@ -55,7 +55,8 @@ export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState 
 export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
 
 /**
- * Returns the power state of a machine's VM. Returns undefined if mcm has not stopped the VM, or if the VM runs again.
+ * Returns the power state of a machine's VM. The result is undefined if mcm has not stopped the VM, or if the VM runs
+ * again.
  */
 export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
   const text = metadata.annotations?.[Annotations.WarmPower];
@@ -63,7 +64,8 @@ export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefi
   const [word, time] = text.split(' ');
   const since = parseTime(time);
   if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
-  // A user edited the value, so the VM counts as stopped. A repeated `stop` or `start` call does no harm.
+  // A user edited the value to an invalid text, so the VM counts as stopped. A repeated `stop` or `start` call does no
+  // harm.
   return { is: 'Stopped' };
 }
 
@@ -75,13 +77,16 @@ export const WarmTexts = {
   starting: 'Machine was warm: starting its VM',
 } as const;
 
-/** A machine that a set is taking is no longer available, but the set does not control it yet. */
+/**
+ * Returns true while a set is taking the warm machine. The machine is no longer available to other sets, but the set
+ * does not control it yet.
+ */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&
   machine.status?.lastOperation?.description === WarmTexts.taken;
 
-/** Returns true if a set with this template can use the warm machine now. */
+/** Returns true if a set with the template hash can use the warm machine now. */
 export function isUsable(machine: Machine, templateHash: string | undefined): boolean {
   const { deletionTimestamp, annotations = {} } = machine.metadata;
   const state = warmStateOf(machine);

@@ -12,7 +12,7 @@ interface ZoneReport {
   readonly machines: number;
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
-  /** The number of missing machines and its limit, or undefined if there is no limit or no rollout. */
+  /** The number of missing machines in the zone and its limit. The field is undefined without a limit or a rollout. */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -29,8 +29,8 @@ interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
 }
 
 /**
- * Describes the zones of a deployment. Returns undefined if the deployment has no zones, or if its annotations have a
- * problem.
+ * Describes the zones of a deployment. The result is undefined if the deployment has no zones, or if its annotations
+ * have a problem.
  */
 export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading): ZoneOutlook | undefined {
   const setting = zoneSettingOf(deployment);
@@ -42,7 +42,7 @@ export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading)
   const wanted = deployment.spec.replicas ?? 0;
   const rooms = zoneRooms(input, states, wanted);
   const staying = states.reduce((sum, state) => sum + state.staying.length, 0);
-  // If no machine is missing, the next machine is an additional machine.
+  // If the deployment lacks no machine, the next machine is an additional machine.
   const [place] = placesFor(states, { count: 1, wanted: isOld ? wanted : Math.max(wanted, staying + 1), isOld });
   return {
     zones: states.map(({ zone, staying: here, evacuated, standby, short }) => ({

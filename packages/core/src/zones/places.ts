@@ -5,14 +5,11 @@ import { openZones, type ZoneState } from './spread.ts';
 export interface PlaceRequest {
   readonly count: number;
   readonly wanted: number;
-  /** Whether a rollout will replace the machine. `isOld` is absent if no rollout is in progress. */
+  /** Returns true if a rollout will replace the machine. Without a rollout, `isOld` is absent. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
   /** The zones of the lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
-  /**
-   * The number of machines in each zone before the last deletions, by zone name, or undefined if the numbers are
-   * unknown.
-   */
+  /** The number of machines in each zone before the last deletions, or undefined if the numbers are unknown. */
   readonly before?: ReadonlyMap<string, number> | undefined;
 }
 
@@ -34,9 +31,9 @@ interface Slot {
 }
 
 /**
- * If the machines cannot be divided equally among the open zones, the zones with the most machines get one more
- * machine. Machines that are being deleted count too, so a replacement stays in the zone of its former machine.
- * Machines of lost zones reduce the number to divide, because these machines stay.
+ * Divides the machines equally among the open zones. If an equal division is not possible, the zones with the most
+ * machines get one more machine. Machines in deletion count, so that a replacement stays in the zone of its former
+ * machine. Machines in lost zones stay, so they reduce the number to divide.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -55,12 +52,14 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
 }
 
 /**
- * 1. The replacement of a lost machine stays in the zone of this machine, unless the zone is closed or has enough
- *    machines.
+ * Chooses the zones of new machines.
+ *
+ * 1. The replacement of a lost machine stays in the zone of the lost machine, unless the zone is closed or has enough
+ *   machines.
  * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
- *    the rollout replaces each old machine in its zone.
- * 3. Among equal zones, the zone with the fewest machines comes first. Among zones with equal numbers of machines, the
- * zone that is losing the most machines comes first.
+ *   the rollout replaces each old machine in its zone.
+ * 3. Among zones that lack equally many machines, the zone with the fewest machines comes first. The next criterion is
+ *   the number of machines in deletion.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
   const slots = slotsOf(states, request);

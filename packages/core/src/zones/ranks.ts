@@ -5,9 +5,9 @@ import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
-/** A set first deletes the machines that their zones can lose most easily. */
+/** The rank of a machine for deletion. A set first deletes the machines that their zones can lose most easily. */
 export interface ZoneRank {
-  /** Whether the zone of the machine is evacuated and may lose the machine first. */
+  /** Whether the zone of the machine is evacuated and can lose the machine first. */
   readonly moves: boolean;
   /** The number of machines in the zone before the deletion of this machine. */
   readonly level: number;
@@ -67,8 +67,8 @@ export interface ZoneRoom {
 }
 
 /**
- * Returns the limits of a rollout for each zone. Evacuated zones have no limit. The result is empty if no rollout is in
- * progress, or if the deployment has no limit for zones.
+ * Returns the limits of a rollout for each zone. Evacuated zones have no limit. The result is empty without a rollout,
+ * or if the deployment has no limit for zones.
  */
 export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted: number): ReadonlyMap<Zone, ZoneRoom> {
   const { setting, machines, isLeaving = () => false, isOld } = input;
@@ -82,7 +82,7 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
       const { zone } = state;
       const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
       const down = state.staying.filter((machine) => !isAvailable(machine)).length;
-      // For a small zone, a percentage may be 0, which would stop the rollout.
+      // The limit is at least 1, because a percentage of a small zone may be 0, which would stop the rollout.
       const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
       return [zone, { missing: down + open, limit }];
     }),
@@ -90,8 +90,8 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * If enough other machines are available, the set deletes the machines of evacuated zones before machines that are
- * down. Without this check, a scale-down would delete available machines although other machines are down.
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Enough other machines
+ * must be available. Without this check, a scale-down would delete available machines although other machines are down.
  */
 function maySpare(
   machines: readonly Machine[],
@@ -105,9 +105,9 @@ function maySpare(
 }
 
 /**
- * The returned function reserves an in-place update of a machine in its zone. The result is false if too many machines
- * of the zone are missing. A busy machine already counts as missing, so its update needs no reservation.
- * @param isBusy Whether the machine is not available, or its update has started.
+ * Returns a function that reserves an in-place update of a machine in its zone. The function returns false if too many
+ * machines of the zone are missing. A busy machine already counts as missing, so its update needs no reservation.
+ * @param isBusy Returns true if the machine is not available, or its update has started.
  * @returns Undefined if the deployment has no limit for each zone.
  */
 export function zonePlaces(

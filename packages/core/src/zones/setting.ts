@@ -14,17 +14,20 @@ export interface Zone {
 /** The zones of a deployment, and the settings of the zones. */
 export interface ZoneSetting {
   readonly zones: readonly Zone[];
-  /** The names of evacuated zones, whose machines are replaced in other zones. */
+  /** The names of evacuated zones. mcm replaces the machines of an evacuated zone in other zones. */
   readonly evacuated: ReadonlySet<string>;
-  /** The names of zones whose machines all became unreachable, with the time of the loss in milliseconds since 1970. */
+  /**
+   * The names of lost zones, with the time of the loss in milliseconds since 1970. In a lost zone, all machines are
+   * unreachable.
+   */
   readonly standby: ReadonlyMap<string, number>;
   /** The names of zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
-  /** The number or percentage of machines in each zone that may be missing during a rollout (default: no limit). */
+  /** During a rollout, this number or percentage of the machines in each zone may be missing (default: no limit). */
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
-/** The setting is undefined if the object has no zones. */
+/** The zones in the annotations, and their problems. The setting is undefined if the object has no zones. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -69,7 +72,7 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   return { setting: { zones, evacuated: new Set(evacuated), standby, short, maxUnavailable }, problems: [] };
 }
 
-/** Invalid times in entries `<zone>=<time>` are ignored. */
+/** Parses entries `<zone>=<time>`. Entries with an invalid time are ignored. */
 function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   const entries = entriesOf(text).flatMap((entry) => {
     const [name = '', time] = entry.split('=');
@@ -79,7 +82,7 @@ function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   return new Map(entries);
 }
 
-/** A valid limit is an integer of at least 1, or a percentage. */
+/** Parses the limit for each zone. A valid limit is an integer of at least 1, or a percentage. */
 function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> & Pick<ParsedZones, 'problems'> {
   if (text === undefined) return { problems: [] };
   const value = /^\d+$/.test(text) ? Number(text) : text;
@@ -133,7 +136,8 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
 }
 
 /**
- * A deployment cannot have both zones and warm machines, because warm machines are created before their zone is known.
+ * Returns the problems of a combination of zones and warm machines. The combination is not possible, because warm
+ * machines are created before their zone is known.
  */
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
   const warm = annotations[Annotations.WarmMachines];
@@ -146,15 +150,18 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
   ];
 }
 
-/** Returns the zones of a deployment. Returns undefined without zones, or if the annotations have a problem. */
+/** Returns the zones of a deployment. The result is undefined without zones, or if the annotations have a problem. */
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
 /**
- * Returns the name of the zone in the annotation {@link Annotations.ZoneOffering}. Returns undefined if a user edited
- * the text to an invalid value.
+ * Returns the name of the zone in the annotation {@link Annotations.ZoneOffering}. The result is undefined if a user
+ * edited the text to an invalid value.
  */
 export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
 
-/** The text for the annotation {@link Annotations.ZoneOffering} also records the offering. */
+/**
+ * Returns the text for the annotation {@link Annotations.ZoneOffering}. The text contains the complete offering of the
+ * zone.
+ */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

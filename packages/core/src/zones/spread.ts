@@ -5,7 +5,10 @@ import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 import type { Zone, ZoneSetting } from './setting.ts';
 
-/** A single machine can fail without a loss of its zone, so more machines of a lost zone must be down. */
+/**
+ * A zone counts as lost only if at least this number of machines is down, because a single machine can fail for other
+ * reasons.
+ */
 const LEAST_DOWN = 2;
 
 /** The input for decisions about the zones of a deployment. */
@@ -23,15 +26,15 @@ export interface ZoneState {
   readonly staying: readonly Machine[];
   readonly leaving: number;
   readonly evacuated: boolean;
-  /** Whether the zone is lost: all its machines are down, or its recorded loss has not ended. */
+  /** Whether the zone is lost. A zone is lost if all its machines are down, or if its recorded loss has not ended. */
   readonly standby: boolean;
   /** Whether an evacuation found no capacity in the zone. */
   readonly short: boolean;
 }
 
 /**
- * The zone comes from the machine's annotation, then from its alternative, and then from its Node. Returns undefined if
- * the deployment does not have this zone.
+ * Returns the zone of a machine. The zone comes from the machine's annotation, or else from its alternative, or else
+ * from its Node. The result is undefined if the deployment does not have the zone.
  */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
@@ -41,9 +44,9 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 }
 
 /**
- * An in-place update replaces no machines.
+ * Returns the function that decides whether a rollout replaces a machine. An in-place update replaces no machines.
  * @param current The set of the current template, or undefined if it does not exist.
- * @returns Undefined if no rollout replaces machines.
+ * @returns undefined if no rollout replaces machines
  */
 export function machinesToReplace(
   { spec: { strategy } }: MachineDeployment,
@@ -57,7 +60,7 @@ export function machinesToReplace(
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
-/** Machines outside of all zones do not count. */
+/** Returns the state of each zone. Machines outside of the zones do not count. */
 export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   const { setting, machines, isLeaving = () => false } = input;
   const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
@@ -89,12 +92,12 @@ export const isLost = (staying: readonly Machine[]): boolean =>
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** A joined machine that is not down shows that its zone works. */
+/** Returns true if the machine shows that its zone works: the machine has joined and is not down. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**
- * If no other zone is open, zones without capacity get new machines. If no zone is left, zones on standby get new
- * machines, because the deployment needs its machines.
+ * Returns the zones that get new machines. Without an open zone, zones without capacity get new machines. If all other
+ * zones are evacuated, zones on standby get new machines, because the deployment needs its machines.
  */
 export function openZones(states: readonly ZoneState[]): readonly ZoneState[] {
   const usable = states.filter(({ evacuated }) => !evacuated);

@@ -11,7 +11,7 @@ import {
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
-/** Returns the number of machines that `spec.replicas` of their new set does not include yet. */
+/** Returns the number of machines that moved to the set but are not included in its `spec.replicas` yet. */
 function movedIn(one: SetWithMachines): number {
   const alive = one.machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - replicasOf(one)), 0);
@@ -21,8 +21,8 @@ function movedIn(one: SetWithMachines): number {
  * - A set that received machines gets its number of machines as its size, even if its template has changed since the
  *   moves.
  * - A set does not replace the machines that moved to another set.
- * - The total is at most the replicas and surge of the deployment. If the moved machines exceed this total, the set
- * deletes machines of another template.
+ * - All sets together have at most the replicas plus the surge of the deployment. If moved machines exceed the maximum,
+ *   the set deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -68,8 +68,8 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
 }
 
 /**
- * At least one machine of the deployment stays. If no set has replicas and no old set may create machines, the current
- * set creates machines.
+ * Keeps at least one machine of the deployment. If no set has replicas and no old set may create machines, the current
+ * set creates one.
  */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
@@ -78,8 +78,8 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
 }
 
 /**
- * Returns the new size of the current set, for deployments without machines to move. After a scale-down of the
- * deployment, the result contains smaller old sets (docs/compatibility/rules-deployments.md §5.4).
+ * Returns the new size of the current set when no machine has to move. After a scale-down of the deployment, the result
+ * contains smaller old sets (docs/compatibility/rules-deployments.md §5.4).
  */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
@@ -98,8 +98,8 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
 }
 
 /**
- * The current set lacks its surge if it was created without a surge, or if a scale-up used the surge. With
- * `maxUnavailable` 0 and no surge machine, no machine would ever be selected for its in-place update.
+ * Adds the surge machines that the current set lacks. With `maxUnavailable` 0 and without surge machines, no machine
+ * would ever be selected for its in-place update.
  */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
@@ -120,8 +120,8 @@ const asSize = ({ set, machines }: SetWithMachines): SetSize =>
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
 /**
- * Machines are deleted in this order: unavailable old ones, available old ones up to `maxUnavailable`, and unavailable
- * new ones.
+ * Deletes machines in this order: unavailable old machines, available old machines up to `maxUnavailable`, unavailable
+ * new machines.
  */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
@@ -141,7 +141,7 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
 }
 
 /**
- * Reduces the old sets by their surplus machines. Available old machines are deleted only while enough machines stay
+ * Reduces the old sets by their surplus machines. Available old machines are deleted only if enough other machines stay
  * available.
  */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
@@ -152,7 +152,7 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
 }
 
 /**
- * Removes `surplus` replicas from the sets, the oldest set first.
+ * Removes `surplus` replicas from the sets. The oldest set loses its replicas first.
  * @param kept returns the minimum number of machines of a set
  */
 function shrunk(

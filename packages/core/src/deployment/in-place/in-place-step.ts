@@ -71,7 +71,7 @@ const withMachines = ({ machines }: View, { set }: CountedSet) => ({
   machines: machines.get(set.metadata.uid) ?? [],
 });
 
-/** The rollout was paused or scaled after machines moved between its sets. */
+/** Completes the moves of machines between sets when the rollout was paused or scaled in the meantime. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
@@ -106,7 +106,7 @@ export function inPlaceStep(view: View): Step {
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     stopped: keeps && stopsRollout(all),
-    // Outside of a maintenance window, mcm completes in-place updates that have started, and starts none.
+    // Outside of a maintenance window, mcm starts no in-place update, but completes the updates in progress.
     ...withoutUndefined({ repairsFirst: view.closed ? true : undefined, zones: zonesOf(view) }),
     nodeOf: nodeOf ?? (() => undefined),
     postponed: new Set(view.postponed.map(({ machine }) => machine)),

@@ -17,8 +17,8 @@ const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
 /**
- * The value of the template annotation after an update to an older template has ended. The next selection of the node
- * is for the current template.
+ * The template annotation has this value after the update to an older template has ended. The next selection of the
+ * node is for the current template.
  */
 const ENDED = '';
 
@@ -30,7 +30,7 @@ export const schedulable = ({ metadata }: Node): { readonly unschedulable?: fals
 
 export const DECIDED_BY_DRAIN = [Annotations.ConfigDaemonDrain] as const;
 
-/** The selection of a node and the template of the set are written together. */
+/** One write selects the node and records the template of the set. */
 export function selectedFor(current: MachineSet): Change {
   return {
     metadata: {
@@ -50,7 +50,7 @@ const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
 /**
- * Returns true if an in-place update of the node to an older template has ended. The node stays drained until its
+ * Returns true if the in-place update to an older template has ended on the node. The node stays drained until its
  * update to the current template.
  */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
@@ -67,7 +67,7 @@ const hasBegun = (machine: Machine): boolean => {
   return !waits || phaseOf(machine) !== 'Running';
 };
 
-/** The Machine object must show the result of an update before the result is removed. */
+/** The result of an update is removed from the Node only after the Machine object shows the result. */
 function outdatedResult(machine: Machine): Change | undefined {
   const reason = updateReasonOf(machine);
   const reported = reason === Reasons.UpdateSuccessful || reason === Reasons.UpdateFailed;
@@ -88,9 +88,9 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns a change for a node that was selected for another template although its machine has the current template. An
- * in-place update that has not started is canceled. After a complete in-place update, the node is updated back to the
- * current template.
+ * Returns a change for a node that was selected for another template, although its machine has the current template. If
+ * the in-place update has not started, the update is canceled. If the in-place update is complete, the node is updated
+ * back to the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -113,8 +113,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
 }
 
 /**
- * The next rollout would update a selected node, so the selection is removed from a node with the current template. The
- * selection stays while the agent may still update the node.
+ * The next rollout would update a node that is still selected. Therefore, the selection is removed from nodes with the
+ * current template. The selection stays while the agent may still update the node.
  */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;

@@ -126,8 +126,8 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
 /**
- * One write changes both the owner and the labels of a machine, with the observed resourceVersion as a precondition
- * (docs/compatibility/rules-deployments.md §5.5).
+ * One write changes both the owner and the labels of a machine. The observed resource version of the machine is a
+ * precondition (docs/compatibility/rules-deployments.md §5.5).
  */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
@@ -164,15 +164,15 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
 }
 
 /**
- * Returns the machines that `spec.replicas` of their new set already includes. These machines can take part in the next
- * in-place update, and their set may delete them.
+ * Returns the machines that `spec.replicas` of their new set already includes. These machines can be updated again, and
+ * their set may delete them.
  */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
 /**
- * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. Machines in old sets lose
- * their update marks in the same way (docs/compatibility/rules-deployments.md §5.3).
+ * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. Machines in old sets also
+ * lose their update marks (docs/compatibility/rules-deployments.md §5.3).
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
@@ -191,8 +191,8 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
 }
 
 /**
- * Returns all changes of the node after its update, for a single write. If the critical components of the node are
- * ready, the write makes the node schedulable.
+ * Returns all changes of a node after its in-place update, combined in one write. The write makes the node schedulable
+ * if the critical components of the node are ready.
  */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
@@ -220,8 +220,8 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
 };
 
 /**
- * Selects nodes again whose update to an older template has ended. These nodes are drained already, so a second
- * in-place update causes no additional disruption.
+ * Selects the nodes again that were updated to an older template. These nodes are already drained, so a second in-place
+ * update disrupts no pod.
  */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
@@ -238,7 +238,7 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 
 /**
  * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). A
- * machine that is both selected and unavailable uses the disruption budget once. The original counts it twice, so it
+ * machine that is both selected and unavailable counts once. The original counts such a machine twice, so the original
  * updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
@@ -255,7 +255,7 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
-    // A node of the current set with these labels is cordoned until the manager removes both labels.
+    // A node in the current set with these two labels is cordoned until the manager removes both labels.
     const taken = available.filter(
       (machine) => selected(machine) && (one !== current || marked(machine, Labels.CandidateForUpdate)),
     ).length;

@@ -17,8 +17,8 @@ const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =
   (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
 
 /**
- * A node whose update to an older template has ended counts as selected, because its machine can stay failed until the
- * next selection.
+ * A node counts as selected after its update to an older template has ended. The machine of the node can stay failed
+ * until the next selection.
  */
 const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
@@ -28,8 +28,8 @@ const UPDATES: readonly (MachinePhase | undefined)[] = ['InPlaceUpdating', 'InPl
 
 /**
  * The machine controller reads no MachineDeployment, so each selected node has a copy of the policy for failed updates.
- * An update can start although the manager has just removed the selection. Therefore, the node of a machine in an
- * update keeps its copy of the policy.
+ * The agent can start an update just before the manager removes the selection. Therefore, a node in an update keeps its
+ * copy of the policy.
  */
 export function withPolicy(
   marks: readonly NodeMark[],

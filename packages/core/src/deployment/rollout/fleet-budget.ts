@@ -24,8 +24,8 @@ export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * A rollout that waits for its own window or for nodes needs no claim, so another cluster can use the budget. A paused
- * rollout needs a claim only until its last disruption is complete.
+ * A rollout needs no claim while it waits for its maintenance window or for nodes, so another cluster can use the
+ * rollout budget. A paused rollout needs a claim until its last disruption is complete.
  */
 export function needsOf(
   { metadata, spec }: MachineDeployment,

@@ -17,11 +17,11 @@ export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
   /**
-   * Rollouts and replacements share this disruption budget. The number of machines that the rollout may disrupt now
-   * (default: no limit except `maxSurge` and `maxUnavailable`).
+   * The number of machines that the rollout may disrupt now. Rollouts and replacements share this disruption budget. By
+   * default, only `maxSurge` and `maxUnavailable` limit the rollout.
    */
   readonly free?: number;
-  /** Whether failed machines wait for their replacement, so the rollout deletes no available machine. */
+  /** True if failed machines wait for their replacement. The rollout then deletes no available machine. */
   readonly repairsFirst?: boolean;
 }
 
@@ -32,10 +32,10 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - The larger number of a set counts: its replicas or its machines. Terminating machines and missing
+ * - For each set, the larger of two numbers counts: its replicas, or its machines. Terminating machines and missing
  *   machines use up the surge.
  * - The original counts only the statuses of the sets, so it exceeds the surge when a status is outdated (incident 3).
- * The original gives a new set its surge twice (BUG-4).
+ * - The original gives a new set its surge twice (BUG-4).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
   const have = sizes.current?.replicas ?? 0;
@@ -69,15 +69,14 @@ function reduce(
 
 /**
  * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines
- * are deleted first, and then as many available machines as `maxUnavailable` allows. - Machines above the replicas of a
- * set do not count, because the set is already deleting them.
+ * are deleted first, and then as many available machines as `maxUnavailable` allows.
+ * - Machines above the replicas of a set do not count, because the set is already deleting these machines.
  * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes postpone
  *   their disruption.
- * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget, which
- *   rollouts and replacements share.
+ * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget.
  * - Available machines are deleted only if no failed machine waits for its replacement.
  * - The total never falls from several machines to 0 (incident 10). With `maxUnavailable` 100 %, one old machine stays
- *   until the current set has been scaled, unless no other step is possible.
+ *   until the current set has been scaled, unless the rollout cannot continue in another way.
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -106,7 +105,7 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
-/** Gives the last good set the machines that the current set may not have yet. */
+/** Adds machines to the last good set in place of the machines that the current set may not have yet. */
 function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
   const { replicas, surge, ceiling } = target;
   const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
@@ -115,9 +114,7 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
   return grown(sizes, Math.max(Math.min(missing, room), 0), target);
 }
 
-/**
- * The old sets shrink only if the current set cannot grow, so a step changes either the current set or the old sets.
- */
+/** Either the current set grows or the old sets shrink. The old sets shrink only if the current set cannot grow. */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
   const wanted = current.replicas > target.replicas ? target.replicas : currentReplicas(sizes, target);

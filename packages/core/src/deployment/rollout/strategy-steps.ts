@@ -77,9 +77,8 @@ export function recreateStep(view: View): Step {
 }
 
 export function rollbackStep(view: View, revision: number): Step {
-  // A rollback first creates a set for the current template, so that a user can return to its revision. The set of the
-  // rolled back template gets no machines. Without the class of the template, no set is created, because a user could
-  // not return to the template.
+  // Before a rollback, mcm creates a set without machines for the current template. A user can then return to the
+  // revision of this template. If the MachineClass of the template is missing, mcm creates no set.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, {
     markLastGood: hasRolloutSettings(view.rolloutSettings),

@@ -14,15 +14,15 @@ function completed({ sizes, limits, ...view }: View): Resize {
 }
 
 /**
- * A stop of the rollout would leave the deployment without machines, for example because Recreate has deleted the old
- * machines.
+ * A stopped rollout would leave the deployment without machines, for example because the strategy Recreate has already
+ * deleted the old machines.
  */
 const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * The sets apply changes of the replicas and replace failed machines, as during a pause. Outside of a maintenance
- * window, no machine is deleted or updated because of a new template.
+ * Outside of a maintenance window, no machine is deleted or updated because of a new template. As during a pause, the
+ * sets are scaled and failed machines are replaced.
  * @param inPlace steps that complete an in-place update that has already started
  * @returns undefined if the rollout may continue
  */

@@ -11,7 +11,7 @@ import { expiryOf } from '../../objects/mark-expiry.ts';
 import { fallOf } from '../../objects/scaler.ts';
 import { unmetTriggers } from './trigger-deletion.ts';
 
-/** A deletion mark of an autoscaler that has not deleted its machine yet. */
+/** A deletion mark that an autoscaler set on a machine, but that has not caused a deletion yet. */
 export interface ExpiringMark {
   readonly machine: Machine;
   readonly expiresAt: Date;
@@ -19,13 +19,15 @@ export interface ExpiringMark {
 
 export interface ExpiryPlan {
   readonly machines: readonly Machine[];
-  /** The deletion list without the expired machines. `list` is undefined if the deletion list does not change. */
+  /** The deletion list without the expired machines, or undefined if the list does not change. */
   readonly list?: string | null | undefined;
   readonly nextAt: Date | undefined;
   readonly afterMs: number;
 }
 
-/** Returns the marks that will expire. During a scale-down or without an expiry time, the result is undefined. */
+/**
+ * Returns the deletion marks that will expire. The result is undefined during a scale-down, or without an expiry time.
+ */
 export function expiringMarks(
   deployment: MachineDeployment,
   sets: readonly MachineSet[],
@@ -42,7 +44,8 @@ export function expiringMarks(
 }
 
 /**
- * A mark expires after the configured time if `spec.replicas` was not reduced, so the mark deletes no machine.
+ * A deletion mark expires after the configured time if `spec.replicas` was not reduced. The expired mark deletes no
+ * machine.
  * - While a scale-down is in progress, no mark expires.
  * - A priority without a mark time never expires, because operators set priorities for the next scale-down.
  */

@@ -9,17 +9,17 @@ import type { PlannedEvent } from '../state/rollback.ts';
 export const ScaleInReasons = {
   Accepted: 'ScaleInAccepted',
   Refused: 'ScaleInRefused',
-  /** The reason why a named machine is not deleted now. */
+  /** The reason why mcm does not delete a named machine now. */
   Pending: 'ScaleInPending',
 } as const;
 
-/** The number of scale-ins whose results the annotation contains, so that the manager recognizes a repeated request. */
+/** The annotation contains the results of this many scale-ins, so that the manager recognizes a repeated request. */
 const REMEMBERED = 16;
 const MAX_ID_LENGTH = 128;
 
-/** The client names the machines and reduces the replicas in one write. */
+/** A scale-in request: one write of the client contains the names of the machines and the reduced replicas. */
 export interface ScaleIn {
-  /** The ID from the client. A second write with the same request ID changes nothing. */
+  /** The request ID, which the client selects. A second write with an equal request ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
   readonly from: number;
@@ -104,7 +104,7 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   return scaleInObjection(request, snapshot);
 }
 
-/** Returns the reason why the machines cannot be removed now. */
+/** Returns the reason why mcm cannot delete the named machines now. */
 export function scaleInObjection(
   request: Pick<ScaleIn, 'machines' | 'from' | 'to'>,
   { deployment, sets, machinesOf, now }: ScaleInSnapshot,
@@ -124,7 +124,7 @@ export function scaleInObjection(
   return undefined;
 }
 
-/** The annotations contain the deletion list, and the time of the last autoscaler change. */
+/** Returns the new annotations of the deployment: the deletion list, and the time of the last autoscaler change. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -132,8 +132,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time of the last replica change never decreases, because an earlier time would remove the marks of earlier
-    // scale-ins.
+    // The time of the last replica change by the autoscaler never decreases. An earlier time would remove the marks of
+    // earlier scale-ins.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -144,7 +144,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** The former replicas are not restored if another client has changed the replicas since the scale-in. */
+/** The old replicas are restored only if no other client has changed the replicas since the scale-in. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -152,11 +152,11 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the whole request in the annotation `scale-in`. The result is undefined without a scale-in
- * request.
+ * Accepts or refuses the complete request in the annotation `scale-in`. Without a scale-in request, the result is
+ * undefined.
  * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
  * - A single write contains the result, so after a crash the deployment has either the request or its result.
- * - A scale-in request with a recorded ID is removed without a second evaluation.
+ * - A repeated scale-in request, whose ID is already recorded, is removed and has no effect.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

@@ -10,7 +10,7 @@ import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletio
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * UIDs of machines that are marked for deletion but that no set deletes, by deployment. A new process sends the
+   * UIDs of machines with a deletion mark that no set deletes, by deployment. After a restart, the manager sends the
    * events about these machines again.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
@@ -48,9 +48,9 @@ export class ScaleRequests {
 
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
-   * (docs/compatibility/rules-deployments.md §9.2). The list is written first, because a machine gets its mark time
-   * from the list.
-   * The result is undefined after a write of the current set, so the caller must read all objects again.
+   * (docs/compatibility/rules-deployments.md §9.2). The deletion list is written first, because each machine gets its
+   * mark time from the list. The result is undefined if the current set was written. The caller must then read all
+   * objects again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -84,7 +84,8 @@ export class ScaleRequests {
   }
 
   /**
-   * The deployment is read from the server, because the cache may lack a scale-down that uses the marks.
+   * Removes expired deletion marks. The deployment is read from the API server, because the cache may lack a scale-down
+   * that needs the marks.
    * @returns The time until the next mark expires, in milliseconds. The result is 0 if marks were removed, and
    *   undefined if no mark will expire.
    */
@@ -129,15 +130,16 @@ export class ScaleRequests {
   }
 
   /**
-   * A client may raise reduced replicas again before the set sees the reduction. The set gets the time of the reduction
-   * before its machines get their marks, because an unmarked name is the only evidence of the reduction.
+   * A client may reduce the replicas and raise them again before the manager sees the reduction. A named machine
+   * without a mark is then the only evidence of the reduction. The set therefore gets the time of the reduction before
+   * its machines get their marks.
    * @returns true if the method wrote the set
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
     const { deployment, set } = input;
     const { withFall } = scalerTimes(input);
     if (withFall === undefined) return false;
-    // The write that reduces the replicas of the set also records the scaler time.
+    // One write reduces the replicas of the set and records the scaler time.
     if (fallOf(set, deployment) > 0 && withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
@@ -150,7 +152,7 @@ export class ScaleRequests {
   }
 }
 
-/** Adds the times in `seen` to the marks, so that each machine needs only one write. */
+/** Adds the times in `seen` to the marks, because one write per machine must contain both. */
 function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
   const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
   const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];

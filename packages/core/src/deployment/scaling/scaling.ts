@@ -15,15 +15,18 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** Replaces a missing annotation max-replicas of a set. */
+  /** The value that `max-replicas` has if the annotation is missing on a set. */
   readonly statusReplicas: number;
-  /** During a pause, a size changes only after the user changes the replicas. */
+  /**
+   * Whether the deployment is paused. During a pause, the size of a set changes only after the user changes the
+   * replicas.
+   */
   readonly paused?: boolean;
 }
 
 /**
- * The new sizes, and the sets that need new desired-replicas and max-replicas annotations. The annotations of a set can
- * change without a new size.
+ * The new sizes of the sets, and the sets whose annotations `desired-replicas` and `max-replicas` must change. The
+ * annotations of a set can change without a new size.
  */
 export interface Scaling {
   readonly resize: Resize;
@@ -55,18 +58,20 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds a value that is not negative. 0.5 is rounded up. */
+/** Rounds a non-negative number to the nearest integer. 0.5 is rounded up. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
- * Returns the sizes after a change of replicas, or during a pause (docs/compatibility/rules-deployments.md §3.8).
+ * Returns the sizes of the sets after a change of the replicas, or during a pause
+ * (docs/compatibility/rules-deployments.md §3.8).
  * - A single active set gets all replicas.
  * - If the current set has all replicas, the old sets are scaled to 0.
  * - During a rollout, a scale-up adds machines to the current set. While the current template is not proven, a scale-up
- *   adds machines to the last good set. A scale-down first reduces the sets of named machines, then all sets.
+ *   adds machines to the last good set. A scale-down first reduces the sets of the machines that the autoscaler named,
+ *   and then all sets.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original creates surge machines
  *   during a pause, even if machines of the current template fail.
  */
@@ -78,7 +83,7 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
   const stands = paused && !isRescaled(active, replicas);
-  // Only with the strategy RollingUpdate, the sets shrink if their total exceeds the replicas and surge.
+  // If the total size exceeds the replicas plus the surge, the sets shrink only with the strategy RollingUpdate.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'the rollout is paused: each MachineSet keeps its size' };
   }
@@ -87,9 +92,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'the current MachineSet has all replicas' };
   }
   const named = withoutNamed(sizes, replicas);
-  // Without new annotations, every later reconcile would detect this scaling event again, and the rollout would make no
-  // progress (BUG-5). During a pause, no strategy changes the sizes of the sets, so `planScaling` distributes the
-  // replicas.
+  // The annotations must change even if no size changes. Without new annotations, each reconcile would detect the
+  // scaling event again, and the rollout would make no progress (BUG-5). During a pause, no rollout step changes the
+  // sizes, so `planScaling` distributes the replicas.
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the rollout strategy determines the size of each MachineSet' };
   }
@@ -114,9 +119,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of named machines, by at most the reduction of the deployment. Without this reduction, another set
- * would delete an unnamed machine, and the set of a named machine would replace that machine. The current set comes
- * first, because only this set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. Without this
+ * step, another set would delete an unnamed machine, and a new machine would replace the named machine. The current set
+ * shrinks first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -133,9 +138,8 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * A single active set gets all replicas that its template may have. During a pause, the single active set keeps its
- * surge machines. Without surge machines, the single active set would delete an unnamed machine after all other sets
- * lost their named machines.
+ * A single active set gets all replicas that its template may have. During a pause, the set keeps its surge machines. A
+ * set without its surge machines would delete an unnamed machine after the other sets lost their named machines.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -159,8 +163,8 @@ const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarge
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
 /**
- * Terminating machines may delay the addition of some machines. A paused rollout would never add these machines, so the
- * annotations stay unchanged until all machines are added.
+ * Terminating machines can delay the creation of new machines. A paused rollout would never create the delayed
+ * machines, so the annotations stay unchanged until all machines exist.
  */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
@@ -177,8 +181,8 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
- * Terminating machines reduce the number of machines that can be added now. After the deletion of terminating machines,
- * the rollout adds the other machines.
+ * Terminating machines reduce the number of machines that can be created now. The rollout creates the remaining
+ * machines after the terminating machines are deleted.
  */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
@@ -205,8 +209,8 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * A proportional scale-down must leave enough machines available, so sets with unavailable machines lose more machines
- * than their share. Without this change, the scale-down can drain working machines while the new machines still boot
+ * A proportional scale-down must leave enough machines available. Therefore, sets with unavailable machines shrink more
+ * than other sets. A purely proportional scale-down could drain working machines while new machines still boot
  * (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {

@@ -18,7 +18,7 @@ export interface TimedTrigger extends Trigger {
 }
 
 export interface TriggerPlan {
-  /** The annotations of the deployment. The value null removes an annotation. */
+  /** The new annotations of the deployment. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
   /** Invalid entries of the deletion list, each with the reason for its removal. */
@@ -26,7 +26,7 @@ export interface TriggerPlan {
 }
 
 /**
- * Parses the deletion list and adds the present time to entries without a time (docs/compatibility/rules-deployments.md
+ * Parses the deletion list. An entry without a time gets the present time (docs/compatibility/rules-deployments.md
  * §9.2, step A).
  */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
@@ -41,16 +41,16 @@ const after = (time: number | undefined, now: Date): string =>
 interface MarkTimes {
   readonly entry: string;
   /**
-   * The time up to which an earlier scale-down has counted the names, or undefined while the scale-down is in progress.
+   * Names up to this time belong to an earlier scale-down. While a scale-down is in progress, the time is undefined.
    */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If an earlier
- * scale-down has already counted the time of the mark, the mark gets a new time. With the old time, the set would
- * delete the machine too early.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If the time of the mark
+ * belongs to an earlier scale-down, the mark gets a new time. With the old time, the set would delete the machine too
+ * early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -66,14 +66,14 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 }
 
 /**
- * Evaluates the deletion list of the autoscaler: which entries stay, and which machines are marked
+ * Decides which entries of the autoscaler's deletion list stay, and which machines get a mark
  * (docs/compatibility/rules-deployments.md §9.2). An entry of the deletion list without a time gets the current time. A
- * new entry also updates the time of the last scaler change, whose old value belongs to an earlier scale-down. The
+ * new entry also updates the time of the last scaler change, because the old time belongs to an earlier scale-down. The
  * original may keep the time of the last scaler change only in memory, and then writes the set every second (ODD-8).
  * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns the time up to which an earlier scale-down of the machine's set has counted names, in
- *   milliseconds since 1970. `coveredFor` returns undefined if the replicas are reduced for this name.
+ * @param coveredFor Returns a time in milliseconds since 1970: names up to this time belong to an earlier scale-down of
+ *   the machine's set. The result is undefined if the replicas are being reduced for the machine.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -139,9 +139,10 @@ export interface UnmetTrigger {
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. The set of this machine has its desired replicas,
- * and the autoscaler did not set the mark. The original does not report machines with a mark that deletes nothing. A
- * mark alone deletes no machine, because operators use priority 1 to choose machines for the next scale-down.
+ * Returns the machines with priority 1 that the set does not delete. A machine is in the result if its set has the
+ * desired replicas, and the autoscaler did not set the mark. The original does not report machines with a mark that
+ * deletes nothing. A mark alone deletes no machine, because operators use priority 1 to choose machines for the next
+ * scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

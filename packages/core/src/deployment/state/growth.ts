@@ -16,8 +16,8 @@ export interface LastGoodOptions {
 }
 
 /**
- * The old set that gets new machines while the current template is not proven. The recorded last good set has
- * precedence over the set with the most available machines.
+ * Returns the old set that gets new machines while the current template is not proven. The recorded last good set takes
+ * precedence. Without a record, the set with the most available machines is used.
  */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
   const active = old.filter(isActive);
@@ -31,9 +31,9 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 }
 
 /**
- * All changes that add machines to a deployment use this function. The current set never exceeds its limit or
- * `spec.replicas`. The last good set grows until its machines plus the available machines of the other old sets equal
- * `spec.replicas`.
+ * Distributes additional machines between the current set and the last good set. The current set never exceeds its
+ * limit or `spec.replicas`. The last good set grows until its machines plus the available machines of the other old
+ * sets equal `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;

@@ -17,8 +17,9 @@ export interface PlanBounds {
 }
 
 /**
- * Sizes are non-negative integers, and their sum does not exceed replicas + surge. A deployment with replicas is never
- * scaled to 0 (incident 10), except with Recreate, or for the last machine if all machines may be unavailable.
+ * Checks that the sizes are non-negative integers, and that their sum does not exceed replicas + surge. A deployment
+ * with replicas is never scaled to 0 (incident 10), except with Recreate, or for the last machine if all machines may
+ * be unavailable.
  * @throws PlanRefused with the violated limit
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {

@@ -11,7 +11,10 @@ type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annot
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/** mcm ignores an invalid annotation, and the schema of a CRD cannot refuse it. */
+/**
+ * mcm ignores an invalid annotation, because the API server cannot refuse an invalid annotation with the schema of the
+ * CRD.
+ */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);

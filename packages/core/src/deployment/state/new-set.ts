@@ -16,7 +16,10 @@ import { revisionOf } from '../../rollout/revisions.ts';
 import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
-/** The maximum number of former revisions in a set. In the original, this list grows without limit (BUG-2). */
+/**
+ * The maximum number of earlier revisions that a set lists in its annotation. In the original, the list grows without
+ * limit (BUG-2).
+ */
 const HISTORY_LENGTH = 20;
 
 const copiedAnnotations = (deployment: MachineDeployment): Record<string, string> =>
@@ -77,7 +80,7 @@ export function newSet(
 
 function withRevision(annotations: Record<string, string>, set: MachineSet, revision: number): Record<string, string> {
   const before = revisionOf(set);
-  // A revision that is not an integer comes from another client, so it stays.
+  // A revision that is not an integer comes from another client, so the manager keeps the revision.
   if (before === undefined || before >= revision) return annotations;
   const next = { ...annotations, [Annotations.Revision]: String(revision) };
   if (set.metadata.annotations?.[Annotations.Revision] === undefined) return next;
@@ -85,7 +88,7 @@ function withRevision(annotations: Record<string, string>, set: MachineSet, revi
   return { ...next, [Annotations.RevisionHistory]: [...history, String(before)].slice(-HISTORY_LENGTH).join(',') };
 }
 
-/** The fields of a template that can change without a rollout are copied to the set. */
+/** Copies the fields of the template that can change without a rollout to the set. */
 function syncedTemplate(deployment: MachineDeployment, set: MachineSet): MachineSet['spec']['template'] {
   const mine = set.spec.template;
   const theirs = deployment.spec.template.spec;

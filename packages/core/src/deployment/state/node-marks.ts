@@ -9,11 +9,11 @@ export interface NodeMarks {
   readonly untaint: readonly MachineSet[];
   readonly candidates: readonly MachineSet[];
   readonly protect: readonly MachineSet[];
-  /** The sets whose nodes lose the annotations that prevent a scale-down. Only annotations from mcm are removed. */
+  /** Lists the sets whose nodes lose the annotations that prevent a scale-down. Annotations from other clients stay. */
   readonly unprotect: readonly MachineSet[];
 }
 
-/** A mark that `Wanted` does not contain stays unchanged. */
+/** The wanted marks of a node. Marks of other types stay unchanged. */
 interface Wanted {
   readonly taint?: boolean | undefined;
   readonly protect?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** A taint with the right key and a wrong value is replaced. */
+/** If a taint has the right key but a wrong value, the taint is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -38,7 +38,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** The protection by another client stays. */
+/** An annotation of another client that protects the node from a scale-down stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -50,7 +50,10 @@ function annotationsFor(node: Node, wanted: boolean): Record<string, string | nu
   return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
 }
 
-/** The first write of the machine controller to the Node of such a machine contains the protection. */
+/**
+ * Returns true if a new machine with protection has not joined yet. The machine controller adds the protection
+ * annotation with its first write to the Node.
+ */
 const isJoining = ({ metadata, status }: Machine): boolean =>
   metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER && status?.currentStatus?.phase === 'Pending';
 
@@ -76,11 +79,11 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 }
 
 /**
- * Returns one change for each node that does not have the wanted marks. Machines that are being deleted keep their
- * marks, and machines wait until their Node is in the cache. The protection of preserved machines stays, because the
- * machine controller added it.
+ * Returns one change for each node that does not have the wanted marks. The nodes of terminating machines keep their
+ * marks. Nodes that the cache does not contain get their marks later. The protection of preserved machines stays,
+ * because the machine controller added it.
  * @param protection whether nodes are protected from the autoscaler
- * (`--autoscaler-scaledown-annotation-during-rollout`)
+ *   (`--autoscaler-scaledown-annotation-during-rollout`)
  */
 export function nodeMarks(
   marks: NodeMarks,

@@ -22,7 +22,7 @@ export interface Problems {
   readonly events: readonly PlannedEvent[];
 }
 
-/** A condition that blocks the rollout, or a reason for waiting. */
+/** The result of one check: a condition that blocks the rollout, or a reason for waiting. */
 interface Outcome {
   readonly condition?: ConditionChange | undefined;
   readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
@@ -40,7 +40,10 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/** Returns the name of a MachineClass that is not in the cache. Classes of other kinds are not checked. */
+/**
+ * Returns the name of the deployment's MachineClass if the cache does not contain the class. Classes of other kinds are
+ * not checked.
+ */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -53,14 +56,14 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** A paused rollout has a condition for the pause instead of a condition for the wait. */
+/** A paused rollout has a condition about the pause. The condition about the wait is omitted. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
 ): Extract<Reported, { type: 'RolloutWaiting' }> | undefined {
   const reason = closed?.reason ?? waits?.reason;
   if (reason === undefined || deployment.spec.paused === true) return undefined;
-  // A brief wait for the rollout budget causes no condition.
+  // A short wait for the rollout budget causes no condition.
   if (closed?.reason === 'RolloutBudget' && closed.brief && said(deployment, RolloutWaiting)?.reason !== closed.reason)
     return undefined;
   const message = (closed?.because ?? because).replace(/^waiting: /, 'The rollout waits: ');
@@ -71,8 +74,9 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
   metadata.annotations?.[Annotations.Revision] !== undefined;
 
 /**
- * Creation times have whole seconds. At equal times, a deployment with a set counts as older, so that a new deployment
- * never stops a running deployment. If neither or both deployments have a set, the smaller UID counts as older.
+ * Creation times are rounded to seconds, so two deployments can have equal times. At equal times, a deployment with a
+ * set counts as older, so that a new deployment never stops a running deployment. If neither or both deployments have a
+ * set, the smaller UID counts as older.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -102,7 +106,10 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/** The condition about a refused rollback stays until the spec changes, although the rollback request was removed. */
+/**
+ * The condition about a refused rollback stays until the spec changes. The rollback request itself is removed
+ * immediately.
+ */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);
@@ -130,7 +137,7 @@ export function problemsOf(view: View, step: Outcome): Problems {
   if (waiting && said(deployment, RolloutWaiting)?.reason !== waiting.reason) {
     events.push({ type: 'Normal', reason: waiting.type, message: waiting.message });
   }
-  // The event about the refusal was sent when the rollback request was removed.
+  // The manager already sent the event about the refused rollback when it removed the rollback request.
   const more = [waiting, refused].filter((one) => one !== undefined);
   return { conditions: [...conditions, ...more], events };
 }

@@ -29,7 +29,7 @@ export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: 
   );
 }
 
-/** The deadline is in milliseconds since 1970, or undefined if there is no deadline. */
+/** Returns the progress deadline in milliseconds since 1970, or undefined if the deployment has no deadline. */
 export function progressDeadline(
   deployment: MachineDeployment,
   conditions: readonly AnyCondition[],
@@ -64,7 +64,7 @@ function withReplicaFailure(conditions: readonly AnyCondition[], { current, old 
   return [...withoutCondition(conditions, type), { ...found, ...time }];
 }
 
-/** See docs/compatibility/rules-deployments.md §6.2. */
+/** Adds the condition `Progressing` (docs/compatibility/rules-deployments.md §6.2). */
 export function withProgress(
   deployment: MachineDeployment,
   sets: CountedSets,
@@ -76,8 +76,8 @@ export function withProgress(
 }
 
 /**
- * The stored number of updated machines belongs to an older set if the current set is new, so the result is zero. The
- * original writes this zero to the status.
+ * If the current set is new, the stored number of updated machines belongs to an older set. The function then returns
+ * zero. The original writes this zero to the status.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -98,9 +98,10 @@ function progressConditions(
   const { conditions } = status;
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
-  // A deployment is complete only if its stored status is complete too. Without the stored status, mcm could miss a
-  // rollout in which old machines disappear and new machines appear between two reconciles. The cluster autoscaler
-  // detects the end of a rollout by the reason of the condition (docs/compatibility/rules-deployments.md §9.4).
+  // A deployment is complete only if its stored status is complete too. A rollout can delete all old machines and
+  // create all new machines between two reconciles. Without the stored status, mcm would miss such a rollout. The
+  // cluster autoscaler detects the end of a rollout by the reason of the condition
+  // (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;
@@ -134,8 +135,9 @@ function progressConditions(
 }
 
 /**
- * See docs/compatibility/rules-deployments.md §1.8. The result is undefined if the condition `Progressing` does not
- * change. After a missed progress deadline, the reason `ProgressDeadlineExceeded` stays during a pause.
+ * Returns the condition `Progressing` for a pause or its end, or undefined for no change
+ * (docs/compatibility/rules-deployments.md §1.8). After a missed progress deadline, the reason
+ * `ProgressDeadlineExceeded` stays during a pause.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
   const conditions = deployment.status?.conditions ?? [];

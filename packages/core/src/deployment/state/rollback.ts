@@ -16,10 +16,10 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** The deployment to write no longer contains the rollback request. */
+/** A planned rollback. `deployment` is the deployment to write, without the rollback request. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The nodes of the target set lose the PreferNoSchedule taint. */
+  /** The set of the restored revision. The nodes of this set lose the taint PreferNoSchedule. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -29,7 +29,10 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
   return { ...deployment, spec };
 }
 
-/** The deployment keeps the annotations that the controller maintains, and gets all other annotations from the set. */
+/**
+ * The deployment keeps the annotations that the controller maintains. All other annotations come from the set of the
+ * restored revision.
+ */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
   const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
@@ -48,10 +51,10 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Plans `spec.rollbackTo` (docs/compatibility/rules-deployments.md §1.9). After the rollback, the target set is the
- * current set and has the next revision.
+ * Plans the rollback that `spec.rollbackTo` requests (docs/compatibility/rules-deployments.md §1.9). After the
+ * rollback, the target set is the current set and has the next revision.
  *
- * The rollback removes the recorded reason of a pause, because this reason belongs to the abandoned template. With
+ * The rollback removes the recorded reason of a pause, because the reason belongs to the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.
  * @param to the target revision, or 0 for the revision before the current revision
  */

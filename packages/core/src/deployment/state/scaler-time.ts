@@ -5,13 +5,14 @@ import { parseInstant } from '../../values/integers.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** A scaler time is the time of the last change by the autoscaler. */
+/** The input for scaler times. A scaler time is the time of the last change of the replicas by the autoscaler. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
   /**
-   * Whether the replicas were reduced and raised again before the controller saw the reduction, see {@link isUndone}.
+   * Whether a client reduced the replicas and raised them again before the controller saw the reduction, see {@link
+   * isUndone}.
    */
   readonly undone: boolean;
   readonly now: Date;
@@ -21,14 +22,14 @@ export interface ScalerTimeInput {
 export interface ScalerTimes {
   /** The scaler time for a write that does not shrink the set. */
   readonly always: string | undefined;
-  /** The scaler time for a write that shrinks the set, or that stores fewer replicas of the deployment in the set. */
+  /** The scaler time for a write that shrinks the set, or that reduces the recorded replicas of the deployment. */
   readonly withFall: string | undefined;
 }
 
 /**
- * The set deletes machines that were named at or before the scaler time, even if its replicas do not change. Only the
- * write that reduces the replicas may set a scaler time that includes the name of an existing machine. With an earlier
- * write, the set would first replace the named machine, and later delete an unnamed machine.
+ * A set deletes each machine that the autoscaler named at or before the scaler time, even if the replicas do not
+ * change. Therefore, a scaler time that includes an existing machine needs a write that also reduces the replicas.
+ * Without the reduction, the set would replace the named machine, and later delete an unnamed machine.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -36,7 +37,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The scaler time never decreases, because the set would count names a second time.
+  // The scaler time never decreases. With an earlier scaler time, the set would count some named machines twice.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);
@@ -46,16 +47,16 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
 }
 
-/** The scaler time counts all open names, except names with a time in the future. */
+/** The scaler time includes all open names, except for names with a time in the future. */
 function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[]): number {
   const time = parseInstant(deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
   return Math.max(time ?? NEVER, ...open.map(({ at }) => at).filter((at) => at <= now.getTime()));
 }
 
 /**
- * Returns the open names that the current reduction counts and whose machines do not record the reduction yet. The
- * values are the times to record. A process that restarts after an increase of the replicas can recognize the reduction
- * only by this record.
+ * Returns the named machines that the current scale-down includes, but that have no record of the scale-down yet. The
+ * values are the times to record. If a client raises the replicas and mcm restarts, only the record proves the
+ * scale-down.
  */
 export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   const fall = fallOf(input.set, input.deployment);
@@ -69,11 +70,14 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   );
 }
 
-/** If the text of the autoscaler already contains the scaler time, the text stays. */
+/** If the autoscaler wrote the scaler time, the text of the autoscaler is used without a change. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
-/** A rounded time would be earlier than the time of the name, so every reconcile would write the time again. */
+/**
+ * The time keeps its fractions of a second. A rounded time would be earlier than the time of the name, and every
+ * reconcile would write the time again.
+ */
 const exact = (time: number): string => {
   const date = new Date(time);
   return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
@@ -89,8 +93,8 @@ const isSeen = ({ machine, at }: OpenName): boolean =>
   parseInstant(machine.metadata.annotations?.[Annotations.ScaleInSeen]) === at;
 
 /**
- * The names are in ascending order of their times. A name is open if its machine exists and no earlier reduction has
- * counted the name.
+ * Returns the open names in ascending order of their times. A name is open if its machine exists and no earlier
+ * scale-down included the name.
  */
 function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone' | 'now'>): OpenName[] {
   const before = coveredUntil(set) ?? NEVER;
@@ -107,8 +111,7 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
 }
 
 /**
- * Returns the latest time for which at most `fall` names are counted. Names with a later time wait for the next
- * reduction.
+ * Returns the latest time that includes at most `fall` names. Names with a later time wait for the next scale-down.
  * @param open the times of the open names, in ascending order.
  * @param fall the number by which the replicas are reduced.
  * @param all the time that includes all open names.
@@ -120,14 +123,17 @@ function coverOf(open: readonly OpenName[], fall: number, all: number): number |
   return open.slice(0, fall).findLast(({ at }) => at < first && at <= all)?.at;
 }
 
-/** A client raised the replicas again after the manager saw the reduction, and before the manager wrote the set. */
+/**
+ * Returns true if a client raised the replicas again after the manager saw the reduction, but before the manager wrote
+ * the set.
+ */
 export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boolean =>
   fallOf(input.set, input.deployment) <= 0 && openNames(input).some(isSeen);
 
 /**
- * The replicas were reduced and raised again before the controller saw the reduction. Two facts show such a reduction:
- * the spec has changed at least twice since the last status, and named machines have no mark. The original checks only
- * the names, so it deletes machines even if the replicas were not reduced.
+ * Returns true if a client reduced the replicas and raised them again before the controller saw the reduction. Two
+ * facts prove the reduction: the spec has changed at least twice since the last status, and named machines have no
+ * mark. The original checks only the names, so it deletes machines even if the replicas were not reduced.
  * @param machines the machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {

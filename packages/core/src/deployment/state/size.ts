@@ -11,21 +11,23 @@ export interface SetSize {
   readonly actual: number;
   readonly available: number;
   /**
-   * The number of terminating machines that count in addition to the replicas. By default, terminating machines count
-   * only up to the replicas.
+   * The number of terminating machines that count in addition to the replicas (default: 0). Other terminating machines
+   * count as replicas.
    */
   readonly leaving?: number | undefined;
   /**
-   * The number of replicas without a machine, or with a terminating machine. A machine counts from the time at which
-   * its create request is sent.
+   * The number of replicas without a machine or with a terminating machine. A replica has a machine from the time when
+   * the create request is sent.
    */
   readonly open?: number | undefined;
   /**
-   * The number of unreachable machines that a circuit breaker keeps, so a rollout must not delete them as failed
-   * machines.
+   * The number of unreachable machines that an open circuit breaker protects. A rollout must not delete these machines
+   * as failed machines.
    */
   readonly held?: number | undefined;
-  /** The number of available machines whose nodes postpone their replacement, so a rollout does not delete them. */
+  /**
+   * The number of available machines whose nodes postpone their replacement. A rollout does not delete these machines.
+   */
   readonly postponed?: number | undefined;
   /** Number of machines that are named for deletion and are not above the replicas, see {@link countNamed}. */
   readonly named?: number | undefined;
@@ -73,12 +75,15 @@ export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): num
   Math.max(replicas, actual - leaving) + leaving;
 
 /**
- * Returns the number of available machines above the replicas. The number by which the set can grow without the
- * creation of a machine.
+ * Returns the number of available machines above the replicas. The replicas can increase by this number without a new
+ * machine.
  */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
-/** Additional machines above the replicas do not count, because the set will delete them. */
+/**
+ * Returns the number of available machines up to the replicas. Machines above the replicas do not count, because the
+ * set will delete them.
+ */
 export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
 
 export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>

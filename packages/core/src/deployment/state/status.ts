@@ -23,7 +23,7 @@ export interface CountedSets {
 
 export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
 
-/** Preserved failed machines do not count as missing. */
+/** Preserved failed machines do not reduce the number of available replicas. */
 function availability(
   deployment: MachineDeployment,
   available: number,
@@ -48,8 +48,8 @@ function availability(
 }
 
 /**
- * The status does not contain the progress of the rollout (docs/compatibility/rules-deployments.md §6.1). The counts
- * come from the machines, because the statuses of the sets may be outdated.
+ * Returns the status of the deployment without the progress of the rollout (docs/compatibility/rules-deployments.md
+ * §6.1). The counts come from the machines, because the statuses of the sets may be outdated.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,

@@ -35,9 +35,9 @@ export interface RolloutPlan {
   /** The set to record as the last good set, or undefined for no change. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
-  /** The name of the current set, which is recorded if no pod of its canaries stops the rollout. */
+  /** The name of the current set. The name is recorded if no pod of the canaries stops the rollout. */
   readonly podsSeen: string | null | undefined;
-  /** The value of the annotation with the zones without capacity, in the format of `standby`. */
+  /** The value of the annotation that lists the zones without capacity, in the format of `standby`. */
   readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
   /** True from the first step of a rollout until all machines of the new template are available. */
@@ -66,11 +66,11 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The reason why the rollout waits, although the deployment has no problem. A condition reports the reason. */
+    /** The reason why the rollout waits, for a deployment without problems. A condition reports the reason. */
     readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
     /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
-    /** The value of the PreferNoSchedule annotation by the name of the set. Null removes the annotation. */
+    /** The value of the PreferNoSchedule annotation, by the name of the set. The value null removes the annotation. */
     readonly mark?: ReadonlyMap<string, string | null>;
   };
 

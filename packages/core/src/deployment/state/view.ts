@@ -34,7 +34,10 @@ import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts
 
 /** The observed state of a deployment, read from the caches at one moment. */
 export interface DeploymentSnapshot {
-  /** The deployment is valid, has a selector that is not empty, and is not being deleted. */
+  /**
+   * The observed deployment. The deployment is valid, has a selector with at least one requirement, and is not being
+   * deleted.
+   */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
@@ -43,11 +46,11 @@ export interface DeploymentSnapshot {
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
   /** The reason why the manager cannot read the nodes of the target cluster. The text is a part of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /** By default, there is no circuit breaker, and only the default limits apply. */
+  /** The circuit breaker and the limits (default: no circuit breaker and the default limits). */
   readonly guards?: Guards | undefined;
-  /** Other deployments that select the same machines. */
+  /** Lists other deployments that select machines of this deployment. */
   readonly overlaps?: readonly MachineDeployment[];
-  /** Disruptions by other controllers of this process that the caches do not show yet. */
+  /** Disruptions that other controllers of the process have started, but that the caches do not show yet. */
   readonly disruptions?: DisruptionsUnderWay;
   /** The pods of the canaries after their soak time, or undefined if the rollout does not check pods now. */
   readonly canaryPods?: CanaryPods | undefined;
@@ -63,11 +66,11 @@ const DEFAULT_GUARDS: Guards = {
 
 export interface View extends DeploymentSnapshot {
   /**
-   * Machines that count as replicas, by the UID of their set. Machines whose drain cannot end do not count as replicas,
-   * see `isReplicaOf`.
+   * Machines that count as replicas, by the UID of their set. A machine whose drain cannot end does not count, see
+   * `isReplicaOf`.
    */
   readonly machines: DeploymentSnapshot['machines'];
-  /** Returns the number of machines that the set controls, even if they do not count as replicas. */
+  /** Returns the number of machines that the set controls, including machines that do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
   /** The scaler time for a write that shrinks the current set, or undefined to keep the time of the set. */
@@ -81,7 +84,7 @@ export interface View extends DeploymentSnapshot {
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
   readonly rolloutSettings: RolloutSettings;
-  /** The reason that delays the rollout, for example canaries that are not available yet. */
+  /** The reason why the rollout waits, for example for canaries that are not available yet. */
   readonly gate: Gate | undefined;
   /** The reason that stops the rollout: a closed maintenance window, a freeze, or the rollout budget of a fleet. */
   readonly closed: ClosedWindow | ClosedBudget | undefined;
@@ -90,7 +93,7 @@ export interface View extends DeploymentSnapshot {
    * Running machines that do not count as available, because their Nodes have not applied their machine configuration.
    */
   readonly awaited: readonly Machine[];
-  /** The old set that gets the machines that the current set may not have yet. */
+  /** The old set that gets machines in place of the current set, which may not have all machines yet. */
   readonly good: string | undefined;
 }
 
@@ -183,7 +186,7 @@ export function gateInputOf(
   return { deployment, rolloutSettings, current, machines: mine, old, rolling: rolling(counted.old), now };
 }
 
-/** Nodes may postpone the rollout if old machines exist, and no user overrides windows and postponements. */
+/** Nodes may postpone a rollout only if old machines exist, and no user has overridden windows and postponements. */
 const mayPostpone = (
   { deployment, now }: DeploymentSnapshot,
   old: readonly CountedSet[],
@@ -244,5 +247,5 @@ const selectedBy =
 export const hasMachines = ({ set, counts }: CountedSet): boolean =>
   counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
 
-/** The creation of a deployment does not count as a rollout. */
+/** Returns true during a rollout. The creation of a deployment is not a rollout. */
 export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

@@ -28,13 +28,15 @@ import { DeploymentAccess } from '../writes/access.ts';
 
 const BY_TEMPLATE = 'template';
 
-/** The caches of the objects that describe buffers, in the cluster of the nodes. */
+/** The caches of CapacityBuffers and their PodTemplates, in the cluster of the nodes. */
 export interface BufferCaches {
   readonly buffers: Informer<CapacityBuffer>;
   readonly templates: Informer<PodTemplate>;
 }
 
-/** Creates the caches of the objects that describe buffers. Nothing runs until the informers are started. */
+/**
+ * Creates the caches of CapacityBuffers and PodTemplates. The caches are empty until the caller starts the informers.
+ */
 export const createBufferCaches = (target: KubeClient, runtime: InformerRuntime): BufferCaches => ({
   buffers: createInformer<CapacityBuffer>(target, capacityBuffers, {
     ...runtime,
@@ -48,14 +50,14 @@ export const createBufferCaches = (target: KubeClient, runtime: InformerRuntime)
   templates: createInformer<PodTemplate>(target, podTemplates, runtime),
 });
 
-/** Writes the number of machines of a CapacityBuffer to each deployment that follows the buffer. */
+/** Copies the number of machines from a CapacityBuffer to each deployment that follows the buffer. */
 class BufferFollower {
   readonly #context: ControllerContext;
   readonly #caches: BufferCaches;
   readonly #access: DeploymentAccess;
   /** The deployments that follow a buffer, by the key of the buffer. */
   readonly #followers = new Map<Key, Set<Key>>();
-  /** The last reported problem of each deployment. */
+  /** The last problem that was reported for each deployment. */
   readonly #problems = new Map<Key, string>();
 
   constructor(context: ControllerContext, caches: BufferCaches) {
@@ -64,7 +66,7 @@ class BufferFollower {
     this.#access = new DeploymentAccess(context);
   }
 
-  /** Records which buffer a deployment follows. Without a buffer, the deployment follows none. */
+  /** Records the buffer that a deployment follows. If `now` names no buffer, the record is removed. */
   follows(key: Key, before: MachineDeployment | undefined, now: MachineDeployment | undefined): void {
     const [former, buffer] = [before && bufferOf(before), now && bufferOf(now)];
     if (former === buffer) return;
@@ -124,7 +126,7 @@ class BufferFollower {
     const { classes } = this.#context.safeguards;
     const unseen = refusalOf(buffers) ?? refusalOf(templates);
     if (unseen !== undefined) return { unknown: unseen };
-    // During the first list, a missing buffer may still exist.
+    // Before the first list is complete, a buffer that is missing in the cache may exist.
     if (!buffers.synced || !templates.synced) return { unknown: 'the manager has not read the buffers yet' };
     const buffer = buffers.store.get(reference);
     if (buffer === undefined || buffer.metadata.deletionTimestamp !== undefined) return { machines: 0 };
@@ -145,7 +147,7 @@ class BufferFollower {
   }
 }
 
-/** Creates the controller that lets the warm machines of deployments follow CapacityBuffers. */
+/** Creates the controller that adjusts the number of warm machines to CapacityBuffers. */
 export function createBufferController(context: ControllerContext, caches: BufferCaches): Controller {
   const follower = new BufferFollower(context, caches);
   const controller = createController({

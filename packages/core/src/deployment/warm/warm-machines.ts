@@ -33,8 +33,8 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * The deployment owns a warm machine, which has no labels of the template. Without the labels, no MachineSet of mcm or
- * of the original counts or replaces a warm machine. The autoscaler does not see a warm machine.
+ * The deployment owns the warm machine. A warm machine does not have the labels of the template. Without the labels, no
+ * MachineSet counts or replaces a warm machine, and the autoscaler ignores a warm machine.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -142,7 +142,7 @@ export class WarmMachines {
   }
 
   /**
-   * The machine may already exist, because the response to an earlier create request was lost or the cache is outdated.
+   * The machine may already exist. Either the response to an earlier create request was lost, or the cache is outdated.
    */
   async #createOne(
     name: string,

@@ -24,7 +24,7 @@ export interface WarmPlan {
 
 const NOTHING: WarmPlan = { create: 0, remove: [], state: 'Stopped', because: 'no change' };
 
-/** Unusable machines come first, and then the newest machines. */
+/** Sorts unusable machines first, and then the newest machines. */
 const leastUseful =
   (hash: string | undefined) =>
   (a: Machine, b: Machine): number =>
@@ -33,11 +33,11 @@ const leastUseful =
     compareText(a.metadata.name, b.metadata.name);
 
 /**
- * The number of warm machines never exceeds the number in the annotation.
- * - During a rollout, warm machines stay, because a failed rollout may be undone. After the rollout, new warm machines
- *   replace warm machines of an older template.
+ * Plans the warm machines of a deployment. The number of warm machines never exceeds the number in the annotation.
+ * - During a rollout, warm machines of the old template stay, because a failed rollout may be undone. After the
+ *   rollout, new warm machines replace them.
  * - Replicas come first: no warm machine is created while the current set lacks machines.
- * - A warm machine that a set is taking does not count, and is never deleted.
+ * - If a set is taking a warm machine, the machine does not count and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   const { deployment, current, old, alive } = snapshot;

@@ -26,7 +26,7 @@ export class DeploymentAccess {
   }
 
   /**
-   * The newest known version of the deployment is the precondition.
+   * Sends a patch with the newest known version of the deployment as a precondition.
    * @throws KubeError for a conflict.
    */
   async patch(

@@ -6,14 +6,14 @@ export type HashStep =
   | { readonly kind: 'labelMachines'; readonly machines: readonly Machine[]; readonly hash: string };
 
 /**
- * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6).
- * Another program created the adopted set. The selector of the set contains only the labels of the deployment, so it
- * matches the machines of other sets.
+ * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6). An
+ * adopted set is a MachineSet that another program created. The selector of an adopted set contains only the labels of
+ * the deployment, so the selector matches machines of other sets.
  * 1. The template gets the hash, so new machines have the hash.
  * 2. All machines of the set get the hash.
  * 3. The selector gets the hash.
  *
- * Each reconcile determines the next step from the objects, while the original blocks a worker for up to two minutes.
+ * Each reconcile determines the next step from the objects. The original blocks a worker for up to two minutes instead.
  * @returns undefined if the set has its hash
  */
 export function nextHashStep(

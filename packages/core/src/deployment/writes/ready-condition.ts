@@ -54,7 +54,7 @@ export function withReadiness(deployment: MachineDeployment, status: Status, now
   return { ...status, conditions: [...conditions] };
 }
 
-/** A process without the flag `--ready-condition` removes these conditions. */
+/** A process without the flag `--ready-condition` removes the conditions `Ready` and `Stalled`. */
 export const withoutReadiness = (status: Status): Status => {
   const isOurs = ({ type }: AnyCondition): boolean => type === Ready || type === Stalled;
   return status.conditions.some(isOurs)

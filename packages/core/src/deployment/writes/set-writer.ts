@@ -15,7 +15,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** A set of another template or owner has the name, so the caller must use another hash. */
+  /** A set with the name exists, but the set has another template or owner. The caller must use another hash. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -24,7 +24,7 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** The responses of the server update the cache. */
+/** Writes MachineSets, and stores the responses of the API server in the cache. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -44,7 +44,7 @@ export class SetWriter {
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
       if (mayHaveHappened(error)) {
-        // The server may have executed a request even if the response is an error.
+        // The API server may have executed a request even if its response is an error.
         const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
         if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
         throw error;
@@ -55,7 +55,8 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The set is read from the server, because a wrong decision would create a duplicate set with machines.
+    // The set is read from the API server, because an outdated cache could lead to a duplicate set with additional
+    // machines.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -84,7 +85,7 @@ export class SetWriter {
   }
 
   /**
-   * After a write without a response, the set is read, so that the next decision uses the right size. With an outdated
+   * Reads the set after a write without a response, so that the next decision uses the actual size. With an outdated
    * smaller size, a set could create too many machines.
    */
   async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {

@@ -8,9 +8,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Each set gets at most one write with all its changes. Sets that shrink are written first, so that a stop between two
- * writes creates no surplus machine. A set that loses its last machines is written last, after all other sets have
- * recorded the new replicas of the deployment.
+ * Returns at most one write per set, with all changes of the set. Sets that shrink are written first. If the process
+ * stops between two writes, no surplus machine is then created. A set that loses its last machines is written last,
+ * after all other sets have recorded the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -57,8 +57,8 @@ const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
- * Returns true while an old set creates machines because the current set may not create them yet. Until the old set has
- * created its machines, no machine moves to another set.
+ * Returns true while an old set creates machines in place of the current set. No machine moves to another set before
+ * the old set has created its machines.
  */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
@@ -73,8 +73,8 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // One write changes the scaler time and the replicas, so the set deletes exactly the machines that were named for
-  // this reduction.
+  // One write changes the scaler time and the replicas. The set then deletes exactly the machines that the autoscaler
+  // named for the scale-down.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

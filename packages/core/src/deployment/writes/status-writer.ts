@@ -31,7 +31,7 @@ import { messageOf, type SetCreation } from './set-writer.ts';
 /** The minimum interval between status writes that change only counts. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Only mcm writes conditions of these types, and removes them when their problem is gone. */
+/** Only mcm writes conditions of these types. mcm removes a condition when its problem is gone. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -86,7 +86,7 @@ export class StatusWriter {
     return soonest(outcome, again(deadline - now.getTime() + 1000));
   }
 
-  /** The field is written if the flag is set and the API server stores it. */
+  /** Writes `status.blockedBy` if the flag is set and the API server stores the field. */
   withBlocks<T extends MachineDeploymentStatus>(
     deployment: MachineDeployment,
     status: T,

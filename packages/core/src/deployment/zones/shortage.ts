@@ -7,8 +7,9 @@ import { RETRY_MS, type StandbyChange } from './standby.ts';
 import { zonesOf } from './zone-step.ts';
 
 /**
- * A zone has no capacity if one of its machines waits for capacity while another zone is open. After {@link RETRY_MS},
- * new machines show whether the zone has capacity again. The end of the evacuation removes all records.
+ * Records the zones without capacity. A zone has no capacity if one of its machines waits for capacity while another
+ * zone is open. After {@link RETRY_MS}, new machines show whether the zone has capacity again. When the evacuation of a
+ * zone ends, all records are removed.
  */
 export function shortageOf(view: View): StandbyChange {
   const { deployment, now } = view;
@@ -23,7 +24,7 @@ export function shortageOf(view: View): StandbyChange {
   if (evacuated.size > 0) {
     const usable = states.filter((state) => !state.evacuated && !state.standby && !kept.has(state.zone.name));
     const full = usable.filter(({ staying }) => staying.some(isStuck));
-    // The last zone stays open, because the evacuation needs a zone.
+    // The last zone stays open, because the machines of evacuated zones need a zone.
     for (const { zone } of full.length < usable.length ? full : []) {
       kept.set(zone.name, now.getTime());
       events.push(found(zone.name));

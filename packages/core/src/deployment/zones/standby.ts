@@ -6,8 +6,7 @@ import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
 /**
- * The time after which a zone without machines leaves standby. The next machine of the zone then shows whether the zone
- * works.
+ * A zone without machines leaves standby after this time. The next machine in the zone shows whether the zone works.
  */
 export const RETRY_MS = 30 * 60_000;
 
@@ -15,7 +14,7 @@ export interface StandbyChange {
   /** The value of the annotation with the zones on standby. Null removes the annotation, and undefined keeps it. */
   readonly text?: string | null | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The time at which the first zone without machines leaves standby. */
+  /** The time at which a zone without machines leaves standby for the first time. */
   readonly lookAgainAt?: Date | undefined;
 }
 

@@ -25,14 +25,14 @@ interface Standing {
   readonly movers: readonly Machine[];
   /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
-  /** The number of machines without a VM in zones without capacity. */
+  /** The number of machines that have no VM because their zone has no capacity. */
   readonly stuck: number;
 }
 
 /**
  * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. The set
- * first grows by at most the surge, with new machines in other zones. When the new machines are available, the set
- * shrinks and deletes the old machines. Without a surge, the set first deletes as many machines as may be unavailable.
+ * first creates new machines in other zones, at most the surge. When the new machines are available, the set shrinks
+ * and deletes the old machines. Without a surge, the set first deletes at most `maxUnavailable` machines.
  * @returns undefined if no machine moves, so the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
@@ -62,9 +62,9 @@ export function zoneStep(view: View): Step | undefined {
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
-/** A smaller set deletes the machines without a VM, and then creates machines in other zones. */
+/** After the set shrinks, it deletes the machines without a VM. The set then creates machines in other zones. */
 const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
-  // If the set has not yet reached its size, a smaller size would delete available machines.
+  // If the set has not created all its machines, a smaller size would delete available machines.
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
   measureProgress: false,
   because: 'a zone has no capacity: deleting machines without a VM, and then creating machines in other zones',
@@ -77,7 +77,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // False if the set would delete other machines before this machine, so the move would never end.
+  // False if the set would delete other machines before this machine. In that case, the move would never end.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
@@ -104,10 +104,7 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
   return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
 }
 
-/**
- * The set first grows by new machines in other zones, and shrinks by one machine for each new machine that is
- * available.
- */
+/** The set first creates new machines in other zones. For each available new machine, the set shrinks by one. */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const arrived = kept - (replicas - movers.length);
@@ -119,7 +116,7 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * The set shrinks by the number of machines that may be unavailable now. The next step of the rollout creates the
+ * The set shrinks by the number of machines that may be unavailable now. In the next step, the rollout creates the
  * missing machines in other zones.
  */
 function withoutSurge(

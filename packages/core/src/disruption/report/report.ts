@@ -18,14 +18,17 @@ import { DisruptionTally, type ScopeCounts } from './tally.ts';
 
 const CLASS = 'class ';
 
-/** Maximum number of rows of classes and of deployments. A larger object could exceed the size limit of the server. */
+/**
+ * Maximum number of rows for classes, and for deployments. A larger ConfigMap could exceed the size limit of the API
+ * server.
+ */
 export const MOST_ROWS = 300;
 
 interface Decided extends DeploymentBudget {
   readonly className: string;
 }
 
-/** The rows of a report, and the time of the next change without an event. */
+/** The rows of a report, and the time at which a row changes without an event. */
 export interface DisruptionRows {
   /** The rows by the key in the ConfigMap. */
   readonly rows: ReadonlyMap<string, DisruptionRow>;
@@ -36,8 +39,8 @@ export interface DisruptionRows {
 type Breakers = Pick<Safeguards, 'settings' | 'onFiled' | 'openIn' | 'joinedIn'>;
 
 /**
- * Collects the disruptions of all scopes. The counts of machines follow each change of a machine. The budgets come from
- * the last decision of each deployment, so the report computes no decision of its own.
+ * Collects the disruptions of all scopes: clusters, zones, classes and deployments. The budgets in the report come from
+ * the last decision about each deployment.
  */
 export class DisruptionReport {
   readonly #safeguards: Breakers;
@@ -74,7 +77,7 @@ export class DisruptionReport {
     if (this.#decided.delete(key)) this.#changed();
   }
 
-  /** Returns all rows. A class or a deployment without a disruption has no row. */
+  /** Returns the rows of all classes and deployments with a disruption. */
   rows(now: Date): DisruptionRows {
     const rows = new Map<string, DisruptionRow>();
     const wakes: (Date | undefined)[] = [];
@@ -133,7 +136,10 @@ function base(counts: ScopeCounts): Pick<DisruptionRow, 'machines' | 'available'
   };
 }
 
-/** Returns the rows with the most unavailable machines, so that the object stays small. */
+/**
+ * Returns the rows with the most unavailable machines. The number of rows is limited, so that the ConfigMap stays
+ * small.
+ */
 function worst(rows: readonly [string, DisruptionRow][]): readonly [string, DisruptionRow][] {
   const missing = ([, { machines, available }]: [string, DisruptionRow]): number => machines - available;
   return rows.toSorted((a, b) => missing(b) - missing(a) || compareText(a[0], b[0])).slice(0, MOST_ROWS);

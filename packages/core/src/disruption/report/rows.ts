@@ -13,12 +13,12 @@ export interface DisruptionRow {
   readonly machines: number;
   readonly available: number;
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
-  /** Maximum number of machines that mcm may replace or roll out at the same time. A zone has no own budget. */
+  /** Maximum number of machines that mcm may replace or roll out at the same time. Zones have no budget. */
   readonly allowed?: number | undefined;
   readonly inUse?: number | undefined;
   /** Number of failed machines that wait for the budget. */
   readonly waiting?: number | undefined;
-  /** The circuit breaker. A class has no own circuit breaker. */
+  /** The state of the circuit breaker. Classes have no circuit breaker. */
   readonly breaker?: 'Closed' | 'Open' | undefined;
   /** The reason why the circuit breaker is open, or the number of unreachable machines that opens it. */
   readonly reason?: string | undefined;
@@ -32,7 +32,9 @@ export type DeploymentBudget = Pick<RepairPlan, 'budget' | 'allowance' | 'waitin
 export const openText = ({ unreachable, joined, counted: objects = 'machines', scope }: OpenBreaker): string =>
   `${unreachable} of ${joined} ${objects} of the ${scope} became unreachable at the same time`;
 
-/** Returns the number of machines that the disruption budget of a deployment permits, and the number that uses it. */
+/**
+ * Returns two numbers about the disruption budget of a deployment: the allowed disruptions and the current disruptions.
+ */
 function usage({ budget, allowance }: DeploymentBudget): { readonly allowed: number; readonly inUse: number } {
   const allowed = budget.rolling ? Math.max(budget.unavailable, 1) : allowance;
   return { allowed, inUse: Math.max(budget.underWay, budget.repairing) };
@@ -94,7 +96,7 @@ export function rowText(row: DisruptionRow, since: string | undefined): string {
   return fields.flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\n`])).join('');
 }
 
-/** Returns the time since which the circuit breaker of a written row is open. */
+/** Returns the time at which the circuit breaker opened, from a stored row. */
 export function openSince(text: string | undefined): string | undefined {
   if (!text?.includes('breaker: Open\n')) return undefined;
   return /^since: (.*)$/m.exec(text)?.[1];

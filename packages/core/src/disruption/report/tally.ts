@@ -5,7 +5,7 @@ import type { Cause } from './rows.ts';
 
 type State = Cause | 'available';
 
-/** The numbers of one scope. */
+/** The counts of one scope: the cluster, a zone, a class or a deployment. */
 export interface ScopeCounts {
   readonly machines: number;
   readonly states: ReadonlyMap<State, number>;
@@ -45,7 +45,7 @@ export class DisruptionTally {
   readonly #filed = new Map<Key, Filed>();
 
   /**
-   * Counts a machine in its scopes. A deleted machine is undefined.
+   * Counts a machine in its scopes. For a deleted machine, `machine` is undefined.
    * @returns True if the change affects a row of a scope
    */
   file(key: Key, machine: Machine | undefined, scopes: readonly string[]): boolean {

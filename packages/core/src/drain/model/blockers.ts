@@ -6,21 +6,21 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 /** An object that delays or blocks a drain. */
 export interface Blocker {
   /**
-   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. Each plan returns an equal text, so
-   * that mcm writes the text to the status only once.
+   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. The text of a blocker does not
+   * change between two plans, so that mcm writes the status only once.
    */
   readonly text: string;
   /** Whether the blocker is an error. If `failed` is false, the blocker only needs time. */
   readonly failed: boolean;
-  /** The keys of PodDisruptionBudgets. A change of one of these budgets may end the wait. */
+  /** The keys of the PodDisruptionBudgets that block a pod. A change of one of these budgets may end the wait. */
   readonly budgets?: readonly string[] | undefined;
   /** The keys `namespace/name` of the blocked pods, or undefined for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
   /** A sentence about the action that ends the wait. */
   readonly hint: string;
   /**
-   * mcm sends one event for each `cause` of a drain. All pods that one budget blocks have one cause, even if the API
-   * server returns different errors.
+   * mcm sends one event for each `cause` of a drain. Pods that are blocked by one budget have one cause, even if the
+   * API server returns different errors.
    */
   readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
@@ -46,8 +46,8 @@ export function heldBlocker(
   return {
     text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${AFTER_TIMEOUT[policy]}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
-    // The policy Quarantine waits for changes of these budgets. With the policy Hold, each pod also reports its own
-    // budgets.
+    // With the policy Quarantine, mcm waits for changes of these PodDisruptionBudgets. With the policy Hold, each pod
+    // reports its own budgets.
     budgets: budgets.length > 0 && policy !== 'Fail' ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
@@ -59,7 +59,8 @@ export function heldBlocker(
 }
 
 /**
- * Without these permissions, mcm evicts no pods with volumes, because it would not see when the volumes are detached.
+ * Without permission to read volumes, mcm evicts no pods with volumes, because mcm cannot detect when the volumes are
+ * detached.
  */
 export const unseenBlocker = (
   unseen: string,
@@ -89,7 +90,7 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
 };
 
 /**
- * Returns true if more replicas can make the budget allow a disruption. With `maxUnavailable: 0` or `minAvailable:
+ * Returns true if the budget would allow a disruption with more replicas. With `maxUnavailable: 0` or `minAvailable:
  * 100%`, more replicas do not help.
  */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);

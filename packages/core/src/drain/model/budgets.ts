@@ -3,7 +3,7 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * There are two causes:
+ * Returns true if the budget can never allow a disruption. There are two causes:
  * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
  *   percentage.
  * - All selected pods are healthy, but the budget allows no disruption. For example, the budget counts no pods, see
@@ -83,7 +83,10 @@ export const budgetSelects = (
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/** The API server always evicts a pod that has ended or not started yet, so budgets do not protect the pod. */
+/**
+ * Returns true if budgets protect the pod. The API server ignores budgets for a pod that has ended, or that has not
+ * started yet.
+ */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
@@ -101,6 +104,6 @@ export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** The text changes with each change of a budget of the pod. */
+/** Returns a text that changes with each change of a budget that selects the pod. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

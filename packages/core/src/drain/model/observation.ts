@@ -1,7 +1,7 @@
 import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** The UID distinguishes the pod from a later pod with an equal name. */
+/** A reference to a pod. The UID distinguishes the pod from a later pod with an equal name. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
@@ -19,8 +19,8 @@ export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
   /**
-   * The expected end of a pod that is being deleted. `metadata.deletionTimestamp` of a pod is the time of the delete
-   * request plus the grace period.
+   * The time at which a terminating pod is expected to end. `metadata.deletionTimestamp` of a pod is the time of the
+   * delete request plus the grace period.
    */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
@@ -36,7 +36,7 @@ export interface DrainPod extends PodRef {
   readonly budgets: readonly DrainBudget[];
   /** The drain rule that applies to the pod. */
   readonly rule?: PodRule | undefined;
-  /** Whether the pod waits for pods with a lower order. */
+  /** Whether the pod waits for pods with a lower order in their drain rules. */
   readonly later?: true;
 }
 
@@ -45,11 +45,11 @@ export interface DrainBudget {
   readonly key: string;
   readonly resourceVersion: string;
   readonly allowed: number;
-  /** Whether the disruption controller has not processed the newest spec of the budget yet. */
+  /** Whether the status of the budget is older than its spec. */
   readonly stale: boolean;
   /** `misconfigured` is true if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** Whether the budget allows the eviction of pods that are not ready. */
+  /** Whether the budget always allows the eviction of pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * The value of `spec.minAvailable` or `spec.maxUnavailable` and its effect, such as `maxUnavailable: 0, 3 of 3 pods
@@ -60,16 +60,15 @@ export interface DrainBudget {
   readonly nothingHealthy?: boolean | undefined;
 }
 
-/** The result of the last request that evicts or deletes a pod. */
+/** The result of the last request that evicted or deleted a pod. */
 export interface Attempt {
   readonly at: Date;
   /**
-   * The result:
+   * The response to the request:
    * - `asked`: the API server accepted the request, so the pod will end.
    * - `blocked`: a budget refused the eviction (429).
-   * - `namespaceEnds`: the API server refused the eviction (403), because the deletion of the namespace also deletes
-   *   the pod.
-   * - `failed`: the API server refused the request for any other reason.
+   * - `namespaceEnds`: the API server refused the eviction (403), because the namespace of the pod is being deleted.
+   * - `failed`: the request failed for any other reason.
    */
   readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
@@ -99,22 +98,22 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** Whether the owner of the pod will start a new pod on another node, which needs the volumes. */
+  /** Whether the owner of the pod will start a new pod on another node. The new pod needs the volumes. */
   readonly returns: boolean;
-  /** The time of the first reconcile that no longer found the pod. */
+  /** The time at which a reconcile first noticed that the pod is gone. */
   readonly goneAt?: Date;
-  /** The time of the first reconcile that found the volumes detached. */
+  /** The time at which a reconcile first noticed that the volumes are detached. */
   readonly detachedAt?: Date;
 }
 
 /**
- * The state of a drain in the memory of this process. A new process starts without this state. The new process drains
- * correctly, but waits longer.
+ * The progress of a drain, which is stored only in the memory of the process. After a restart, the drain continues
+ * correctly without the progress, but waits longer.
  */
 export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;
   readonly moves: ReadonlyMap<string, VolumeMove>;
-  /** The time since which the node has no pod to evict. */
+  /** The time since which the node has no pods that must be evicted. */
   readonly emptySince?: Date | undefined;
   readonly detachRequested?: ReadonlySet<string>;
   readonly reportedAt?: Date;
@@ -125,7 +124,7 @@ export interface DrainMemory {
   readonly cordonFailed?: boolean;
 }
 
-/** The memory of a drain before its first step. */
+/** The progress of a drain before its first step. */
 export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Map() };
 
 /** A volume that is attached to a node. */
@@ -139,10 +138,10 @@ export interface Attachment {
   readonly inUse?: true;
 }
 
-/** The limit of a CSI driver that all drains of the process share. */
+/** The limit of moving volumes for one CSI driver. All drains of the process share the limit. */
 export interface SharedLimit {
   readonly limit: number;
-  /** Number of volumes that the other drains move now. */
+  /** Number of volumes that the other drains are moving. */
   readonly others: number;
 }
 
@@ -150,19 +149,17 @@ export interface AttachRoom {
   /** The shared limits by CSI driver. Without `--drain-volume-limit`, `shared` is absent. */
   readonly shared?: ReadonlyMap<string, SharedLimit> | undefined;
   /**
-   * The number of volumes that other nodes can still attach, by CSI driver. A CSI driver without an entry has no limit.
+   * The number of volumes that can still be attached to other nodes, by CSI driver. A CSI driver without an entry has
+   * no limit.
    */
   readonly room: ReadonlyMap<string, number>;
-  /**
-   * The CSI driver of each volume that must still move: volumes of pods, and volumes that are not yet attached to
-   * another node.
-   */
+  /** The CSI driver of each volume that must still move to another node. */
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
 /** The reasons why a drain cannot read objects. Each reason is a part of a sentence. */
 export interface UnseenByDrain {
-  /** The reason why mcm cannot read pods, so the pods on the node are unknown. */
+  /** The reason why mcm cannot read pods. Without this permission, the pods on the node are unknown. */
   readonly pods?: string | undefined;
   /**
    * The reason why mcm cannot read claims, volumes or attachments. Set only if the node or its pods may have volumes.
@@ -178,21 +175,21 @@ export interface DrainObservation {
   readonly attachments: readonly Attachment[];
   /** The volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** Whether the cloud will end the VM. The drain is then forced before the end of the VM. */
+  /** Whether the cloud will end the VM at a known time. The drain is forced before that time. */
   readonly interrupted?: true | undefined;
   /** Whether the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
   readonly urgent?: true | undefined;
-  /** The volumes that other nodes can still attach, or undefined if the limits are unknown. */
+  /** The number of volumes that can still be attached to other nodes, or undefined if the attach limits are unknown. */
   readonly attach?: AttachRoom | undefined;
   /**
-   * Whether pods get EvictionRequests: `unknown` until mcm has read discovery, and undefined if mcm evicts the pods
-   * itself.
+   * Whether the API server serves EvictionRequests. The value is `unknown` until mcm has read the discovery API. The
+   * value is undefined if mcm evicts the pods itself.
    */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
-  /** The missing read permissions of this process. */
+  /** The read permissions that the drain lacks. */
   readonly unseen?: UnseenByDrain;
-  /** Whether the watch of pods was interrupted, so the cache may lack pods. */
+  /** Whether the watch of pods was interrupted. After an interruption, pods may be missing in the cache. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
   /** The time until which the drain evicts the pods. After `evictUntil`, the drain deletes the pods. */
@@ -200,7 +197,8 @@ export interface DrainObservation {
   /** The time from which the drain is forced. */
   readonly forceAt: Date;
   /**
-   * Whether `forceAt` is early because the node does not respond. Normally, `forceAt` is the end of the drain timeout.
+   * Whether `forceAt` is early because the node does not respond. For other nodes, `forceAt` is the end of the drain
+   * timeout.
    */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;
@@ -208,7 +206,7 @@ export interface DrainObservation {
   readonly forcedBy?: string;
   /** The policy for pods that remain at the time `forceAt` (default: `Force`). */
   readonly policy?: UndrainablePolicy | undefined;
-  /** The error in the annotation that contains the policy. */
+  /** The error in the annotation that selects the policy for undrainable machines. */
   readonly policyProblem?: string | undefined;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;

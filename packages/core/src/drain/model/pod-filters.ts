@@ -1,18 +1,18 @@
 import type { DrainPod } from './observation.ts';
 
 /**
- * The decision of a filter about a pod:
+ * The decision of a pod filter:
  * - `evict`: the drain evicts the pod.
  * - `stay`: the drain ignores the pod.
- * - `leaving`: the drain waits, because the pod is terminating.
- * - `wait`: the drain waits before the eviction.
+ * - `leaving`: the pod is terminating, and the drain waits for its end.
+ * - `wait`: the drain evicts the pod later.
  */
 export interface Verdict {
   readonly pod: 'evict' | 'stay' | 'leaving' | 'wait';
   readonly because: string;
 }
 
-/** Decides about a pod, or returns undefined if the next filter must decide. */
+/** Returns the decision about a pod, or undefined if the next filter must decide. */
 export type PodFilter = (pod: DrainPod) => Verdict | undefined;
 
 const mirrorPod: PodFilter = (pod) =>

@@ -11,15 +11,15 @@ import {
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
 /**
- * The requester in the EvictionRequests of all machine controllers. Kubernetes writes the name of the requester as a
- * label to the Evictions.
+ * The requester in the EvictionRequests of all machine controllers. Kubernetes copies the name of the requester to a
+ * label of each Eviction.
  */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
-/** The time after which discovery is read again. */
+/** The discovery API is read again after this time. */
 const KNOWN_FOR_MS = 3_600_000;
 
-/** The time within which drains that read Evictions share one list request. */
+/** Drains that read Evictions within this time share one list request. */
 const SHARED_FOR_MS = 5_000;
 
 interface Asking {
@@ -32,12 +32,15 @@ interface Discovered {
 }
 
 /**
- * The name of an EvictionRequest depends only on the pod, so that a repeated creation finds the existing
+ * The name of an EvictionRequest depends only on the pod. A repeated create request therefore finds the existing
  * EvictionRequest.
  */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
-/** A process that did not create the EvictionRequests of the drain reads the memory of the drain from the cluster. */
+/**
+ * Reads the progress of a drain from the cluster. A process needs this function if another process created the
+ * EvictionRequests of the drain.
+ */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
   const asked = { at: now, result: 'asked', message: '', count: 1, budgets: '', requested: true } as const;
@@ -45,14 +48,14 @@ export async function requestedMemory(client: KubeClient, signal: AbortSignal, n
   return { ...NO_DRAIN_MEMORY, attempts, responders, respondersAt: now };
 }
 
-/** Returns the responders of all Evictions of machine controllers, by the UID of the pod. */
+/** Returns the responders for the Evictions that machine controllers requested, by the UID of the pod. */
 async function readResponders(client: KubeClient, signal: AbortSignal): Promise<ReadonlyMap<string, Responder>> {
   const { items } = await client.resource(evictions).list({ labelSelector: REQUESTER, signal });
   const found = new Map<string, Responder>();
   for (const eviction of items) {
     const uid = eviction.spec.target?.pod?.uid;
     const responder = responderOf(eviction);
-    // If an Eviction of a pod has failed, a later Eviction of this pod replaces it.
+    // If an Eviction of a pod has failed, a later Eviction of the pod replaces the failed Eviction in the result.
     if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
   }
   return found;
@@ -65,7 +68,7 @@ function responderOf({ status }: PodEviction): Responder {
   return { name, message, failed };
 }
 
-/** In Kubernetes 1.37, EvictionRequests are an alpha API. */
+/** Creates and reads EvictionRequests. In Kubernetes 1.37, EvictionRequests are an alpha API. */
 export class EvictionApi {
   readonly #client: KubeClient | undefined;
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
@@ -88,8 +91,8 @@ export class EvictionApi {
   }
 
   /**
-   * Discovery shows whether the API server serves EvictionRequests and Evictions. If the API server refuses to return
-   * discovery, mcm evicts the pods itself.
+   * Reads from the discovery API whether the API server serves EvictionRequests and Evictions. If the API server
+   * refuses the read, mcm evicts the pods itself.
    */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
@@ -109,7 +112,7 @@ export class EvictionApi {
   }
 
   /**
-   * The pod owns its EvictionRequest, so the garbage collector deletes the EvictionRequest after the pod.
+   * Creates an EvictionRequest that the pod owns. The garbage collector deletes the EvictionRequest after the pod.
    * @returns false if the API server refuses the EvictionRequest
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
@@ -135,7 +138,7 @@ export class EvictionApi {
     }
   }
 
-  /** The key is the UID of the pod. The result is empty if the API server refuses the read. */
+  /** Reads the Evictions, by the UID of their pod. The result is empty if the API server refuses the read. */
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();

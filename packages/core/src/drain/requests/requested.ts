@@ -7,26 +7,27 @@ const FIRST_READ_MS = 10_000;
 const READ_EVERY_MS = 20_000;
 
 /**
- * The wait for an Eviction. If no Eviction exists after the wait, no controller handles the EvictionRequest, and mcm
- * evicts the pod.
+ * The maximum time between an EvictionRequest and its Eviction. If no Eviction exists after this time, no controller
+ * handles EvictionRequests, and mcm evicts the pod.
  */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
 /**
- * Each pod gets only one EvictionRequest. If the VM ends soon, there is no time for an EvictionRequest. After the drain
- * timeout, the policies Quarantine and Fail prevent new EvictionRequests.
+ * Returns true if the pod gets an EvictionRequest now. Each pod gets only one EvictionRequest. If the VM ends soon, the
+ * pod is evicted without an EvictionRequest. After the drain timeout, the policies Quarantine and Fail prevent new
+ * EvictionRequests.
  */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
-/** If the policy allows no further evictions, the drain withdraws its EvictionRequests. */
+/** Returns true if the drain withdraws its EvictionRequests, because the policy allows no further evictions. */
 export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsEvictions(o) && now >= o.forceAt;
 
 export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
-/** Whether mcm must read the Evictions again. */
+/** Contains the blocker of a pod with an EvictionRequest, and whether mcm must read the Evictions again. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -34,8 +35,8 @@ interface RequestedWait {
 }
 
 /**
- * Returns undefined if mcm must evict the pod itself, because the Eviction of the pod has failed or was not created in
- * time.
+ * Plans a pod with an EvictionRequest. The result is undefined if mcm must evict the pod itself, because its Eviction
+ * has failed or was not created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

@@ -18,7 +18,7 @@ const VOLUME_LIMITS = 'machine-volume-limits';
 
 const KEY = 'limits';
 
-/** The limits change with each detach, so the process writes them with a delay. */
+/** The limits can change with each detached volume, so the process writes the limits after a delay. */
 const DELAY_MS = 60_000;
 
 interface StoreOptions {
@@ -30,7 +30,7 @@ interface StoreOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** The name of a CSI driver is a DNS name, so it is a valid key of a ConfigMap. */
+/** The ConfigMap uses the names of CSI drivers as keys. The names are DNS names, so they are valid keys. */
 const isKey = (driver: string): boolean => /^[-._a-zA-Z0-9]{1,253}$/.test(driver);
 
 function limitsIn({ data = {} }: ConfigMap): ReadonlyMap<string, number> {
@@ -38,7 +38,10 @@ function limitsIn({ data = {} }: ConfigMap): ReadonlyMap<string, number> {
   return new Map(entries.map(([driver, text]) => [driver, Number(text)]));
 }
 
-/** Creates the controller that reads the learned limits after a start, and stores them after a change. */
+/**
+ * Creates the controller that reads the learned limits of moving volumes at the start of the process, and stores each
+ * change.
+ */
 export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions): Controller {
   const client = options.control.resource<ConfigMap>(configMaps, options.namespace);
   let stored: ConfigMap | undefined;
@@ -53,7 +56,7 @@ export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions):
       try {
         stored ??= await ignoreNotFound(client.get(VOLUME_LIMITS, { signal }));
       } finally {
-        // Without the stored limits, for example without a permission, the drains continue with the first limit.
+        // If the stored limits cannot be read, the drains start with the default limit.
         pace.load(stored ? limitsIn(stored) : new Map());
       }
       const old = stored?.data ?? {};
@@ -62,7 +65,7 @@ export function createVolumeLimitStore(pace: VolumePace, options: StoreOptions):
       if (changes.length === 0) return done;
       const data = Object.fromEntries(changes.map(([driver, limit]) => [driver, String(limit)]));
       const before = stored?.metadata;
-      // After a failure, the next reconcile reads the object again.
+      // After a failed write, the next reconcile reads the ConfigMap again.
       stored = undefined;
       if (before === undefined) {
         const metadata = { name: VOLUME_LIMITS, namespace: options.namespace };

@@ -5,8 +5,8 @@ import type { Attachment } from '../model/observation.ts';
 
 /**
  * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
- * ID, such as `kubernetes.io/csi/driver^vol-1`. The original uses the ID as a regular expression, so it confuses vol-12
- * with vol-1.
+ * ID, such as `kubernetes.io/csi/driver^vol-1`. The original uses the ID as a regular expression, so the original
+ * confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,8 +20,9 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * The status of CSI volumes is in VolumeAttachments. A volume without CSI appears only in the status of the Node, under
- * its ID in the cloud. The driver derives this ID from the PersistentVolume.
+ * Finds the node to which a volume is attached. VolumeAttachments contain only CSI volumes. A volume without CSI
+ * appears only in the status of the Node, under its ID in the cloud. The driver computes the ID from the
+ * PersistentVolume.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -56,9 +57,9 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the volumes that are attached to a Node or in use on the Node. The sources are VolumeAttachments and, for
-   * the volumes of `used`, the status of the Node. The VolumeAttachments alone may be incomplete (incident 21). A
-   * volume counts as detached only if no source contains the volume.
+   * Returns the volumes that are attached to a Node or in use on the Node. The function reads VolumeAttachments and,
+   * for the volumes in `used`, the status of the Node. The VolumeAttachments alone may be incomplete (incident 21). A
+   * volume counts as detached only if neither source contains the volume.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -80,7 +81,10 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /** A name in the status of a Node contains the ID in the cloud, or the kubelet's name of a CSI volume. */
+  /**
+   * The volume name in the status of a Node contains the cloud's ID of the volume, or the kubelet's name of a CSI
+   * volume.
+   */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -89,8 +93,8 @@ export class VolumeFinder {
   }
 
   /**
-   * A volume without VolumeAttachments counts as attached to another node, because no object would ever show its
-   * attachment.
+   * A volume without VolumeAttachments counts as attached to another node, because no API object shows where the volume
+   * is attached.
    */
   isAttachedElsewhere(volume: string, nodeName: string): boolean {
     const found = this.#caches.volumes.store.get(volume);
@@ -100,7 +104,10 @@ export class VolumeFinder {
     );
   }
 
-  /** Returns undefined if the volume has a VolumeAttachment for another node, or has no CSI driver. */
+  /**
+   * Returns the CSI driver of a volume that must still move. The result is undefined if the volume has a
+   * VolumeAttachment for another node, or has no CSI driver.
+   */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
     const csi = this.#caches.volumes.store.get(volume)?.spec.csi;

@@ -7,11 +7,11 @@ import { movesUnderWay } from './volumes.ts';
 type Counts = ReadonlyMap<string, number>;
 
 export interface VolumePaceOptions {
-  /** The maximum limit of each CSI driver, from `--drain-volume-limit`. */
+  /** The highest limit that mcm may learn for a CSI driver, from `--drain-volume-limit`. */
   readonly most: number;
-  /** The limit of a CSI driver without a learned limit. */
+  /** The initial limit of a CSI driver, before mcm has learned a limit. */
   readonly first: number;
-  /** Starts a reconcile of a waiting drain, after the current reconcile has decided. */
+  /** Starts a reconcile of a drain that waits for the limit, after the current reconcile. */
   readonly wake: (key: Key) => void;
 }
 
@@ -21,7 +21,7 @@ export interface VolumeState {
   readonly moving: number;
 }
 
-/** Returns the number of volumes that a drain moves now, by CSI driver. */
+/** Returns the number of volumes that a drain is moving, by CSI driver. */
 export function volumesMoving(o: DrainObservation, now: Date): Counts {
   const counts = new Map<string, number>();
   for (const { move } of movesUnderWay(o, now)) addVolumes(counts, o, move.volumes);
@@ -37,8 +37,8 @@ export function addVolumes(counts: Map<string, number>, o: DrainObservation, vol
 }
 
 /**
- * Limits the volumes that all drains of a process move at the same time, for each CSI driver. A CSI driver calls the
- * cloud with one account, so the calls of all drains share the rate limit of this account. Each fast detach raises the
+ * Limits the number of volumes of each CSI driver that all drains of the process move at the same time. A CSI driver
+ * calls the cloud with one account, so all drains share the rate limit of the account. Each fast detach raises the
  * limit by one. A slow detach halves the limit.
  */
 export class VolumePace {
@@ -50,7 +50,7 @@ export class VolumePace {
   readonly #moving = new Map<string, Counts>();
   readonly #totals = new Map<string, number>();
   readonly #halvedAt = new Map<string, number>();
-  /** The pods whose slow detach was counted, by the UID of the machine. */
+  /** The pods whose slow detach has already lowered the limit, by the UID of the machine. */
   readonly #slow = new Map<string, Set<string>>();
   readonly #waiting = new WaitingLists();
   #changed: () => void = () => undefined;
@@ -64,7 +64,7 @@ export class VolumePace {
     this.#changed = changed;
   }
 
-  /** Takes the limits that a former process has learned. Limits that this process has learned take precedence. */
+  /** Loads the limits that an earlier process has learned. The limits that this process has learned take precedence. */
   load(limits: Counts): void {
     this.#loaded = true;
     for (const [driver, limit] of limits)
@@ -72,7 +72,7 @@ export class VolumePace {
     for (const driver of new Set([...limits.keys(), ...this.#totals.keys()])) this.#wake(driver);
   }
 
-  /** The limits that this process has learned. Another process may have learned the other stored limits. */
+  /** Returns the limits that this process has learned. Other stored limits may come from another process. */
   get learned(): Counts {
     return new Map([...this.#learned].map((driver) => [driver, this.limitOf(driver)]));
   }
@@ -84,7 +84,7 @@ export class VolumePace {
   }
 
   limitOf(driver: string): number {
-    // Before the stored limits are known, the smallest limit is safe.
+    // Before the stored limits are loaded, the smallest limit applies.
     return this.#limits.get(driver) ?? (this.#loaded ? this.#bounded(this.#options.first) : 1);
   }
 
@@ -92,7 +92,7 @@ export class VolumePace {
     return Math.max(1, Math.min(limit, this.#options.most));
   }
 
-  /** Returns the limits for the next decision of a drain, for the CSI drivers of its volumes. */
+  /** Returns the limits for the CSI drivers of a drain, for its next decision. */
   limitsFor(uid: string, drivers: Iterable<string>): ReadonlyMap<string, SharedLimit> {
     const own = this.#moving.get(uid);
     return new Map(
@@ -103,7 +103,7 @@ export class VolumePace {
     );
   }
 
-  /** Records the volumes that a drain moves now. If the number decreases, waiting drains continue. */
+  /** Records the number of volumes that a drain is moving. If the number decreases, waiting drains continue. */
   moves(uid: string, counts: Counts): void {
     const before = this.#moving.get(uid);
     if (counts.size > 0) this.#moving.set(uid, counts);
@@ -120,7 +120,7 @@ export class VolumePace {
     }
   }
 
-  /** Registers the CSI drivers whose limit delays the drain with this key. */
+  /** Registers that a limit delays a drain, for each CSI driver in `drivers`. */
   waits(key: Key, drivers: readonly string[]): void {
     this.#waiting.set(key, drivers);
   }
@@ -130,7 +130,7 @@ export class VolumePace {
     for (const key of this.#waiting.takeTurns(driver, free)) this.#options.wake(key);
   }
 
-  /** Learns from the detaches that a drain has seen since its last observation. */
+  /** Adjusts the limits after volumes were detached since the last observation of the drain. */
   learn(machine: string, before: DrainMemory, o: DrainObservation, now: Date): void {
     const slow = this.#slow.get(machine) ?? new Set();
     for (const [uid, { goneAt, detachedAt, volumes }] of o.memory.moves) {
@@ -148,7 +148,7 @@ export class VolumePace {
     }
   }
 
-  /** Halves the limit. All slow detaches of one disturbance of the cloud halve the limit once. */
+  /** Halves the limit after a slow detach. Several slow detaches within a short time halve the limit only once. */
   #halve(driver: string, pauseMs: number, now: Date): void {
     const last = this.#halvedAt.get(driver);
     if (last !== undefined && now.getTime() - last < pauseMs) return;

@@ -17,7 +17,7 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** The time after which the status of a drain reports a wait for a volume. */
+/** A drain reports in its status that it waits for a volume when the wait exceeds this time. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -28,7 +28,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** When a short wait becomes long enough for a report, the next plan starts. */
+/** A short wait is not reported. The drain is planned again when the wait is long enough for a report. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -54,7 +54,10 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/** A volume delays further evictions while the volume is attached to this node, or not yet attached to another node. */
+/**
+ * Returns the waits for moving volumes. A moving volume delays further evictions until the volume is attached to
+ * another node.
+ */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -75,7 +78,10 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/** The result excludes volumes of pods that the drain ignores, such as DaemonSet pods. */
+/**
+ * Returns the volumes that are still attached after the end of their pods. Volumes of pods that the drain ignores, such
+ * as DaemonSet pods, are excluded.
+ */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -89,8 +95,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the waits for volumes that are still attached after the end of all pods. If the VM were deleted before the
- * detach, the cloud would detach the volumes by force. The wait for each volume ends after the detach timeout.
+ * Returns the waits for volumes that are still attached after the end of all pods. If mcm deleted the VM now, the cloud
+ * would detach the volumes by force. The wait for each volume ends after the detach timeout.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)

@@ -9,7 +9,7 @@ export const FAST_MS = 30_000;
  * - A detach that takes at least half of the detach timeout halves the number, because the cloud probably throttles
  *   calls.
  * - The number is at least one, as in the original, and at most `volumeWindow`.
- * - The number depends only on the moves in the memory of the drain, so a new process begins with one pod.
+ * - The number is not stored, so a drain begins with one pod again after a restart of the process.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -11,10 +11,14 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/** The move counts toward the volume limit until the time `by`, or without an end if `by` is undefined. */
+/**
+ * The stage of a move. The move counts toward the volume limit until the time `by`. If `by` is undefined, the time is
+ * unlimited.
+ */
 export interface MoveStage {
   /**
-   * Whether the volumes are attached to the node of the pod. In the next step, they must be attached to another node.
+   * Whether the volumes are still attached to the node of the pod. In the next stage, they must be attached to another
+   * node.
    */
   readonly isAttached?: true;
   readonly since?: Date;
@@ -22,8 +26,8 @@ export interface MoveStage {
 }
 
 /**
- * Returns undefined if the move is complete, or if no new pod will use the volumes. The move of a pod that does not
- * terminate stops counting after the detach timeout, so the next pods can move.
+ * Returns the stage of a move, or undefined if the move is complete or no new pod will use the volumes. If a pod does
+ * not terminate, its move no longer counts after the detach timeout. The next pods can then move.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -47,9 +51,9 @@ export function movesUnderWay(
 }
 
 /**
- * Records when evicted pods with volumes have ended, and when their volumes are detached. A pod that another client or
- * an earlier process evicted counts too. Call this function before each plan of a drain. Returns the given memory if
- * nothing changed.
+ * Records when evicted pods with volumes have ended, and when their volumes are detached. Pods that another client or
+ * an earlier process evicted are included. The caller must call this function before it plans the drain. If nothing
+ * changed, the function returns `memory` itself.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -83,11 +87,11 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Each plan has the order of descending priority, then name. */
+/** Sorts pods by descending priority, and then by name. The order is equal in each plan. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
-/** Evictions have this order: pods without volumes are first, because their evictions never wait for volumes. */
+/** Sorts pods for eviction. Pods without volumes are first, because their evictions never wait for volumes. */
 export const byEviction = (a: DrainPod, b: DrainPod): number =>
   Number(beginMove(a) !== undefined) - Number(beginMove(b) !== undefined) || byPriority(a, b);
 
@@ -104,8 +108,9 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 }
 
 /**
- * One limit is the maximum number of moving pods, and the other limit is the number of volumes that other nodes can
- * attach. If no pod is moving, one pod may always be evicted, so the drain is never slower than a serial drain.
+ * Returns the pods that two limits allow to move: the number of moving pods, and the number of volumes that other nodes
+ * can attach. If no pod is moving, one pod may always be evicted. The drain is therefore never slower than an eviction
+ * of one pod after the other.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -130,7 +135,7 @@ function count(used: Map<string, number>, driver: string | undefined): void {
   if (driver !== undefined) used.set(driver, (used.get(driver) ?? 0) + 1);
 }
 
-/** Returns the number of moving volumes of all drains, by CSI driver with a shared limit. */
+/** Returns the number of volumes that all drains are moving, for each CSI driver with a shared limit. */
 function usedOf({ attach }: DrainObservation, moves: readonly VolumeMove[]): Map<string, number> {
   const used = new Map([...(attach?.shared ?? [])].map(([driver, { others }]) => [driver, others]));
   for (const { volumes } of moves) for (const volume of volumes) count(used, attach?.driverOf.get(volume));
@@ -138,8 +143,8 @@ function usedOf({ attach }: DrainObservation, moves: readonly VolumeMove[]): Map
 }
 
 /**
- * Returns the CSI driver whose shared limit does not allow the volumes now. If no drain moves a volume of the driver,
- * the volumes are allowed, because a pod may have more volumes than the limit.
+ * Returns the CSI driver whose shared limit delays the volumes of a pod. If no drain moves a volume of the CSI driver,
+ * the volumes may always move, because a pod may have more volumes than the limit.
  */
 function busyDriver({ attach }: DrainObservation, used: Counts, volumes: readonly string[]): string | undefined {
   const wanted = new Map<string, number>();
@@ -152,7 +157,10 @@ function busyDriver({ attach }: DrainObservation, used: Counts, volumes: readonl
   return undefined;
 }
 
-/** Returns the CSI driver whose shared limit delays the pod, although the window of the drain allows another pod. */
+/**
+ * Returns the CSI driver whose shared limit delays the pod. The result is undefined if the drain's own limit already
+ * delays the pod.
+ */
 export function busyDriverOf(o: DrainObservation, pod: DrainPod, now: Date): string | undefined {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
   return windowSize(o, now) <= moves.length ? undefined : busyDriver(o, usedOf(o, moves), pod.volumes);
@@ -165,7 +173,7 @@ export function busyDriversOf(o: DrainObservation, now: Date): readonly string[]
   return [...new Set(waiting.flatMap((pod) => busyDriverOf(o, pod, now) ?? []))];
 }
 
-/** Returns false if the other nodes cannot attach all volumes. */
+/** Reserves places for volumes on other nodes. Returns false if the other nodes cannot attach all volumes. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -178,7 +186,10 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/** Returns the time at which the next pod may move without another change, or undefined if a change is necessary. */
+/**
+ * Returns the time at which the next pod may move. The result is undefined if the next pod waits for a change of an
+ * object.
+ */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

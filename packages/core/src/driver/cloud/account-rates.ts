@@ -6,9 +6,9 @@ import { LearnedRates } from './learned-rate.ts';
 const MOST = 2_000;
 
 /**
- * The learned rate limits of the accounts of a process. The clusters of a fleet that use one account share its rate
- * limits, because a cloud limits the rate of an account. The key of an account is a hash, and a rate limit consists of
- * numbers, so the clusters share no credentials.
+ * The learned rate limits of all cloud accounts that a process uses. The clusters of a fleet that use one account share
+ * its rate limits, because a cloud limits the calls of each account. The key of an account is a hash, and a rate limit
+ * consists of numbers, so the clusters share no credentials.
  */
 export class AccountRates {
   readonly #clock: Clock;

@@ -7,36 +7,36 @@ import { LANES, laneOfCalls } from './lanes.ts';
  * before.
  */
 const CUT = 0.8;
-/**
- * While the cloud throttles no calls, the rate limit grows by this fraction every second. The minimum growth of the
- * rate limit, in calls per second.
- */
+/** While the cloud throttles no calls, the rate limit grows by this fraction every second. */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
 /** The lowest rate limit, in calls per second. */
 const SLOWEST = 0.5;
 /**
- * The minimum time between two reductions of the rate limit. The time after a reduction in which throttled calls do not
- * count, because the calls were sent before the reduction.
+ * The minimum time between two reductions of the rate limit. A throttled call within this time was sent before the last
+ * reduction, so it causes no new reduction.
  */
 const CUT_REST_MS = 1_000;
-/** The time without a throttled call after which the rate limit is removed. */
+/** The rate limit is removed after this time without a throttled call. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
-/** Every n-th call from the queue has a lower priority, because such calls could otherwise wait forever. */
+/**
+ * Every n-th call comes from a lane with a lower priority. Without this rule, calls with a low priority could wait
+ * forever.
+ */
 const LOWER_EVERY = 8;
 
 interface Waiter {
   readonly go: () => void;
   readonly rank: number;
-  /** The turn in which the call leaves. Each cluster has one call in each turn. */
+  /** The number of the turn in which the call is sent. Each turn sends one call of each cluster. */
   readonly turn: number;
   readonly ticket: number;
 }
 
 interface LaneTurns {
-  /** The turn of the last call that left the lane. */
+  /** The turn of the last call that was sent from the lane. */
   current: number;
   /** The turn of the last waiting call of each cluster. */
   readonly last: Map<object | undefined, number>;
@@ -44,8 +44,8 @@ interface LaneTurns {
 
 /**
  * Limits the rate of calls to a cloud, and adapts the limit when the cloud throttles calls. No limit applies until the
- * cloud throttles the first call. The limit then starts a little below the rate that the cloud accepted before, and
- * grows every second. Calls wait in the order of their lanes. Within a lane, the clusters of a process take turns.
+ * cloud throttles the first call. The rate limit then starts a little below the rate that the cloud accepted before,
+ * and grows every second. Calls wait in the order of their lanes. Within a lane, the clusters of a process take turns.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export class LearnedRate {
     const waiter: Waiter = { go: resolve, rank, turn: this.#turnOf(rank, cluster), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
-      // An aborted call may have left the queue already, so no other call may be removed.
+      // An aborted call may have left the queue already. In that case, no call is removed.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
@@ -132,7 +132,6 @@ export class LearnedRate {
     if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
   }
 
-  /** Removes and returns the next call. */
   #next(): Waiter | undefined {
     const next = this.#choose();
     const lane = this.#lanes[next?.rank ?? 0];
@@ -173,22 +172,19 @@ export class LearnedRate {
   }
 }
 
-/** Contains one {@link LearnedRate} for each kind of call, for clouds that limit each kind of call separately. */
+/** Contains one {@link LearnedRate} for each API method, because some clouds limit each method separately. */
 export class LearnedRates {
   readonly #clock: Clock;
   readonly #most: number;
   readonly #rates = new Map<string, LearnedRate>();
 
-  /**
-   * @param most The maximum number of kinds. The maximum number of rate limits. Above the maximum, the oldest rate
-   * limit is removed.
-   */
+  /** @param most The maximum number of rate limits. Above this number, the oldest rate limit is removed. */
   constructor(clock: Clock, most: number = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#most = most;
   }
 
-  /** The rate limit for a kind of call is created at the first call. */
+  /** Returns the rate limit for an API method. The rate limit is created at the first call. */
   of(kind: string): LearnedRate {
     const known = this.#rates.get(kind);
     if (known) return known;

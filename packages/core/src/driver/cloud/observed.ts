@@ -8,7 +8,7 @@ import type { ObserveApi } from '../contract/driver.ts';
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Creates a function that sends a request and reports the result.
+ * Returns a function that sends a request to the cloud and reports the result.
  * @param observe receives the name, the duration in milliseconds and the error of each ended request.
  */
 export const observedCalls =

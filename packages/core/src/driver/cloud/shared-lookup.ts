@@ -2,10 +2,7 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** The maximum number of values in one request, because EC2 allows no more values in one filter. */
 const MOST = 200;
-/**
- * The minimum time between the starts of two requests, in milliseconds. The time within which lookups share one
- * request.
- */
+/** The minimum time between the starts of two requests, in milliseconds. Lookups within this time share one request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -18,8 +15,8 @@ interface Waiting<T> {
 
 /**
  * Combines lookups that differ in one value into shared requests. While a request is in progress, all new lookups wait
- * for the next request, so no lookup returns data from before its start. Lookups of a thousand machines need five
- * requests.
+ * for the next request. A lookup therefore never returns data from before its start. The lookups of a thousand machines
+ * need five requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -32,8 +29,8 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask returns all instances that match one of the values. The signal of `ask` aborts when no caller waits for
-   * the result.
+   * @param ask Returns all instances that match one of the values. The signal of `ask` aborts when no caller waits for
+   *   the result.
    * @param most the maximum number of values in one request
    * @param answersTo returns the lookup value of an instance
    */
@@ -79,8 +76,8 @@ export class SharedLookup<T> {
   }
 
   /**
-   * More lookups can join the next request until the minimum time between two requests has passed. A full request, or a
-   * lookup that a single caller repeats, is sent immediately.
+   * Waits until the minimum time between two requests has passed, so that more lookups share the next request. A full
+   * request is sent immediately. A lookup that a single caller repeats is sent immediately, too.
    */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();

@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import { singleFlight } from './single-flight.ts';
 
-/** An access token, as the token service returned the token. */
+/** An access token from a token service, with its expiry. */
 export interface Token {
   readonly value: string;
   /** The expiry in milliseconds since 1970. */
@@ -11,15 +11,17 @@ export interface Token {
 /** Caches the token of one identity until shortly before its expiry. */
 export interface TokenSource {
   /**
-   * Returns a valid token from the cache, or requests a new token.
+   * Returns the cached token while it is valid, or else requests a new token.
    * @throws the error of the token request, or the reason of the signal
    */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused a token. The next call of `get` requests a new token. */
+  /** Reports that the cloud refused a token. The next call of `get` then requests a new token. */
   refused(value: string): void;
 }
 
-/** A token is renewed this long before its expiry, or after half of a short lifetime. */
+/**
+ * A token is renewed this long before its expiry. A token with a short lifetime is renewed after half of its lifetime.
+ */
 const RENEW_BEFORE_MS = 300_000;
 
 /**

@@ -28,23 +28,23 @@ export interface TokenQuestion<T> {
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Formats the error message of a failed token request. The parameter contains only the cause and the error code,
-   * because the rest of the response may contain secrets.
+   * Formats the error message of a failed token request. `what` contains only the cause and the error code, because the
+   * rest of the response may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /**
-   * Whether a response without a token counts as a permanent refusal. Set `strict` for a metadata server, which always
-   * sends a token. A response without a token then comes from another server.
+   * Whether a response without a token counts as a permanent refusal. `strict` is for metadata servers, which always
+   * send a token. A response without a token comes from another server, such as a proxy.
    */
   readonly strict?: boolean;
   readonly now: Date;
 }
 
-/** The maximum difference between two clocks that token services tolerate. */
+/** Token services usually tolerate this difference between the clocks of client and server. */
 const TOLERATED_SKEW_MS = 240_000;
 
-/** The parameters of a request to a metadata server for a text, such as the name of a role. */
+/** The parameters of a text request to a metadata server, for example for the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
   /** The HTTP method. The default is GET, or POST for a request with a body. */
   readonly method?: string;
@@ -66,7 +66,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
   const why = say(`status ${status}, but the response contains no token`);
-  // An HTML page does not come from the metadata server, but from another server such as a proxy.
+  // A metadata server sends no HTML pages. An HTML page comes from another server, such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
 
@@ -115,8 +115,8 @@ function codeOf(text: string): string {
 }
 
 /**
- * Returns the difference between the clocks of this process and the token service as the likely cause of a refusal.
- * Returns an empty text if the difference is tolerated or unknown.
+ * Returns a text about the difference between the clocks of mcm and the token service, as the likely cause of a
+ * refusal. The text is empty if the difference is small or unknown.
  * @param service the name of the service in the text
  * @param date the header `Date` of the response
  */

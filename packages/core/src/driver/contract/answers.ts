@@ -2,7 +2,9 @@ import { isRecord } from '@mcm/kube';
 import type { CreatedInstance, Instance, ListedInstance } from './driver.ts';
 import { MachineError } from './errors.ts';
 
-/** A driver in JavaScript, or its cloud, may return values of wrong types, which the controller must not store. */
+/**
+ * A driver in JavaScript, or its cloud, may return values of wrong types. The controller must not store such values.
+ */
 const broken = (driver: string, call: string, defect: string): MachineError =>
   new MachineError('Internal', `driver ${driver} returned an invalid result of ${call}: ${defect}; fix the driver`);
 
@@ -19,7 +21,8 @@ export function checkInstance<T extends Instance | CreatedInstance>(driver: stri
 }
 
 /**
- * One invalid entry makes the whole list invalid, because the VM of the entry would count as deleted.
+ * Validates a list of VMs. One invalid entry makes the whole list invalid, because the VM of an ignored entry would
+ * count as deleted.
  * @throws MachineError `Internal` that names the invalid entry
  */
 export function checkListing(driver: string, answer: readonly ListedInstance[]): readonly ListedInstance[] {

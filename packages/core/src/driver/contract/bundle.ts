@@ -4,16 +4,16 @@ import type { ConfigMap, Draft } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** The report of a driver about the VM of a failed machine. */
+/** The information of a driver about the VM of a failed machine. */
 export interface InstanceEvidence {
   /** The state of the VM and its reason, in the terms of the cloud. */
   readonly state?: string;
   readonly console?: string;
 }
 
-/** A failure of a machine for which mcm stores evidence. */
+/** A failure of a machine. mcm stores the evidence for each failure. */
 export interface Failure {
-  /** The ID does not change while the failure lasts, so the evidence is stored only once. */
+  /** The ID of a failure does not change while the failure lasts, so mcm stores the evidence only once. */
   readonly id: string;
   readonly reason: string;
   readonly at: Date;
@@ -38,18 +38,19 @@ export const EvidenceLabels = {
 } as const;
 
 /**
- * The maximum lengths of the texts in a ConfigMap with evidence, in characters. The start of a longer text is removed.
- * The sum of all lengths is far below the 1 MiB limit of a ConfigMap.
+ * The maximum lengths of the texts in a ConfigMap with evidence, in characters. mcm removes the start of a longer text.
+ * The sum of all lengths is far below the limit of 1 MiB for a ConfigMap.
  */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** A label value is a hash, because names can be longer than the maximum of a label value. */
+/** The value of the label is a hash, because a name can be longer than a label value. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * The name depends only on the machine and the failure, so a second attempt to store the evidence uses an equal name.
+ * The name depends only on the machine and the failure, so a second attempt to store the evidence finds the existing
+ * ConfigMap.
  */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;

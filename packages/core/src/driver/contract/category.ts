@@ -4,8 +4,8 @@ import type { MachineCode } from '@mcm/api';
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
 /**
- * The party that can fix a failure: the user, the cloud or the driver. With `a retry`, the operation succeeds later
- * without an action.
+ * The party that can fix a failure: the user, the cloud or the driver. `a retry` means that a later attempt succeeds
+ * without a fix.
  */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
@@ -21,7 +21,7 @@ const credentials = kind('credentials', 'the user');
 const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
-/** The category depends only on the error code, so it stays equal after retries and restarts (incident 29). */
+/** The category depends only on the error code, so retries and restarts do not change the category (incident 29). */
 const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   OK: driver,
   Canceled: transient,

@@ -17,13 +17,13 @@ export interface DriverRequest<Spec, Credentials> {
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The control cluster of the caller, if it is known. `create` writes the owner to a tag of the VM (see `ownerTags`),
-   * and `list` returns the owner.
+   * The ID of the caller's control cluster, if it is known. `create` writes the owner to a tag of the VM (see
+   * `ownerTags`), and `list` returns the owner.
    */
   readonly owner?: string | undefined;
   /**
-   * Former control clusters that the control cluster of the caller replaced. VMs with the tags of former control
-   * clusters belong to the control cluster of the caller.
+   * The IDs of the control clusters that the current control cluster replaced. VMs with the tags of former control
+   * clusters belong to the current control cluster.
    */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observeApi?: ObserveApi;
@@ -79,8 +79,8 @@ export interface FoundInstance extends Instance {
   readonly createdAt?: string | undefined;
   /**
    * The reason why the VM does not run and will not start again, such as `being deleted`. `ending` is undefined for any
-   * other VM. A machine without a VM does not adopt a VM with this field, but waits until the VM is gone. In a small
-   * cluster, mcm replaces an unreachable machine only if its VM has this field.
+   * other VM. mcm adopts no VM with this field, but waits until the VM is gone. In a small cluster, mcm replaces an
+   * unreachable machine only if its VM has this field.
    */
   readonly ending?: string | undefined;
 }
@@ -114,14 +114,17 @@ export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' 
 
 /** A notice of a cloud about one VM. */
 export interface InterruptionNotice {
-  /** All repetitions of a notice have one ID. */
+  /** All repetitions of a notice have an equal ID. */
   readonly id: string;
   /** The provider ID of the VM, or the part of the ID that the cloud uses in notices, such as `i-0abc`. */
   readonly providerId: string;
   readonly kind: InterruptionKind;
   /** The time at which the cloud sent the notice, RFC 3339. */
   readonly noticedAt: string;
-  /** The time at which the cloud acts (RFC 3339), or undefined if the cloud acts at once or the time is unknown. */
+  /**
+   * The time at which the cloud acts on the VM (RFC 3339). The time is undefined if the cloud acts at once, or if the
+   * time is unknown.
+   */
   readonly deadline?: string | undefined;
   /** The cloud's description of the notice. */
   readonly detail: string;
@@ -148,9 +151,9 @@ export interface VolumeSource {
 }
 
 /**
- * The calls to one cloud. A method is absent if the driver does not support the operation. Every method is idempotent,
- * because the caller repeats a call without a response. For example, a repeated `create` finds the first VM by the UID
- * of the Machine. Methods throw `MachineError`.
+ * The operations of one cloud. A method is absent if the driver does not support the operation. Every method is
+ * idempotent, because mcm repeats a call whose response was lost. For example, a repeated `create` finds the first VM
+ * by the UID of the Machine. Methods throw `MachineError`.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -162,24 +165,24 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   create(request: CreateRequest<Spec, Credentials>): Promise<CreatedInstance>;
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks up the VM of a machine. Before the first `create`, the driver also looks up VMs by name, because another
-   * controller may have created an unrecorded VM. The result contains no VMs of other control clusters (see `isOthers`)
-   * and no VMs that have ended.
+   * Looks up the VM of a machine. Before the first `create`, the driver also searches by name, because another
+   * controller may have created the VM. The result contains no VMs of other control clusters (see `isOthers`) and no
+   * VMs that have ended.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
-   * succeeded; `OutOfRange`: several VMs match. `Uninitialized` and `OutOfRange` contain the VMs
-   * (`MachineError.found`).
+   *   succeeded; `OutOfRange`: several VMs match. `Uninitialized` and `OutOfRange` contain the VMs
+   *   (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
    * Deletes the VM with its NICs and disks. The promise resolves when the cloud reports that the VM is deleted or
-   * absent. If the promise resolved earlier, the kubelet of the VM could register the Node again. A long deletion may
+   * absent. If the promise resolved earlier, the kubelet on the VM could register its Node again. A long deletion may
    * reject with `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
    * Stops the VM of a machine and keeps its disks, addresses and identity. The promise resolves when the cloud reports
-   * that the VM is stopped. The kubelet then sends no further requests. `status` and `list` still find a stopped VM. A
-   * driver with `stop` must have `start`.
+   * that the VM is stopped. The kubelet on a stopped VM sends no requests. `status` and `list` still find a stopped VM.
+   * A driver with `stop` must have `start`.
    * @throws `NotFound`: the cloud confirms that no VM exists
    */
   stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
@@ -195,8 +198,8 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly hibernates?: boolean;
   /**
    * Returns the state and the console output of a VM that failed to join or became unhealthy. The method changes
-   * nothing in the cloud. The time limit is 15 seconds. Truncated console output must begin at the start of a line. The
-   * controller removes secrets from the result.
+   * nothing in the cloud, and has a time limit of 15 seconds. Truncated console output must begin at the start of a
+   * line. The controller removes secrets from the result.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
@@ -207,11 +210,14 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Returns an ID for the source of notices of a class, for example for a region and its credentials. All classes with
-   * one source share one call of `watchInterruptions`.
+   * Returns an ID of the source from which a class receives notices, for example a region and an account. All classes
+   * with one source share one call of `watchInterruptions`.
    */
   interruptionSource?(machineClass: MachineClass): string | undefined;
-  /** Returns all VMs with the cluster and the role of the class. The driver must read all pages of the result. */
+  /**
+   * Returns all VMs that have the cluster tag and the role tag of the class. The driver must read all pages of the
+   * result.
+   */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
   /**
    * Returns the cloud IDs of volumes, in the order of the parameter. The ID of a volume from another cloud is

@@ -12,8 +12,8 @@ export class MachineError extends Error {
   readonly retryAfterMs: number | undefined;
 
   /**
-   * Whether the cloud refuses the credentials, independent of the error code. The caller may then try other
-   * credentials.
+   * Whether the cloud refused the credentials. The error code alone does not show a refusal. The caller may then try
+   * other credentials.
    */
   readonly credentialsRefused: boolean;
 
@@ -27,9 +27,9 @@ export class MachineError extends Error {
   readonly unexpected: boolean;
 
   /**
-   * The field that the user must change, if the message does not name the field. `place` is `secret` for the Secrets of
-   * the class, or the path of a field in the class. mcm adds the field to the message. Set `place` only for errors that
-   * occur before the first request to the cloud.
+   * The field that the user must change, if the message does not name the field. The value is `secret` or the path of a
+   * field in the class. mcm adds the field to the message. Set `place` only for errors that occur before the first
+   * request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
@@ -39,10 +39,10 @@ export class MachineError extends Error {
    */
   readonly found: readonly FoundInstance[];
 
-  /** Whether the driver was not called, because the class or its Secrets are invalid. */
+  /** Whether the error occurred before the driver was called, because the class or its Secrets are invalid. */
   readonly unsent: boolean;
 
-  /** @param options.throttled default: true if the code is `Unavailable` and the cloud requests a wait time. */
+  /** @param options.throttled The default is true if the code is `Unavailable` and the cloud requests a wait time. */
   constructor(
     code: MachineCode,
     message: string,
@@ -75,7 +75,7 @@ export class MachineError extends Error {
   }
 }
 
-/** The conversion to text can throw, for example for an object without a prototype. */
+/** The conversion of a thrown value to text can throw, for example for an object without a prototype. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -30,7 +30,7 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 
 /**
  * Throws if a VM belongs to another control cluster. Drivers of clouds with unique VM names call this function. For a
- * machine that is being deleted, the code is `NotFound`, because the VM with its name belongs to another machine.
+ * machine that is being deleted, the code is `NotFound`, because the found VM belongs to another machine.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {

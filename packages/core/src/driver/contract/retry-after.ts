@@ -1,7 +1,10 @@
-/** The maximum wait time that mcm accepts from a cloud or a proxy. All machines of an account share one wait. */
+/**
+ * The maximum wait time that mcm accepts from a cloud or a proxy. During this time, mcm sends no call with the
+ * credentials of the account.
+ */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** The headers with milliseconds of Azure, of older Azure services, and of AWS. */
+/** HTTP headers of Azure, older Azure services and AWS. The values are in milliseconds. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
 export const boundedWait = (ms: number | undefined): number | undefined =>

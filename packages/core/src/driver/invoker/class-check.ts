@@ -33,7 +33,10 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/** The problems of an invalid class are not repeated, because `checkClass` reports them. */
+/**
+ * Returns the problems of the alternatives in the annotation. If the class itself is invalid, `checkClass` reports its
+ * problems, and the result is empty.
+ */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -5,14 +5,17 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/** The version of the class is its generation, which does not change with the metadata. */
+/** The version of a class is its generation, because changes of the metadata do not change the generation. */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
   return [`${uid}:${generation}`, ...secretKeysOf(machineClass).map((key) => secretVersion(key, find(key)))].join(' ');
 }
 
-/** The versions include the recorded offering, so a retry with another offering starts without a delay. */
+/**
+ * Returns the versions of the objects that a driver call uses. The versions include the recorded offering, so a retry
+ * with another offering starts without a delay.
+ */
 export function inputsOfMachine(
   machine: Machine,
   machineClass: MachineClass | undefined,

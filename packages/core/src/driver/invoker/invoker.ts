@@ -122,7 +122,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** A driver must have both `stop` and `start`, or neither. */
+/** Returns the driver's `stop` and `start`. A driver must have both methods, or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -162,7 +162,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** A later stage reads the class and the Secrets only if the call needs them. */
+/** The stages read the class and the Secrets later, because some calls do not need the class and the Secrets. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -241,22 +241,22 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The error comes from the target cluster and not from the cloud. The new error has no cause, because the cause
-    // could look like a network problem of the cloud.
+    // The error comes from the target cluster, not from the cloud. The new error omits the cause, because mcm would
+    // treat a network error in the cause as a problem of the cloud.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // Rendering the user data may take long, because of requests for the bootstrap token. During these requests, another
+  // The user data contains a bootstrap token, so its creation may need slow requests. During the requests, another
   // process may have become the leader.
   await confirmLeader(fence, 'create');
-  // The redaction finds a Buffer in an error, because a Buffer is printed as text. A plain byte array would be printed
-  // as numbers.
+  // The redaction can find the user data in the text of an error only if the user data is a Buffer. A Buffer is printed
+  // as text, but a byte array is printed as numbers.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may quote the rendered user data in base64. No later stage knows the rendered user data, so
-    // `create` must remove it from the error.
+    // An error of the cloud may quote the final user data in base64. Later stages do not have the final user data, so
+    // `create` must remove the user data from the error.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

@@ -19,8 +19,8 @@ export type AlternativeField = keyof Alternative;
 export interface Choice {
   readonly record: string;
   /**
-   * The key consists of the provider, the account, and the cloud fields of the offering. Pools with one key share a
-   * capacity shortage.
+   * The key consists of the provider, the account, and the cloud fields of the offering. If the cloud has no capacity
+   * for a key, all classes with the key are affected.
    */
   readonly key: string;
   /** Text for messages, such as `machineType m6i.large`. */
@@ -33,7 +33,9 @@ const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Mark
 
 const MOST = 20;
 
-/** If the annotation has a problem, `alternatives` is empty. */
+/**
+ * The alternatives of an annotation, and the problem of the annotation. If there is a problem, `alternatives` is empty.
+ */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -42,7 +44,7 @@ export interface ParsedAlternatives {
 const NONE: ParsedAlternatives = { alternatives: [], problems: [] };
 const KEY = Annotations.CapacityAlternatives;
 
-/** The result is empty for an absent or empty annotation. */
+/** Parses the annotation with the alternatives. For an absent or empty annotation, the result is empty. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -87,8 +89,8 @@ export const recordOf = (alternative: Alternative): string => JSON.stringify(nor
 /**
  * Returns the offering that is recorded on a Machine. The result is undefined for the first choice and for a machine
  * without a record.
- * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value. With a wrong offering, the
- * driver could miss the VM or create a second VM.
+ * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value. With an invalid record, the
+ *   driver could fail to find the VM, or create a second VM.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -115,7 +117,10 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
   return isRecord(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/** The annotation of the machine takes precedence over the annotation of its class. */
+/**
+ * Returns the annotation with the alternatives. The annotation of the machine takes precedence over the annotation of
+ * its class.
+ */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 

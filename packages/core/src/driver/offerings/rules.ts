@@ -2,7 +2,7 @@ import { Annotations, type MachineClass } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
 import { type Alternative, type AlternativeField, parseAlternatives } from './alternative.ts';
 
-/** The values that determine the capacity of a cloud for an account. */
+/** The cloud fields on which the available capacity depends, such as the machine type and the zone. */
 export interface Offering {
   readonly region: string;
   readonly zone: string;
@@ -17,15 +17,15 @@ export interface AlternativeRules<Spec> {
   /** Returns the provider spec with the fields of the alternative. */
   apply(spec: Spec, alternative: Alternative): Spec;
   /**
-   * Returns the problems of an alternative with the provider spec, as `zone: … ; …`. The text starts with the field and
-   * ends with the fix.
+   * Returns the reason why the provider spec forbids an alternative, as `zone: … ; …`. The text starts with the field
+   * and ends with the fix.
    */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** Provider specs with equal offerings share their capacity. */
+  /** Returns the offering of a provider spec. Provider specs with equal offerings share the capacity of the cloud. */
   offering(spec: Spec): Offering;
   /**
-   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. Each part of the cloud,
-   * such as a zone, needs its own listing. Without `listing`, one listing returns the VMs of all alternatives.
+   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. mcm calls `list` once for
+   * each part. Without `listing`, one call of `list` returns the VMs of all alternatives.
    */
   listing?(spec: Spec): string;
 }
@@ -47,7 +47,10 @@ export function alternativeProblems<Spec>(
   });
 }
 
-/** If the annotation has a problem, no alternative is used, because a VM must not get an unintended offering. */
+/**
+ * Returns the alternatives of a class. If the annotation has a problem, no alternative is used, because a VM must not
+ * get an unintended offering.
+ */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
   text: string | undefined,

@@ -5,17 +5,20 @@ import { MachineError } from '../contract/errors.ts';
 import type { SecretValues } from '../secrets/secret-value.ts';
 
 export interface ClassSecrets {
-  /** `userData` contains the exact bytes, because user data is not always valid UTF-8. */
+  /**
+   * The decoded data of the Secrets. The field `userData` contains the exact bytes, because user data is not always
+   * valid UTF-8.
+   */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data, byte for byte as in the Secret. */
+  /** The user data with exactly the bytes of the Secret. */
   readonly userData?: Uint8Array | undefined;
-  /** The secret values that are removed from each text before the text is stored. */
+  /** The secret values that mcm removes from each text before it stores the text. */
   readonly hidden: SecretValues;
-  /** One sentence for each problem of the Secrets. A call that needs the Secrets fails with these sentences. */
+  /** One sentence for each problem of the Secrets. A driver call that needs the Secrets fails with these sentences. */
   readonly problems: readonly string[];
 }
 
-/** The keys have the form `namespace/name`, with the Secret with the user data first. */
+/** Returns the keys `namespace/name` of the Secrets of a class. The Secret with the user data comes first. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
@@ -32,13 +35,13 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
-  /** Keys whose values are not valid UTF-8. */
+  /** The keys of a Secret whose values are not valid UTF-8. */
   readonly noText: readonly string[];
 }
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** Decoded Secrets are cached, because every call reads a Secret. */
+/** The decoded Secrets are cached, because every driver call reads the Secrets. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -63,7 +66,10 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/** The version is a hash of the data, so changes of the metadata, such as a finalizer, do not change it. */
+/**
+ * Returns a hash of the data as the version of a Secret. Changes of the metadata, such as a finalizer, do not change
+ * the hash.
+ */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -76,14 +82,14 @@ export function dataVersion(secret: Secret): string {
 }
 
 /**
- * `credentialsSecretRef` takes precedence over `secretRef`.
+ * Reads the Secrets of a class. If both Secrets contain a key, `credentialsSecretRef` takes precedence over
+ * `secretRef`.
  *
- * - User data may be any bytes, but credentials must be valid UTF-8. -
+ * - User data may be any bytes, but credentials must be valid UTF-8.
  * - A value with any other key is ignored if it is not valid UTF-8.
  *
  * @param find returns the Secret with the key `namespace/name`
- * @param isCredential whether the driver reads this key of
- * a Secret (default: all keys).
+ * @param isCredential returns whether the driver reads a key of a Secret (default: all keys)
  */
 export function readSecrets(
   machineClass: MachineClass,

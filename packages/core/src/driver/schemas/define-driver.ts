@@ -15,7 +15,7 @@ export type DriverCall =
   | 'evidence'
   | 'watchInterruptions';
 
-/** A class and its Secrets before validation. */
+/** The input of a driver call before the validation: a class and its Secrets. */
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
@@ -24,7 +24,7 @@ export interface DriverInput {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A class and its Secrets after validation, in the types of the driver. */
+/** The input of a driver call after the validation, in the types of the driver. */
 export interface DecodedInput<Spec, Credentials> {
   readonly spec: Spec;
   readonly credentials: Credentials;
@@ -37,24 +37,24 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** The schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Validates the input instead of the schemas, for drivers with special rules, messages or error codes. mcm calls
-   * `decode` before every call to the cloud. `foldGoJson` decodes a provider spec like Go.
+   * Replaces the validation by the schemas, for drivers with special rules, messages or error codes. mcm calls `decode`
+   * before every call to the cloud. An implementation can call `foldGoJson` to decode a provider spec like Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
   /**
    * Returns further problems of a class and its Secret, one sentence each. The method must not call the cloud. mcm
-   * reports the problems on the class before mcm creates a VM.
+   * reports the problems on the class, even if the class has no machine.
    */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
-   * Applies alternatives to a provider spec. A creation that fails with `ResourceExhausted` must leave no VM, because
-   * the next call may use an alternative.
+   * The rules that apply alternatives to a provider spec. If `create` fails with `ResourceExhausted`, it must leave no
+   * VM, because the next call may use an alternative.
    */
   readonly alternatives?: AlternativeRules<Spec>;
   /**
    * Whether the driver limits the rate of its requests itself, with a `LearnedRate` for each account. By default, mcm
-   * limits the calls when errors have `MachineError.throttled`.
+   * limits the rate of driver calls after errors with `MachineError.throttled`.
    */
   readonly spacesRequests?: boolean;
 }

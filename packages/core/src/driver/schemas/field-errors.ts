@@ -48,7 +48,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /** Go formats the value of a named string type as JSON. */
+  /** In Go, a value of a named string type is formatted as JSON in an error. */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -58,7 +58,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** Go formats the value behind a pointer as JSON. */
+  /** In Go, the value of a pointer field is formatted as JSON in an error. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
@@ -72,7 +72,9 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /** Several problems are in brackets. The result is undefined without problems. Duplicates are removed. */
+  /**
+   * Returns the problems without duplicates, or undefined without problems. A list of several problems is in brackets.
+   */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

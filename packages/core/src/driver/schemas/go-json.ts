@@ -2,7 +2,7 @@ import { isRecord, nearest } from '@mcm/kube';
 import type { z } from 'zod';
 import { pathText } from './decode.ts';
 
-/** A JSON document that contains only the keys of a schema. */
+/** A decoded JSON document that contains only the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
   /**
@@ -20,7 +20,7 @@ interface Definition {
   readonly shape?: Readonly<Record<string, { readonly def: Definition }>>;
 }
 
-/** Go does not distinguish an absent value from the zero value of these types. */
+/** The zero values of Go types. Go does not distinguish an absent value from the zero value. */
 const ZERO: Readonly<Record<string, unknown>> = { string: '', number: 0, int: 0, boolean: false };
 
 const unwrap = (definition: Definition): Definition =>

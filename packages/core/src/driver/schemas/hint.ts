@@ -22,7 +22,7 @@ const UNREACHABLE = new Set([
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
 const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
 const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
-/** A shorter field value can occur in an error message by chance. */
+/** The hint ignores shorter field values, because they can occur in an error message by chance. */
 const SHORTEST_VALUE = 4;
 const MOST_FIELDS = 3;
 const DEEPEST_CAUSE = 8;
@@ -39,12 +39,12 @@ export function problemOf(
   secrets: Readonly<Record<string, string>>,
   call: string,
 ): Problem | undefined {
-  // The invoker's method `check` reports this problem on the class.
+  // mcm has already reported this problem on the class with the method `check`.
   if (error.place !== undefined) return undefined;
   if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
   if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
-  // For `create`, `NotFound` means that the class refers to a missing object, such as an image or a network.
+  // For the driver call `create`, `NotFound` means that the class refers to a missing cloud resource, such as an image.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
@@ -75,7 +75,7 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the controller cannot reach the cloud (${code}); check ${fields}the endpoint in Secret or environment, and the network`;
 }
 
-/** The result is undefined if the error and its causes contain no network error code. */
+/** Returns the network error code of the error or of its causes, or undefined without a network error. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -98,7 +98,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** The value must be a whole word, and names of error codes do not count. */
+/** Returns true if the message contains the value as a whole word. Names of error codes do not count. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

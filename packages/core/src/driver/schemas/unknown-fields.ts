@@ -3,7 +3,10 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/** A schema that is not an object may read any key, so the result is undefined. */
+/**
+ * Returns the keys that a schema declares. The result is undefined for a schema that is not an object, because the
+ * schema may accept any key.
+ */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));

@@ -3,7 +3,7 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { allNeedlesOf, partsOfLine } from './redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
-/** The secret values that are removed from texts before the texts are stored. */
+/** The secret values that mcm removes from a text before it stores the text. */
 export interface Known {
   /** The decoded data of the Secrets of one or several classes, including user data. */
   readonly secrets: SecretValues | readonly SecretValues[];
@@ -11,22 +11,21 @@ export interface Known {
 }
 
 const HIDDEN = '***';
-/** Minimum length of a secret value. The redaction ignores shorter values, because they are often ordinary words. */
+/** Minimum length of a secret value. The redaction ignores shorter values, because many of them are ordinary words. */
 const SHORTEST_SECRET = 6;
-/** The redaction ignores shorter parts of the user data, because they are often ordinary words. */
+/** The redaction ignores shorter lines of the user data, because many of them are ordinary words. */
 const SHORTEST_LINE = 12;
-/** The redaction ignores shorter encoded parts, because they occur in base64 by chance. */
+/** The redaction ignores shorter encoded texts, because they occur in base64 by chance. */
 const SHORTEST_ENCODED = 9;
 
 /**
- * Patterns that match secrets from any source. The cost of each pattern must be linear, because a console may contain
- * long runs of blanks or token prefixes. To keep the cost linear, a lookahead must precede each lookbehind with white
- * space.
+ * Patterns that match secrets from any source. The time of each match must be linear, because a console output may
+ * contain long runs of blanks or token prefixes. Therefore, a lookahead must precede each lookbehind with white space.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
-  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // the start of a JSON Web Token, or a complete token
+  /\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, // the start of a JSON Web Token, or the complete token
   /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /(?=[^\s"'])(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
   /(?=[\w.~+/-]{12})(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
@@ -35,8 +34,8 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. The function finds each secret value as a whole, by line, encoded (base64, URL,
- * JSON), wrapped and colored.
+ * Returns the text without secrets. The function finds complete values and single lines, even if they are encoded
+ * (base64, URL, JSON), wrapped or colored.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
 
@@ -79,7 +78,7 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
-/** The number of bytes of a part of binary data, which is searched in parts because it has no lines. */
+/** Binary data has no lines, so the redaction searches it in parts with this number of bytes. */
 const STRETCH = 48;
 
 function binaryPieces(value: SecretValue): readonly string[] {
@@ -91,8 +90,8 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns the parts of a value's base64 that do not depend on the neighboring bytes, for all three alignments. The
- * first and last characters of base64 depend on the neighboring bytes.
+ * Returns base64 texts of a value for all three alignments, without their first and last characters. The first and last
+ * characters of base64 depend on the neighboring bytes.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -104,7 +103,7 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** A console wraps lines and colors words, so these characters may occur inside of a secret. */
+/** A terminal wraps lines and colors words, so line breaks and escape sequences may occur inside of a secret. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 
@@ -126,7 +125,10 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/** `at` maps a position without white space and escape sequences to the position in the original text. */
+/**
+ * Removes white space and escape sequences from a text. `at` maps a position in the result to the position in the
+ * original text.
+ */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

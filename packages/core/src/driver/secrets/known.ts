@@ -3,7 +3,7 @@ import type { Secret } from '@mcm/kube';
 import type { Known } from './evidence-text.ts';
 import type { SecretValue } from './secret-value.ts';
 
-/** User data may be binary, so its result is bytes. All other values are text. */
+/** The result for user data consists of bytes, because user data may be binary. All other values are text. */
 const decoded = (key: string, data: string): SecretValue => {
   const bytes = Buffer.from(data, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');

@@ -41,10 +41,10 @@ function meaningOf(part: string): string {
 
 const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-/** The maximum depth of nested escapes, such as JSON in JSON in XML. */
+/** The redaction decodes at most this number of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** The normal form is never longer than the text in UTF-8. */
+/** Builds the normal form of a text. The normal form is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -116,10 +116,12 @@ export function normalForm(text: string): NormalForm {
   return { ...form, text: form.text.toLowerCase() };
 }
 
-/** The redaction ignores shorter encoded values, because they occur in base64 or hexadecimal text by chance. */
+/** The redaction ignores shorter encoded values, because they occur in encoded text by chance. */
 const SHORTEST_ENCODED = 6;
 
-/** The search texts for a secret are its plain text, its hexadecimal text, and its base64 text at any alignment. */
+/**
+ * Returns the search texts for a secret: its plain text, its hexadecimal text, and its base64 text at each alignment.
+ */
 export function needlesOf(value: SecretValue, shortest: number): readonly string[] {
   const bytes = bytesOf(value);
   const text = typeof value === 'string' ? normalForm(value).text : '';
@@ -130,15 +132,17 @@ export function needlesOf(value: SecretValue, shortest: number): readonly string
   return [...plain, hex, ...[':', '-', ',', ',0x'].map((between) => pairs.join(between)), ...inBase64(bytes)];
 }
 
-/** Returns the characters of a value's base64 that do not depend on the neighboring bytes, for all three alignments. */
+/**
+ * Returns base64 texts of a value for all three alignments, without the characters that depend on neighboring bytes.
+ */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The normal form has no white space, and the search text has no padding. A text may contain the base64 characters
-    // `+` and `/` as `-` and `_`.
+    // The search texts have no base64 padding. One search text has `-` and `_` instead of `+` and `/`, as in URL-safe
+    // base64.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }

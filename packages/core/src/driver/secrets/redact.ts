@@ -4,11 +4,11 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Texts are stored without secrets, because clouds, proxies and libraries quote requests in their errors. Secrets are
- * the values of Secret objects in many encodings, and texts that look like credentials.
+ * Removes secrets from texts, because clouds, proxies and libraries quote requests in their errors. Secrets are the
+ * values of Secret objects in many encodings, and texts that look like credentials.
  */
 
-/** The redaction ignores shorter values of Secrets, because they are often ordinary words. */
+/** The redaction ignores shorter values of Secrets, because many of them are ordinary words. */
 const SHORTEST_SECRET = 6;
 const SHORTEST_LINE = 16;
 
@@ -16,13 +16,13 @@ const SHORTEST_LINE = 16;
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
 /**
- * The redaction searches the parts between placeholders, because each machine has other values for the placeholders.
+ * The redaction searches the text between placeholders, because the values of the placeholders differ between machines.
  */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /**
- * A key before a placeholder, such as `","nodeName":"`, is not secret and occurs in other JSON texts, for example in
- * the journal.
+ * Matches a JSON key before a placeholder, such as `","nodeName":"`. The key is not secret, and it occurs in other JSON
+ * texts, for example in the journal.
  */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
@@ -31,7 +31,10 @@ export function partsOfLine(line: string): readonly string[] {
   return parts.length === 1 ? parts : parts.filter((part) => !KEY_ONLY.test(part));
 }
 
-/** Other values of a JSON key file, such as account names and addresses, may appear in errors. */
+/**
+ * Matches the names of secret values in a JSON key file. Other values of the file, such as account names and addresses,
+ * may appear in errors.
+ */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -44,7 +47,10 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/** Clouds receive user data in base64 and may quote the base64 text in errors. */
+/**
+ * Returns the complete user data in plain text and in base64. Clouds receive user data in base64, and may quote the
+ * base64 text in errors.
+ */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -61,7 +67,10 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/** Drivers parse a JSON key file, so an error may contain a single value of the file. */
+/**
+ * Returns the values inside of a JSON key file. Drivers parse the file, so an error may contain a single value of the
+ * file.
+ */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -71,12 +80,12 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** A word with letters and digits is probably a secret, but ordinary words and URLs are not. */
+/** Matches words with letters and digits, which are probably secrets. Ordinary words and URLs do not match. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Most lines of user data contain only ordinary words and no secret. */
+/** Returns the possible secrets in a line of user data. Most lines contain only ordinary words. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
@@ -129,7 +138,7 @@ function piecesOf(key: string, value: SecretValue): readonly string[] {
 
 type Secrets = SecretValues;
 
-/** Values of Secrets that are ordinary words. The redaction must not remove ordinary words. */
+/** Values of Secrets that are ordinary words, and that the redaction must not remove. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = { managedIdentity: ['system', 'user'] };
 
 const withoutChoices = (secrets: Secrets): Secrets =>
@@ -150,8 +159,8 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
 /**
- * The search texts find secrets in hexadecimal and base64, and with escape sequences, other letter cases and white
- * space.
+ * Returns the search texts of all secrets. The search texts find secrets in hexadecimal and base64, and with escape
+ * sequences, other letter cases and white space.
  */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
@@ -185,8 +194,8 @@ const denseOf = remembered((secrets) =>
 );
 
 /**
- * Servers truncate the texts that they quote, so a response may contain only a part of a secret in plain text or
- * base64.
+ * Removes truncated secrets in plain text and base64. Servers truncate the texts that they quote, so a response may
+ * contain only a part of a secret.
  */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
@@ -206,7 +215,7 @@ const FIELDS =
   'user_?data|custom_?data|authorization';
 
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
-  // A private key, complete or truncated.
+  // A private key. The end of the key may be missing.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
   // Values of HTTP headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in the canonical request of AWS.
   [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
@@ -216,15 +225,11 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
   // Access tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Bootstrap tokens. Rendered user data contains a bootstrap token, and the Secrets of the class do not contain this
-  // token.
+  // Bootstrap tokens. The final user data contains a bootstrap token, which is not in the Secrets of the class.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
-/**
- * Returns the text without the values of the Secrets, without parts of these values, and without texts that look like
- * credentials.
- */
+/** Returns the text without secrets: values of Secrets, parts of these values, and texts that look like credentials. */
 export function redact(text: string, secrets: Secrets): string {
   const needles = allNeedlesOf(secrets);
   const plainly = withoutParts(without(text, allPiecesOf(secrets)), secrets);
@@ -234,26 +239,29 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/** Shorter words in a header are authentication schemes, parameter names or dates. */
+/**
+ * The redaction ignores shorter words in a header. Shorter words are authentication schemes, parameter names or dates.
+ */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Matches the form fields with credentials in a token request. */
 const CONFIDENTIAL_FIELD = /(secret|assertion|token)$/i;
 
-/** The parts of a request that its response may quote. */
+/** The parts of a request that the server may quote in its response. */
 export interface Sent {
   readonly headers: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
 }
 
 /**
- * Removes the credentials of a request from the text of its response. An issued token has no recognizable form, so only
- * the sender of the request can remove it. Call this function before an error contains the response text.
+ * Removes the credentials of a request from the text of its response. Some tokens have no recognizable form, so only
+ * the sender of the request can remove them. The caller must use this function before an error contains the response
+ * text.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // The response may quote only the value after `Signature=`.
+  // Azure and AWS send signed values. A response may quote only the value after `Signature=`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -262,7 +270,10 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The search in log fields is limited, because objects of libraries can refer to each other in cycles. */
+/**
+ * The redaction searches nested log fields up to this depth, because objects of libraries can refer to each other in
+ * cycles.
+ */
 const DEEPEST = 5;
 
 export function redactingLogger(log: Logger, secrets: Secrets): Logger {
@@ -270,7 +281,7 @@ export function redactingLogger(log: Logger, secrets: Secrets): Logger {
     if (typeof value === 'string') return redact(value, secrets);
     if (value instanceof Error) return { name: value.name, message: redact(errorText(value), secrets) };
     if (typeof value !== 'object' || value === null) return value;
-    // A logger would print a byte array as a list of numbers, so the array is replaced.
+    // A logger prints a byte array as a list of numbers, so the redaction replaces the array.
     if (depth === DEEPEST || ArrayBuffer.isView(value)) return '…';
     if (Array.isArray(value)) return value.map((each) => clean(each, depth + 1));
     return cleanFields(value as Fields, depth + 1);

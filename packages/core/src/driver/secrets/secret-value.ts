@@ -3,11 +3,11 @@ import { gunzipSync } from 'node:zlib';
 export type SecretValue = string | Uint8Array;
 export type SecretValues = Readonly<Record<string, SecretValue>>;
 
-/** A larger text is not decompressed to search for secrets. */
+/** The redaction does not search compressed texts that are larger than this limit. */
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
 const GZIP = [0x1f, 0x8b];
 
-/** Returns the bytes of a value, which may share memory with the value. */
+/** Returns the bytes of a value. The bytes may share memory with the value. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
@@ -21,8 +21,8 @@ export function isText(bytes: Uint8Array): boolean {
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
 /**
- * The first text is the value itself, with U+FFFD for invalid UTF-8. For gzip data, the second text is the decompressed
- * text. A VM may show each of these texts on its console.
+ * Returns the texts of a secret value that a VM may show on its console. The first text is the value itself, with
+ * U+FFFD for invalid UTF-8. For gzip data, the second text is the decompressed text.
  */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
@@ -34,7 +34,10 @@ export function textsOf(value: SecretValue): readonly string[] {
   return texts;
 }
 
-/** Returns the decompressed text of gzip data, or undefined for other data and for a text of more than 4 MiB. */
+/**
+ * Returns the decompressed text of gzip data. The result is undefined for other data, and for a text of more than 4
+ * MiB.
+ */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
   try {

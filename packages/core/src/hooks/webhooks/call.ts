@@ -7,7 +7,7 @@ import type { HookWebhook } from './config.ts';
 
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The time after which the call is repeated, because the webhook has not finished its step. */
+  /** The webhook has not finished its step. mcm calls the webhook again after `retryAfterMs`. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 
@@ -18,7 +18,7 @@ export interface HookCallOptions {
   readonly keys: readonly Uint8Array[];
 }
 
-/** A larger response is refused, because a webhook could fill the memory of the process. */
+/** The maximum size of a response. Without a limit, a webhook could fill the memory of the process. */
 const LARGEST_ANSWER_BYTES = 65_536;
 
 const answerSchema = z.object({
@@ -27,8 +27,8 @@ const answerSchema = z.object({
 });
 
 /**
- * The body of a call contains only names, IDs and times. Labels, annotations and specs are missing, because they can
- * contain confidential texts.
+ * The body of a webhook call contains only names, IDs and times. Labels, annotations and specs are omitted, because
+ * they can contain confidential texts.
  */
 function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   const { namespace, name, uid } = machine.metadata;
@@ -50,7 +50,10 @@ function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   };
 }
 
-/** All calls for one hook of a machine have one ID, so the receiver can recognize a repeated call. */
+/**
+ * Returns the ID of a webhook call. All calls for one hook of a machine have an equal ID, so the webhook can recognize
+ * a repeated call.
+ */
 const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
   `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
 
@@ -74,7 +77,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // An error ends the loop, and the end of the loop closes the connection.
+    // An error ends the loop. The end of the loop closes the connection.
     if (bytes > LARGEST_ANSWER_BYTES)
       throw new Error(`the answer of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
@@ -84,7 +87,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/** The text of an error does not quote the response, because events contain the text. */
+/** The text of an error does not quote the response of the webhook, because events contain the text. */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
@@ -106,7 +109,7 @@ function answerOf(status: number, text: string): HookAnswer {
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
 }
 
-/** The promise rejects only if the process must stop its work. */
+/** Calls a webhook. The promise rejects only if the process stops. */
 export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,

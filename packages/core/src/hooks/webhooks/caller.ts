@@ -29,7 +29,7 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** Whether mcm reacts to interruptions. */
+  /** Whether mcm reacts to announced interruptions of VMs. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;
@@ -39,13 +39,13 @@ export interface HookCallerOptions {
   readonly observe: ObserveHookCall;
 }
 
-/** The wait before the retry of a failed call. */
+/** The delays between attempts after a failed call. */
 const RETRY = { baseMs: 5_000, maxMs: 300_000, jitter: 0.25 } as const;
-/** The wait after a response without `retryAfterSeconds`. */
+/** The delay before the next call if the response contains no `retryAfterSeconds`. */
 const POLL_MS = 30_000;
 const SHORTEST_POLL_MS = 1_000;
 
-/** The calls of this process for one hook. After a restart of the process, the first call starts immediately. */
+/** The calls of this process for one hook. After a restart of the process, mcm calls the webhook immediately. */
 interface Attempt {
   readonly failures: number;
   readonly nextAt: Date;
@@ -57,8 +57,8 @@ const STAGES: Readonly<Record<'living' | 'dying', readonly HookStage[]>> = {
 };
 
 /**
- * Calls one webhook for the hooks whose owner is the webhook:
- * - The annotation of the hook on the Machine is the only state. After a restart, the caller calls the webhook again.
+ * Calls a webhook for all hooks that name the webhook as their owner:
+ * - Only the annotation of the hook on the Machine stores the progress. After a restart, mcm calls the webhook again.
  * - When the webhook has finished, the caller removes the annotation.
  * - The timeout of the hook ends the wait. The caller itself has no timeout.
  */
@@ -89,7 +89,7 @@ export class HookCaller {
       if (attempt && attempt.nextAt > clock.now()) continue;
       const next = await this.#call(machine, each, attempt, signal);
       if (next) attempts.set(id(each), next);
-      // The write that finishes the hook changes the machine, and the change starts the next reconcile.
+      // The removal of the annotation changes the Machine, and the change starts the next reconcile.
       else return done;
     }
     const waits = [...attempts.values()].map(({ nextAt }) =>
@@ -107,7 +107,7 @@ export class HookCaller {
     );
   }
 
-  /** Returns undefined if the hook has finished. */
+  /** Calls the webhook for one hook. The result is undefined if the hook has finished. */
   async #call(
     machine: Machine,
     pending: PendingHook,
@@ -133,7 +133,7 @@ export class HookCaller {
     return { failures, nextAt: inMs(backoffMs(RETRY, failures, random)) };
   }
 
-  /** With an invalid file, the last valid keys are used. */
+  /** Reads the keys of the webhook. If the file is invalid, the last valid keys are used. */
   async #keys(): Promise<readonly Uint8Array[]> {
     const { webhook, log } = this.#options;
     const { keys, problem } = await webhook.keys.read();
@@ -152,8 +152,8 @@ export class HookCaller {
   }
 
   /**
-   * The API server refuses the removal of a newer hook with an equal name, because the request contains the observed
-   * resource version.
+   * Removes the annotation of a hook. The request contains the observed resource version, so that it cannot remove a
+   * newer hook with an equal name.
    */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;

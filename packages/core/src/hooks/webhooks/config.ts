@@ -3,13 +3,19 @@ import { parseDurationMs } from '@mcm/api';
 import { ConfigError, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
-/** During a rotation, a webhook has two keys, and each call has one signature for each key. */
+/**
+ * The signing keys of a webhook. During a rotation, a webhook has two keys, and each call has one signature for each
+ * key.
+ */
 export interface HookKeys {
-  /** For an invalid file, the result contains the last valid keys and the problem. */
+  /** Reads the signing keys. For an invalid file, the result contains the last valid keys and the problem. */
   readonly read: () => Promise<{ readonly keys: readonly Uint8Array[]; readonly problem?: string | undefined }>;
 }
 
-/** A program that runs the steps of hooks, and its URL. Objects in the cluster contain only the name of the webhook. */
+/**
+ * The name and the URL of a program that runs the steps of hooks. Objects in the cluster contain only the name of the
+ * webhook.
+ */
 export interface HookWebhook {
   readonly name: string;
   readonly url: URL;
@@ -26,7 +32,7 @@ const LONGEST_TIMEOUT_MS = 30_000;
 /** The minimum and maximum length of a symmetric key according to Standard Webhooks, in bytes. */
 const KEY_BYTES = { min: 24, max: 64 } as const;
 const KEY_PREFIX = 'whsec_';
-/** The new key and the previous key. */
+/** A webhook has at most two signing keys: the new key and the previous key. */
 const MOST_KEYS = 2;
 
 const schema = z.strictObject({
@@ -95,8 +101,8 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
 }
 
 /**
- * The keys are read from the file before each call, so that a new key needs no restart. The read is cheap, because
- * calls are rare and the file is small.
+ * The keys are read from the file before each call, so that a new key needs no restart. Webhook calls are rare and the
+ * file is small, so each read is cheap.
  */
 function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
   let last = first;

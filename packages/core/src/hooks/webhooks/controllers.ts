@@ -4,7 +4,7 @@ import type { HookWebhook } from './config.ts';
 
 export interface HookWebhooks {
   readonly webhooks: readonly HookWebhook[];
-  /** The transport verifies the certificate of the server. */
+  /** Creates the transport to a webhook. The transport verifies the certificate of the webhook. */
   readonly connect: (webhook: HookWebhook) => Transport;
   readonly observe: ObserveHookCall;
 }

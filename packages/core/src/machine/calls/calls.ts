@@ -17,15 +17,13 @@ export interface CallsOptions {
   readonly log: Logger;
   readonly wake: (machine: Machine) => void;
   /**
-   * Maximum number of simultaneous calls of each kind. Creations and deletions have separate limits, so that they do
-   * not delay each other.
+   * Maximum number of simultaneous driver calls of each kind. Creations and deletions have separate limits, so that
+   * creations do not delay deletions.
    */
   readonly limit?: number;
   readonly observer?: CallObserver;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /**
-   * `onFault` is called once, when {@link FAULT_AFTER_FAILURES} consecutive calls have failed with an unexpected error.
-   */
+  /** Called once when {@link FAULT_AFTER_FAILURES} consecutive driver calls have failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
@@ -37,15 +35,15 @@ const DEFAULT_LIMIT = 500;
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** A smaller difference between the system clock and the monotonic clock is not a change of the system clock. */
+/** mcm ignores smaller differences between the system clock and the monotonic clock. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
- * - A reconcile does not wait for a call, because the end of the call starts the next reconcile of the machine.
- * - Each machine UID has at most one running call, so `create` and `delete` of one machine never overlap.
- * - A call that ignores its abort signal blocks only its own machine and no longer counts toward the limit.
+ * - - A reconcile does not wait for a driver call. The end of the driver call starts the next reconcile of the machine.
+ * - A machine has at most one running driver call, so `create` and `delete` of one machine never overlap.
+ * - A driver call that ignores its abort signal blocks only its own machine, and no longer counts toward the limit.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -68,7 +66,8 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // After a change of the system clock, the corrected time keeps the remaining wait of the machine.
+    // After a change of the system clock, the time of the last driver call is corrected, so that the machine's
+    // remaining wait stays equal.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -81,8 +80,8 @@ export class DriverCalls {
   }
 
   /**
-   * Starts a call.
-   * @throws Error if a call of the machine is already running
+   * Starts a driver call.
+   * @throws Error if a driver call of the machine is already running
    */
   start(
     machine: Machine,
@@ -139,14 +138,17 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** The result of a running call will be ignored. */
+  /** Removes the record of a machine's driver calls. The result of a running driver call will be ignored. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
 
-  /** A restore of the API server may have changed all machines, so their recorded calls are removed. */
+  /**
+   * After a restore of the API server, the records of all driver calls are removed, because all machines may have
+   * changed.
+   */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }
@@ -156,7 +158,7 @@ export class DriverCalls {
     this.#options.observer?.ended(machine, kind, inputs, outcome);
     if (this.#forgotten.delete(uid)) {
       this.#memory.delete(uid);
-      // After a restore from a backup, the machine may still exist and wait for the end of this call.
+      // After a restore from a backup, the machine may exist again and wait for the end of the driver call.
       this.#options.wake(machine);
       return;
     }

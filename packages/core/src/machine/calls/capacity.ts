@@ -11,37 +11,43 @@ export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
   /**
-   * The first wait of a shortage, in milliseconds (flag `--resource-exhausted-retry`). The value 0 means 10 minutes.
+   * The first wait after the cloud reports a lack of capacity, in milliseconds (flag `--resource-exhausted-retry`). The
+   * value 0 means 10 minutes.
    */
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
-  /** The offerings of all clusters in a fleet. By default, the gate has its own book. */
+  /** The shortages that all clusters of a fleet share. By default, the gate records its own shortages. */
   readonly offerings?: OfferingBook | undefined;
 }
 
 /**
- * The maximum wait of a shortage is this multiple of the first wait. Until the maximum, the wait doubles after each
- * failed probe.
+ * The maximum wait during a shortage, as a multiple of the first wait. The wait doubles after each failed probe, up to
+ * the maximum.
  */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * The maximum random extension of a wait, as a fraction of the wait. With random extensions, classes whose shortages
- * started together send their probes at different times. The first wait has no extension.
+ * The maximum random extension of a wait, as a fraction of the wait. With random extensions, classes send their probes
+ * at different times, even if their shortages started together. The first wait has no extension.
  */
 const JITTER = 0.2;
-/** The number of simultaneous creations at which a shortage ends. A shortage also ends when no machine waits. */
+/**
+ * When this number of creations may run at the same time, the shortage ends. A shortage also ends when no machine
+ * waits.
+ */
 const OPEN_FROM = 64;
-/** The time without a probe after which a shortage is removed. */
+/** A shortage is removed after this time without a probe. */
 const FORGET_AFTER_MS = 86_400_000;
 /**
- * The maximum time between the record of an offering and its `create` call. An older record no longer counts, because
- * the machine was deleted or the write of the record failed.
+ * The `create` call of a machine must follow the choice of its offering within this time. An older choice no longer
+ * counts, because the machine was deleted or the write of the choice failed.
  */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
 
-/** The text of the cloud may name objects of the other cluster. */
+/**
+ * mcm replaces the error text of the cloud for other clusters, because the text may name objects of the first cluster.
+ */
 const REFUSED_FOR_OTHERS = new MachineError(
   'ResourceExhausted',
   'the cloud has no capacity for a cluster with the same credentials',
@@ -55,19 +61,22 @@ export interface OfferingShortage {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** Machines without alternatives wait for a class in a zone. */
+/**
+ * Returns the key of the capacity that a machine needs. Machines without alternatives need the capacity of a class in a
+ * zone.
+ */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines that need the same capacity. Machines without alternatives share
- * the capacity of their class and zone. Machines with alternatives share the capacity of an offering.
- * - After one refusal, all machines that need the capacity wait. One waiting machine at a time sends a probe, which is
- *   a `create` call. The waits between probes grow.
- * - Each success doubles the number of machines that may call `create` at the same time.
+ * Applies an error `ResourceExhausted` to all machines that need one source of capacity. Machines without alternatives
+ * share the capacity of their class and zone. Machines with alternatives share the capacity of an offering.
+ * - After one error, all these machines wait. One waiting machine at a time calls `create` as a probe. The waits
+ *   between probes grow.
+ * - After each successful probe, the number of machines that may call `create` at the same time doubles.
  * - A change of the class or its Secret ends the shortage of the class.
  * - In a fleet, the clusters with the same credentials share the shortages of offerings.
- * - A new process knows no shortages. If the status of a machine contains the error, the first `create` call of the
+ * - A new process knows no shortages. If the status of a machine contains the error, the next `create` call of the
  *   machine is a probe.
  */
 export class CapacityGate {
@@ -157,7 +166,7 @@ export class CapacityGate {
     const reported = machine.status?.lastOperation;
     const place = this.#placeOf(machine, inputs);
     this.#offerings.intents.delete(uid);
-    // If the machine has alternatives, the error in its status may belong to another offering.
+    // For a machine with alternatives, the error in the status may belong to another offering.
     const entry =
       this.#find(machine, inputs) ??
       (reported?.errorCode === 'ResourceExhausted' && !place.choice
@@ -196,7 +205,7 @@ export class CapacityGate {
   }
 
   /**
-   * If a shortage is known, only a refused probe changes the shortage. Any other refused call started before the
+   * During a known shortage, only a failed probe changes the shortage. All other failed calls started before the
    * shortage was known.
    */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {

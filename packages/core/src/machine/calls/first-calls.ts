@@ -1,13 +1,13 @@
 import type { Clock } from '@mcm/kube';
 
-/** The machines that wait, by their UIDs, each with the function that starts its next reconcile. */
+/** The waiting machines by UID. Each function starts the next reconcile of the machine. */
 export type Waiting = Map<string, () => void>;
 
-/** The maximum time for which machines wait for the first call of another machine. */
+/** Machines wait at most this long for the first `create` call of another machine. */
 const WAIT_MS = 120_000;
 /**
- * The time for which an offering counts as available after a successful call. After `PROVEN_MS`, one machine must make
- * a first call again.
+ * After a successful call, an offering counts as available for this time. After this time, one machine must again call
+ * `create` before all other machines.
  */
 const PROVEN_MS = 600_000;
 
@@ -18,8 +18,8 @@ interface FirstCall {
 }
 
 /**
- * The first `create` call for an offering without a recent result comes from one machine, and all other machines wait
- * for the result. If the offering has no capacity, the cloud refuses only one call.
+ * For an offering without a recent result, one machine calls `create` first. All other machines wait for the result. If
+ * the offering has no capacity, the cloud refuses only one call.
  */
 export class FirstCalls {
   readonly #clock: Clock;

@@ -15,7 +15,7 @@ export interface MachineCallsOptions extends AdoptionOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
 }
 
-/** The input of each call comes from the machine, and the result is checked. */
+/** Calls the driver for a machine, and validates the result of each call. */
 export class MachineCalls {
   readonly #options: MachineCallsOptions;
 
@@ -83,7 +83,8 @@ export class MachineCalls {
 }
 
 /**
- * Without a provider ID and a Node name, mcm could not find the VM and its Node again.
+ * Checks that the driver returned a provider ID and a Node name. Without these values, mcm could not find the VM and
+ * its Node again.
  * @throws MachineError `Internal`
  */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {

@@ -33,8 +33,8 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
 }
 
 /**
- * mcm reads a Node directly if the health of its machine changes often. `stale` counts the direct reads of Nodes that
- * differ from the cache.
+ * Counts reads of Nodes from the API server. mcm sends such a read if the health of a machine changes often. `stale`
+ * counts the reads whose result differs from the cache.
  */
 export interface Rechecks {
   readonly all: number;
@@ -61,8 +61,8 @@ export class NodeActions {
   }
 
   /**
-   * Metadata and status of a Node need separate requests. Server-side apply is the first request, because the patch
-   * `main` contains the record of the applied values.
+   * Writes labels, annotations, taints and conditions to a Node. The metadata and the status of a Node need separate
+   * requests. Server-side apply is the first request, because the patch `main` records the applied values.
    */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
@@ -101,7 +101,7 @@ export class NodeActions {
     this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
   }
 
-  /** Without an answer, the API server does not have the Node, and the cache is outdated. */
+  /** Stores the Node that the API server returned. If the API server did not return the Node, the cache is outdated. */
   #recordOrMiss(answer: Node | undefined, { metadata }: Node, { memory, now }: CordonScope): void {
     if (answer) this.#record(answer);
     else memory.missingNode = { uid: metadata.uid, at: now };
@@ -147,8 +147,8 @@ export class NodeActions {
   }
 
   /**
-   * Uncordons a Node. The last request removes the condition, so that another process still recognizes the cordon of
-   * mcm after a crash.
+   * Uncordons a Node. The condition on the Node is removed last. After a crash, another process can therefore recognize
+   * that mcm cordoned the Node.
    */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
@@ -167,7 +167,7 @@ export class NodeActions {
   }
 
   /**
-   * Deletes volume attachments. All requests are sent, even if the server refuses one of them. While a volume is
+   * Deletes volume attachments. All requests are sent, even if the API server refuses one of them. While a volume is
    * attached to the old node, its pod cannot start on another node.
    */
   async deleteAttachments(
@@ -176,8 +176,8 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A volume that is attached again to a Node of this name has an attachment with an equal name. The precondition on
-    // the UID protects the new attachment.
+    // A volume that is attached to the Node again gets a new VolumeAttachment with an equal name. The precondition on
+    // the UID protects the new VolumeAttachment.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -194,7 +194,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** The UID of the deleted Node is recorded, because an outdated cache may still contain the Node. */
+  /** Deletes the Node and records its UID, because an outdated cache may still contain the Node. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -235,8 +235,8 @@ export class NodeActions {
   }
 
   /**
-   * The kubelet may register a Node during the deletion of its VM. The Node is read from the API server, because the
-   * watch may be late. After the deletion of the Machine, no controller would own the Node.
+   * Returns true if the kubelet registered a Node during the deletion of its VM. The Node is read from the API server,
+   * because the watch may be late. If mcm missed the Node, the Node would become an orphan.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];

@@ -4,8 +4,8 @@ import type { Choice } from '../../driver/offerings/alternative.ts';
 import { FirstCalls, type Waiting } from './first-calls.ts';
 
 /**
- * A probe of another cluster counts at most for this time. A driver call that does not end then blocks only its own
- * cluster.
+ * A probe delays the machines of other clusters at most for this time. A driver call that never ends then blocks only
+ * its own cluster.
  */
 const PROBE_MS = 900_000;
 
@@ -13,15 +13,15 @@ const PROBE_MS = 900_000;
 export interface Place {
   readonly key: string;
   /**
-   * A shortage of a class applies only to these versions of the class and its Secrets. For an offering, the value is
-   * empty, because a shortage of an offering applies to all classes.
+   * The versions of the class and its Secrets to which the shortage applies. For an offering, the text is empty,
+   * because the shortage applies to all classes.
    */
   readonly inputs: string;
-  /** The offering. `choice` is undefined for a class in a zone. */
+  /** The offering. For a class in a zone, `choice` is undefined. */
   readonly choice?: Choice;
 }
 
-/** A cluster that uses the book. */
+/** Identifies a cluster that shares the shortages. */
 export type Reader = object;
 
 interface Probe {
@@ -29,14 +29,14 @@ interface Probe {
   readonly since: number;
 }
 
-/** A shortage of a place. */
+/** A shortage of an offering, or of a class in a zone. */
 export interface Entry extends Place {
   error: MachineError;
-  /** The cluster whose call the cloud refused. */
+  /** The cluster whose `create` call the cloud refused. */
   reader: Reader;
   failures: number;
   retryAt: number;
-  /** The number of creations that may run at the same time, which starts at 1 and doubles after each success. */
+  /** The number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
   allowed: number;
   /** The running `create` calls, by the UIDs of their machines. */
   readonly probing: Map<string, Probe>;
@@ -44,9 +44,9 @@ export interface Entry extends Place {
 }
 
 /**
- * The shortages and the first calls of offerings. The clusters of a fleet share one book. An offering contains a hash of
- * the credentials, so clusters with other credentials have other offerings. The texts of the cloud stay in the cluster
- * that called the cloud.
+ * Contains the shortages and the first calls of offerings. All clusters of a fleet share the shortages. An offering
+ * contains a hash of the credentials, so clusters with different credentials share no shortage. The error text of the
+ * cloud is visible only in the cluster that called the cloud.
  */
 export class OfferingBook {
   readonly entries = new Map<string, Entry>();
@@ -59,7 +59,7 @@ export class OfferingBook {
     this.firstCalls = new FirstCalls({ clock });
   }
 
-  /** The number of running probes that delay the machines of a cluster. */
+  /** Returns the number of running probes that delay the machines of a cluster. */
   probes({ probing }: Entry, reader: Reader): number {
     const since = this.#clock.monotonic() - PROBE_MS;
     let count = 0;

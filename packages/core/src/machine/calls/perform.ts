@@ -52,8 +52,8 @@ type Rest = Extract<
 >;
 
 /**
- * Executes planned actions. Each response immediately updates the caches, so the next reconcile sees the writes of this
- * process.
+ * Executes planned actions. The response to each request immediately updates the caches, so the next reconcile sees the
+ * writes of this process.
  */
 export class Performer {
   readonly #options: PerformerOptions;
@@ -175,7 +175,8 @@ export class Performer {
   }
 
   /**
-   * Patches a Machine. The patch contains the UID, so that the server refuses it for a new machine with an equal name.
+   * Patches a Machine. The patch contains the UID, so that the API server refuses the patch for a new Machine with an
+   * equal name.
    */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
@@ -185,9 +186,9 @@ export class Performer {
   }
 
   /**
-   * Notes that a machine has no VM. The caches may be outdated, so the API server must confirm that the class or a Secret
-   * does not exist. The request contains the observed resource version, because another process may have called the
-   * cloud.
+   * Adds the annotation that a machine has no VM. The caches may be outdated, so mcm first asks the API server whether
+   * the class or a Secret is really missing. The patch contains the observed resource version, because another process
+   * may have called the cloud.
    */
   async #noteUncreated(scope: Scope, annotations: Readonly<Record<string, string>>): Promise<void> {
     scope.memory.inputsRead = await this.#readsInputs(scope).catch((error: unknown) => {
@@ -199,7 +200,10 @@ export class Performer {
     await this.#patchMachine(scope, { metadata: { annotations, resourceVersion } });
   }
 
-  /** Reads the class and the Secrets of a machine into the caches. Returns false if one of these objects is missing. */
+  /**
+   * Reads the class and the Secrets of a machine into the caches. Returns false if the API server does not have one of
+   * these objects.
+   */
   async #readsInputs({ o: { machine } }: Scope): Promise<boolean> {
     const { control, caches } = this.#options;
     const { namespace } = machine.metadata;
@@ -367,7 +371,7 @@ export class Performer {
   }
 }
 
-/** Reads an object with a list request, because the roles of mcm do not allow `get` for classes and Secrets. */
+/** Reads one object with a list request, because the roles of mcm do not allow `get` for classes and Secrets. */
 async function listOne<T extends KubeObject>(client: ResourceClient<T>, name: string): Promise<T | undefined> {
   const { items } = await client.list({ fieldSelector: `metadata.name=${name}` });
   return items[0];

@@ -4,8 +4,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
 /**
- * The Node of an adopted VM is uncordoned only before its join. A later cordon comes from another client or from a
- * deletion.
+ * Returns true if the machine has not joined yet. mcm uncordons the Node of an adopted VM only before the join. A later
+ * cordon comes from another client or from a deletion.
  */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
@@ -13,10 +13,10 @@ function joins({ status }: Machine): boolean {
 }
 
 /**
- * - A former deletion or orphan collection may have cordoned the Node and set the condition `Terminating`, so the plan
- * uncordons the Node.
+ * Plans the Node of an adopted VM.
+ * - The plan uncordons the Node, because an earlier deletion or orphan collection may have cordoned it.
  * - A user can create a Machine with `spec.providerID`. If the driver returns no Node name, the machine gets the Node
- *   with this provider ID.
+ *   with the provider ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

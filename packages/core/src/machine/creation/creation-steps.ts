@@ -13,11 +13,11 @@ export const CREATION_STEPS = [
   'ReadinessTaintsRemoved',
 ] as const;
 
-/** The status is `Unknown` while an earlier stage is incomplete. */
+/** A stage of the creation. The status is `Unknown` while an earlier stage is incomplete. */
 export interface CreationStep {
   readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** One word: an error code, or the missing object. */
+  /** The reason as one word: an error code, or the missing object. */
   readonly reason: string;
   /** The start of the stage, if the stored objects contain it. */
   readonly since?: string;
@@ -81,7 +81,10 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/** The node readiness controller removes readiness taints when the node fulfills the readiness rules. */
+/**
+ * The readiness taints of the Node. The node readiness controller removes these taints when the Node meets the
+ * readiness rules.
+ */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

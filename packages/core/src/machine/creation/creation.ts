@@ -21,9 +21,9 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 }
 
 /**
- * Another controller may have created the VM, so mcm looks up a VM with the name of the machine before the first
- * `create`. `create` returns an existing VM even if the lookup does not find the VM yet. After a crash, no VM is
- * therefore lost.
+ * Plans the creation of a VM. Before the first `create`, mcm looks up a VM with the name of the machine, because
+ * another controller may have created the VM. `create` returns an existing VM even if the lookup does not find it.
+ * After a crash, no VM is therefore lost.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
@@ -36,13 +36,14 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * During the first creation, the phase stays empty. The orphan collection of the original recognizes a creation by the
- * empty phase.
+ * During the first `create` call, the phase stays empty. The orphan collection of the original recognizes a machine in
+ * creation by its empty phase.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
-  // The new call does not end the block by the capacity shortage, and its start causes no status write.
+  // The start of a new `create` call causes no status write. The block because of the lack of capacity continues during
+  // the call.
   const underway = { ...wait(because), blockedBy: keptBlocks(machine, 'Capacity') };
   if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return underway;
   const description = `${CREATING.description}: ${waitsFor}`;
@@ -51,7 +52,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** While a driver call ignores its abort signal, the creation waits for the end of the call. */
+/** If a driver call ignores its abort signal, the creation waits until the driver call ends. */
 function planOverdue(o: MachineObservation, call: FailedCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const { error } = call.outcome;
@@ -62,8 +63,8 @@ function planOverdue(o: MachineObservation, call: FailedCall): Plan {
 
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // The owner of a Failed machine replaces the machine and would immediately delete a new VM. The original creates a VM
-  // for a Failed machine.
+  // The MachineSet replaces a Failed machine, and would immediately delete a new VM of the Failed machine. The original
+  // creates a VM for a Failed machine.
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
@@ -84,7 +85,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   return act('the VM exists', { do: 'record', instance: created });
 }
 
-/** After the creation timeout, the machine becomes Failed, because a new VM would have no time to join. */
+/** A machine whose hooks exceed the creation timeout becomes Failed, because a new VM would have no time to join. */
 function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   const timeout = after(o.machine.metadata.creationTimestamp, o.settings.creationTimeoutMs);
   const plan = planHooks(o, 'before-create', now, (because, event) => {
@@ -106,7 +107,10 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
   return { ...plan, next: nextAt(known, now <= timeout ? timeout : undefined) };
 }
 
-/** Returns undefined if the driver cannot look up VMs or found no VM with the name of the machine. */
+/**
+ * Plans the adoption of an existing VM. The result is undefined if the driver cannot look up VMs, or found no VM with
+ * the name of the machine.
+ */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -128,8 +132,8 @@ function creationRestarted({ machine }: MachineObservation, now: Date): Action {
 }
 
 /**
- * A Node that refers to the machine, or is newer than the machine, may have joined before the driver returned, so it is
- * not stale.
+ * Returns true if the Node belongs to an earlier VM. A Node that refers to the machine or is newer than the machine is
+ * not stale, because it may have joined before `create` returned.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -160,7 +164,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   return act('another Node has the Node name of the VM', { do: 'writeStatus', status, event });
 }
 
-/** A driver may need to initialize the VM before the wait for the Node. */
+/** Plans the steps after `create`. Some drivers must initialize the VM before its Node can join. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -190,8 +194,8 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Repeats `initialize` for a Running machine until the call succeeds. As in the original, a machine whose Node joins
- * becomes Running even if `initialize` failed.
+ * Repeats `initialize` for a Running machine until the driver call succeeds. As in the original, a machine whose Node
+ * joins becomes Running even if `initialize` failed.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
   const { last, running } = o.calls;
@@ -203,7 +207,7 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initializing the VM again', { do: 'call', call: 'initialize' });
 }
 
-/** A new process does not know whether the VM is initialized, so it needs the lookup. */
+/** A new process does not know whether the VM is initialized, so it calls the driver method `status`. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
@@ -231,7 +235,8 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // `planShortage` and `planRetry` must write equal times, because each would overwrite the status of the other.
+  // `planShortage` and `planRetry` must write equal times. With different times, each function would overwrite the
+  // status of the other function.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return (
@@ -239,18 +244,18 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   );
 }
 
-/** The message of the cloud may contain request IDs, so the reason of the block does not contain the message. */
+/** The reason of the block does not contain the message of the cloud, because the message may contain request IDs. */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
-/** The description of a machine that waits for another machine's refused `create` call starts with this text. */
+/** A description in a status starts with this text if the machine waits for the `create` call of another machine. */
 const REFUSED_ELSEWHERE =
   'mcm has not called the cloud for the machine, because the cloud refused another machine with the same offering: ';
 
 const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
 
 /**
- * A refusal that the status already reports stays, because an earlier process may have called the cloud for the
- * machine.
+ * Returns the description for a machine that waits for another machine. If the status already reports a lack of
+ * capacity, the description stays, because the cloud may have refused a `create` call for this machine.
  */
 function refusedElsewhere({ machine }: MachineObservation, error: MachineError): string {
   const { errorCode, state, type, description } = machine.status?.lastOperation ?? {};
@@ -261,8 +266,8 @@ function refusedElsewhere({ machine }: MachineObservation, error: MachineError):
 }
 
 /**
- * Clients read the error code of every machine, so each waiting machine reports the error of the cloud. The creation
- * timeout applies during a shortage too.
+ * Plans a machine that waits for capacity. Each waiting machine reports the error of the cloud, because clients read
+ * the error code of every machine. The creation timeout also applies during a shortage.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -295,7 +300,7 @@ function planRetry(
 
 function sayFailed(o: MachineObservation, error: MachineError, at: Date, description: string): Action[] {
   const status = failed(o, error, at, description);
-  // The two texts can be similar, because each contains the message of the cloud.
+  // The two descriptions can be similar, because each description contains the message of the cloud.
   const isOwnNow = isBorrowed(o.machine.status?.lastOperation?.description) && !isBorrowed(description);
   if (!isOwnNow && isSimilarStatus(o.machine.status, status)) return [];
   const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
@@ -316,8 +321,8 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
 }
 
 /**
- * The priority annotation or the Node label may be missing, because another controller wrote only one of the two
- * fields.
+ * Returns the metadata that the machine lacks. Another controller may have written only one of two fields: the priority
+ * annotation or the Node label.
  */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
@@ -351,7 +356,10 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** The result contains known addresses that the driver no longer returns, and is sorted by type and address. */
+/**
+ * Merges the known addresses with the addresses that the driver returned, sorted by type and address. Addresses that
+ * the driver no longer returns stay.
+ */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

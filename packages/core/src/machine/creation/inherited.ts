@@ -12,7 +12,10 @@ export class InheritedMachines {
     });
   }
 
-  /** After a restore of the API server from a backup, no process knows the earlier calls for these machines. */
+  /**
+   * Records machines from a backup. After a restore of the API server, no process knows the earlier driver calls for
+   * these machines.
+   */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }

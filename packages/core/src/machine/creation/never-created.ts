@@ -21,8 +21,8 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
   last !== undefined && !last.outcome.ok && last.outcome.error.credentialsRefused;
 
 /**
- * The annotation states that the machine has no VM. The annotation is added if the class is invalid, or if the cloud
- * refused the credentials of the class. With the annotation, a later process can delete the machine without the class.
+ * Adds the annotation that the machine has no VM, if its class is invalid or the cloud refused the credentials. With
+ * the annotation, a later process can delete the machine without its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
@@ -34,8 +34,8 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * The annotation must be removed before the first `create` call. After a crash during the call, the next leader would
- * not know whether the call reached the cloud.
+ * Removes the annotation that the machine has no VM before the first `create` call. With the annotation, the next leader
+ * would assume after a crash that the driver call created no VM.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;

@@ -8,8 +8,8 @@ import { withOperation } from '../model/status.ts';
 import { wasNeverCreated } from './never-created.ts';
 
 /**
- * Maximum wait for the finalizers of the class and its Secrets, in milliseconds. The API server may refuse these
- * writes, and machines must still get VMs.
+ * Maximum wait for the finalizers of the class and its Secrets, in milliseconds. If the API server refuses the
+ * finalizers, machines must still get VMs.
  */
 const WAIT_MS = 2_000;
 
@@ -23,11 +23,14 @@ const isUntouched = ({ spec, status }: Machine): boolean =>
 interface Inputs {
   readonly machineClass: MachineClass | undefined;
   readonly secretOf: (key: string) => Secret | undefined;
-  /** `unreadable` is true if the process has no permission to read the classes or the Secrets. */
+  /** Whether the process lacks the permission to read the classes or the Secrets. */
   readonly unreadable: boolean;
 }
 
-/** Observes whether the class and the Secrets of an untouched machine exist and have the finalizers of mcm. */
+/**
+ * For a machine that no controller has handled, returns whether its class and Secrets exist and have the finalizers of
+ * mcm.
+ */
 export function observeProtection(
   machine: Machine,
   memory: MachineMemory,
@@ -64,9 +67,9 @@ export function planProtection(o: MachineObservation, now: Date): Plan | undefin
 }
 
 /**
- * Notes that an untouched machine has no VM if its class or one of the Secrets does not exist. Before a `create` call,
- * the class and the Secrets have finalizers, so they would still exist. After a restore of the API server, the state of
- * the machine proves nothing.
+ * Adds the annotation that a machine has no VM, if its class or a Secret does not exist and no controller has handled
+ * the machine. A finalizer protects the class and the Secrets before the first `create` call, so a missing class proves
+ * that there is no VM. After a restore of the API server, a missing class proves nothing.
  */
 export function planUncreated(o: MachineObservation): Plan | undefined {
   const { inputsMissing, doubt, calls } = o;

@@ -29,14 +29,14 @@ import { isVmKept, planKeeping } from './keep-vm.ts';
 const ANNOUNCED_AFTER_MS = 3_000;
 
 /**
- * After these errors of `initialize` or `status`, the deletion continues, because another call would return no further
- * information.
+ * After these errors of `initialize` or `status`, the deletion continues, because a repeated driver call would return
+ * the error again.
  */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * While a machine waits, the description in its status ends with a step text of the original. The original can
- * therefore continue a deletion that mcm began, and vice versa. Source: machine-controller-manager,
+ * Plans the deletion of a machine. The description in the status ends with the name of a step that the original knows.
+ * The original can therefore continue a deletion that mcm began, and vice versa. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
@@ -77,8 +77,8 @@ function planNext(o: MachineObservation, now: Date): Plan {
 
 /**
  * Pauses the deletion of a Failed machine while the circuit breaker is open, because the machine may only be
- * unreachable (incident 13). The deletion continues if it has reached the deletion of the VM, or if the machine has the
- * label `force-deletion`.
+ * unreachable (incident 13). The deletion is not paused after the deletion of the VM has started, or if the machine has
+ * the label `force-deletion`.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -107,7 +107,10 @@ function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now
   };
 }
 
-/** An overdue call can still change the VM after the end of a second call, so no second call starts. */
+/**
+ * While a driver call exceeds its deadline, no second driver call starts, because the first call can still change the
+ * VM.
+ */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: FailedCall): Plan {
   const because = `the driver's ${kind} call does not end`;
   const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
@@ -142,7 +145,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** The drain finds the pods of a machine by the name of its Node. */
+/** The drain needs the name of the Node to find the pods of the machine. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -213,7 +216,7 @@ function planRetry(
 const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
   hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
 
-/** A hook that a user adds during the drain also pauses the drain. */
+/** Plans the `before-drain` hooks. A hook that a user adds during the drain pauses the drain. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = stepOfDrain(o);
@@ -223,8 +226,8 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * The status of a machine without a Node stays at an earlier step during the wait for `before-delete` hooks. The VM may
- * register its Node during the wait, and mcm then drains this Node.
+ * Plans the `before-delete` hooks. The status of a machine without a Node stays at an earlier step during the wait,
+ * because the VM may still register its Node. mcm then drains the Node.
  */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
@@ -275,11 +278,11 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 
 /**
  * Returns true if the write that cordons the Node may remove the finalizer of mcm.
- * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. Without the finalizer,
- *   Kubernetes would delete the pods of a deleted Node and ignore their disruption budgets.
+ * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. When a Node is deleted,
+ *   Kubernetes deletes its pods and ignores their disruption budgets.
  * - An empty Node needs no finalizer. The drain still evicts a pod that was bound to the Node before the cordon.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, the running
- *   kubelet could register the Node again.
+ * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, the kubelet on the
+ *   running VM could register the Node again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -294,8 +297,8 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
     : (blockers[0]?.text ?? `${counted(leaving.length, 'pod')} ${leaving.length === 1 ? 'is' : 'are'} terminating`);
 
 /**
- * The condition of the Node contains the reason of the deletion (O-5). A Failed machine counts as unhealthy even with a
- * Ready Node, because its configuration or its in-place update may have failed.
+ * The condition of the Node contains the reason of the deletion (O-5). A Failed machine counts as unhealthy even if its
+ * Node is Ready, because its configuration or its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';
@@ -326,8 +329,8 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  // The VM may register its Node before the next call, so the status stays at the earlier step, and mcm drains the
-  // Node.
+  // Until the next driver call, the VM may register its Node. The status therefore stays at the earlier step, and mcm
+  // then drains the Node.
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }
@@ -348,7 +351,7 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * The deleted VM can no longer write to the volumes that are still attached.
+ * Plans the volumes that are attached to a deleted VM. The deleted VM can no longer write to the volumes.
  *
  * With the taint `out-of-service`, Kubernetes detaches the volumes immediately instead of after six minutes. The
  * tainted Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
@@ -377,8 +380,9 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * After the deletion of the VM, the Node is deleted before the Machine. While a VM runs, its kubelet would register a
- * deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
+ * Plans the last steps: the VM is already deleted, then mcm deletes the Node, and then the Machine. While a VM runs,
+ * its kubelet registers a deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes
+ * the Node.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('mcm keeps the VM for an investigation', { do: 'removeFinalizer' });

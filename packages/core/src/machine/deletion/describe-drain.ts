@@ -11,10 +11,10 @@ import { at, operation, say } from './deletion-status.ts';
 /** The minimum time between two status writes about the blockers of a drain. */
 const REPORT_DRAIN_EVERY_MS = 5_000;
 
-/** The time that pods need at least to end after the last blocker of a drain, before the status is written. */
+/** The status reports the end of a blocked drain only if the remaining pods need more than this time to end. */
 const PASSES_MS = 10_000;
 
-/** A status write about the drain, or the earliest time of this write. */
+/** A status write about the drain, or the earliest time of the next status write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
@@ -26,7 +26,7 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // The status changes with every pod, so this write sends no event. `blockerEvents` sends the events.
+  // The status changes with every pod, so the status write sends no event. `blockerEvents` sends the events.
   const drainFailed = plan.undrained === 'Fail' ? plan.blockers.map(({ text }) => text).join('; ') : undefined;
   const actions = say(o, wanted, now, { alike: namesTheSame, drainFailed }).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
@@ -47,7 +47,7 @@ function blocked(blockers: readonly Blocker[]): Operation {
 
 const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** The text replaces the report about blockers when the drain is no longer blocked, if the other pods take long. */
+/** Replaces the report about blockers when the drain is no longer blocked, if the remaining pods need a long time. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -59,15 +59,18 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/** The similarity of two long texts does not show the change of a single name, so the object names are compared. */
+/**
+ * Returns true if two texts contain equal object names. The texts are long, so a comparison of their similarity would
+ * miss the change of a single name.
+ */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * After a lost Lease, two processes may drain one machine for a while. The delay limits how often the two processes
- * overwrite the status.
+ * When another process takes over the Lease, two processes may drain one machine for a moment. The delay limits how
+ * often the two processes overwrite the status.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

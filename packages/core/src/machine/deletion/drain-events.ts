@@ -13,8 +13,8 @@ interface News {
 }
 
 /**
- * All blockers of one kind share one event, and each new cause gets one event. An event requires an action of a user,
- * so mcm sends no further event for more pods with one budget.
+ * Returns the events about blockers of a drain. All blockers of one kind share one event. If one budget blocks more and
+ * more pods, mcm sends no further event, because the user must change only the budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,

@@ -6,12 +6,12 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 
-/** The maximum wait for the record of a kept VM. After the wait, mcm deletes the VM. */
+/** If the record of a kept VM cannot be written within this time, mcm deletes the VM. */
 export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** The Node of a kept VM stays too, and is cordoned. */
+/** Returns true if mcm keeps the VM of the machine. The Node of a kept VM stays cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
@@ -33,8 +33,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * A VM may be kept if none of its pods can run on another node at the same time. On an unreachable VM, two kinds of
- * pods may still run: pods that were deleted with grace period 0, and pods of a deleted Node.
+ * Returns true if no pod of the VM can run twice. On an unreachable VM, two kinds of pods may still run: pods that were
+ * deleted with grace period 0, and pods of a deleted Node.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

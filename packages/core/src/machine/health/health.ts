@@ -41,7 +41,7 @@ export interface HealthPlan {
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** The kind of the health write. mcm may delay health writes of this kind if they are too frequent. */
+  /** The kind of the health write. If health writes are too frequent, mcm may delay the write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly blockedBy?: readonly Blocking[];
@@ -49,8 +49,8 @@ export interface HealthPlan {
 }
 
 /**
- * The conditions of a Pending machine are copied from its Node after this delay. The delay saves writes, because the
- * next change of the phase often includes the conditions.
+ * mcm copies the conditions of a Node to a Pending machine after this delay. The delay saves writes, because the next
+ * change of the phase usually includes the conditions.
  */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
@@ -70,8 +70,8 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // An outage can make a healthy machine look unhealthy, but cannot make an unhealthy machine look healthy. A Node that
-  // is Ready in an outdated cache therefore counts as Ready.
+  // During an outage, a healthy machine can look unhealthy, but an unhealthy machine cannot look healthy. Therefore, a
+  // Node that is Ready in an outdated cache counts as Ready.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -95,7 +95,9 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/** A change of the health must not end a preservation, so the phase change contains its expiry. */
+/**
+ * A phase change contains the expiry of the preservation, because a change of the health must not end the preservation.
+ */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -107,7 +109,10 @@ const isWell = ({ node, settings }: MachineObservation): boolean =>
 const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
-/** Clusters without the node readiness controller have no readiness taints. */
+/**
+ * Returns true if the Node has readiness taints. Clusters without the node readiness controller have no readiness
+ * taints.
+ */
 const waitsForTaints = (node: Node): boolean => waitsForCriticalComponents(node) || readinessTaints(node).length > 0;
 
 export const hasJoined = (o: MachineObservation): boolean =>
@@ -135,15 +140,16 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
   if (isWell(o)) return checkHealthyMachine(o, base, now);
-  // After a successful update, the Node may still become unhealthy. In the original, the machine would keep the phase
+  // A Node can become unhealthy after a successful in-place update. In the original, the machine then keeps the phase
   // `InPlaceUpdateSuccessful` forever.
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }
 
 /**
- * An in-place update that did not end in time makes the machine Failed, and a healthy Node does not prove its recovery.
- * In the original, the next health check may set the machine to Running.
+ * Returns true if an in-place update failed. An in-place update that exceeds its timeout sets the machine to Failed,
+ * and a healthy Node does not change this result. In the original, the next health check may set the machine to
+ * Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -190,7 +196,10 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The label names the Node of another VM, because a user edited a provider ID or the label. */
+/**
+ * Describes a wrong Node label. The label names the Node of another VM, because a user edited the label or a provider
+ * ID.
+ */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
@@ -336,7 +345,7 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
 }
 
 /**
- * The machine waits if the deployment must not replace another machine now. A change of another machine of the
+ * Marks a machine as Failed if its deployment may replace a machine now. If not, a change of another machine of the
  * deployment starts the next check.
  */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
@@ -375,8 +384,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * The reason of the wait is added once, at the start of the last description. The original only logs this reason. The
- * text contains no names or numbers of other machines, because each change of a machine would then cause a status
+ * Adds the reason of the wait to the start of the last description. The original only logs the reason. The text
+ * contains no names or numbers of other machines. With names or numbers, each change of a machine would cause a status
  * write.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
@@ -399,7 +408,7 @@ function toFailed(
   };
 }
 
-/** The health timeout restarts, so that the time of an outage does not count. */
+/** Restarts the health timeout, so that the time of an outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

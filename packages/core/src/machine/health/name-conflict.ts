@@ -6,28 +6,28 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
 /**
- * The minimum age of a Node with an unknown VM before mcm deletes the Node. If the VM still runs, its kubelet would
- * register a deleted Node again. A lookup of the VM can end the wait.
+ * mcm deletes a Node with an unknown VM only if the Node is older than this time, or after a lookup of the VM. If the
+ * VM still runs, its kubelet registers a deleted Node again.
  */
 const LET_BE_MS = 60_000;
 
 /**
- * The time between two lookups of the VM. If the clock of this process is behind the clock of the API server, a lookup
- * may seem older than the Node.
+ * The time between two lookups of the VM. mcm repeats the lookup, because a lookup can seem older than the Node if the
+ * clocks of mcm and the API server differ.
  */
 const LOOKUP_MS = 30_000;
 
 /**
- * Handles a Node with the name of the machine's Node and the provider ID of an unknown VM. The result depends on the
- * age and the state of the Node:
+ * Handles a Node that has the name of the machine's Node but the provider ID of an unknown VM. The plan depends on the
+ * age and the conditions of the Node:
  * - A Node that is older than the machine is stale.
  * - A Node without reports of its kubelet is stale.
  * - A newer Ready Node may belong to the machine, if a user edited the provider ID of the machine.
  * - A newer Ready Node may come from a deleted VM whose `create` call returned no response. The kubelet of the
  *   machine's VM then uses this Node, so the machine would never join.
  *
- * A lookup in the cloud distinguishes the last two cases, because the lookup returns the VM of the machine. While the
- * machine joins, mcm looks up the VM immediately. A kubelet registers a missing Node only when the kubelet starts.
+ * mcm looks up the VM of the machine in the cloud to distinguish the last two cases. While the machine joins, mcm looks
+ * up the VM immediately. A kubelet registers a missing Node only when the kubelet starts.
  * @returns undefined without a name conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {

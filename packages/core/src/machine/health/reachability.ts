@@ -24,35 +24,39 @@ import { afterOutage } from './health.ts';
 /** Time settings of the reachability check, in milliseconds. */
 export interface ReachabilityTimings {
   /**
-   * The time between two checks while the controller is frozen. Flag: `--machine-safety-apiserver-statuscheck-period`.
+   * The time between two checks of the API servers while the controller is frozen. Flag:
+   * `--machine-safety-apiserver-statuscheck-period`.
    */
   readonly periodMs: number;
   /**
-   * The time for which an API server may be unreachable before the controller freezes. Flag:
+   * If an API server is unreachable for longer than this time, the controller freezes. Flag:
    * `--machine-safety-apiserver-statuscheck-timeout`.
    */
   readonly timeoutMs: number;
 }
 
-/** The default timings of the reachability check. */
+/** The default time settings of the reachability check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** The minimum time between two probes limits the load if the timeout is very short. */
+/** The minimum time between two probes of an API server. The limit applies if the configured timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
-/** The time after an outage in which mcm checks no health, so that the caches can update. Source: machine_safety.go. */
+/** After an outage, mcm checks no health for this time, so that the caches can update. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** The maximum age of data for health checks, including the duration of one probe, in milliseconds. */
+/**
+ * Returns the maximum age of cached data for health checks, in milliseconds. The time includes the duration of one
+ * probe.
+ */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** Times are in milliseconds of the monotonic clock. */
+/** The state of the reachability check. Times are in milliseconds of the monotonic clock. */
 export interface Reachability {
   /** The start of the first failed probe, or undefined if the API servers are reachable. */
   readonly downSince?: number;
@@ -65,15 +69,15 @@ export interface ReachabilityStep {
   readonly nextCheckMs: number;
 }
 
-/** The freeze starts on time even if a probe is still running. */
+/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
  * Freezes the controller if an API server was unreachable for longer than the timeout. During an outage, healthy nodes
- * look unhealthy, and mcm would replace all machines. In the original, a single failed check long after the previous
- * check causes a freeze. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince The start of the outage, or undefined if both servers responded.
+ * look unhealthy, and mcm would replace all machines. The original can freeze after a single failed check, if the
+ * previous check was long ago. Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * @param failingSince The start of the outage, or undefined if both API servers responded.
  */
 export function stepReachability(
   state: Reachability,
@@ -91,13 +95,13 @@ export function stepReachability(
   return { state: { frozen: false, downSince }, thaw: false, nextCheckMs: Math.min(intervalMs, leftMs) };
 }
 
-/** Probes have their own clients, so that they do not wait for other requests. */
+/** The probes of the API servers. Probes have their own HTTP clients, so that they do not wait for other requests. */
 export interface Probes {
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
   /**
-   * The milliseconds since the control API server answered another request of this process. A recent answer replaces
-   * the probe. By default, each check sends the probe.
+   * Returns the time in milliseconds since the last response of the control API server to another request. A recent
+   * response replaces the probe. By default, each check sends a probe.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
 }
@@ -128,10 +132,7 @@ export class ReachabilityCheck {
     for (const cache of this.#assessed()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /**
-   * The controller is frozen while a cache is in doubt after a restore of an API server. An API server with an older
-   * state counts as an outage until the cache is verified.
-   */
+  /** After a restore of an API server from a backup, the controller is frozen until the caches are verified. */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
@@ -154,8 +155,8 @@ export class ReachabilityCheck {
   };
 
   /**
-   * The reason is that the data is too old, or that a freeze has just ended. Returns undefined if health checks are
-   * allowed.
+   * Returns the reason why health checks are not allowed: the cached data is too old, or a freeze has just ended. The
+   * result is undefined if health checks are allowed.
    */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
@@ -181,7 +182,7 @@ export class ReachabilityCheck {
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
     if (step.thaw) {
-      // The controller stays frozen until the reset of the health timeouts succeeds.
+      // The controller stays frozen until mcm has reset the health timeouts.
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
@@ -203,7 +204,7 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /** The API servers get new requests, because an open watch does not prove that new requests succeed. */
+  /** Sends a request to each API server. An open watch does not prove that new requests succeed. */
   async #failures(startedAt: number, controlAnswers: boolean): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
@@ -216,14 +217,17 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /** The age of the control API server's last answer, if the answer is recent enough to replace a probe. */
+  /**
+   * Returns the time since the last response of the control API server, if the response is recent enough to replace a
+   * probe.
+   */
   #answeredMs(): number | undefined {
     const { probes, timings } = this.#options;
     const ageMs = probes.controlAnsweredMs?.();
     return ageMs !== undefined && ageMs < probeIntervalMs(timings) ? ageMs : undefined;
   }
 
-  /** A failing probe must end before the freeze is due. */
+  /** Returns the time limit of a probe. A failing probe must end before the controller must freeze. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -232,8 +236,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Cached data can become outdated even if the server responds. Without permission to read Nodes, mcm checks no
-   * health, so the age of the Nodes does not count.
+   * Returns the age of the oldest cache. A cache can become outdated although the API server responds. Without
+   * permission to read Nodes, mcm checks no health, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -243,8 +247,8 @@ export class ReachabilityCheck {
 }
 
 /**
- * Returns the error, or undefined if the server is reachable. The responses `NotFound` and `Forbidden` prove that the
- * server is reachable.
+ * Probes an API server. Returns the error, or undefined if the API server is reachable. The responses `NotFound` and
+ * `Forbidden` prove that the API server is reachable.
  */
 async function probe(
   cluster: 'control' | 'target',
@@ -271,7 +275,7 @@ async function probe(
   }
 }
 
-/** The time of the outage must not count for the health timeout of Unknown machines. */
+/** Restarts the health timeout of Unknown machines, because the time of the outage must not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

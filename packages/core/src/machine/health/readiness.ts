@@ -5,13 +5,16 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** A readiness taint keeps a machine that was never available in its phase, so the taint is not recorded. */
+/**
+ * In these phases, a machine was never available. A readiness taint keeps the machine in its phase, so the taint is not
+ * recorded.
+ */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
  * The readiness taints of a Node are recorded on its machine, because the controllers of MachineSets and
- * MachineDeployments do not read Nodes. A machine with this record does not count as available. The record is written
- * before the phase Running.
+ * MachineDeployments do not read Nodes. A machine with recorded readiness taints does not count as available. The
+ * taints are recorded before the phase becomes Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
   const phase = phaseOf(machine);

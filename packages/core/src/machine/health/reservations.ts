@@ -1,6 +1,6 @@
 /**
- * The machines of a group share a limit of replacements. The caches show a Failed machine only after the response to
- * the status write. During the status write, the reservation of the machine counts toward the limit of the group. The
+ * Reserves replacements. The machines of a group share a limit of replacements, but the caches show a Failed machine
+ * only after the response to the status write. During the status write, the reservation counts toward the limit. The
  * original uses permits for this purpose (pkg/util/permits).
  */
 export class Reservations {

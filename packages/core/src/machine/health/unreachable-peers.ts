@@ -8,14 +8,14 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
   /**
-   * The machine is not replaced: all machines of the cluster are unreachable but the VM exists, so the network is the
-   * likely cause.
+   * mcm does not replace the machine. All machines of the cluster are unreachable, but the VM exists, so the network is
+   * the likely cause.
    */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
-  /** A lookup is running, or `waitUntil` is the time of the next lookup. */
+  /** mcm waits for a running lookup of the VM, or until the next lookup at `waitUntil`. */
   | { readonly waitUntil: Date | undefined }
-  /** The machine is replaced. `answer` is a sentence about its VM, or undefined without a response of the cloud. */
+  /** mcm replaces the machine. `answer` is a sentence about its VM, or undefined if the cloud did not respond. */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {
@@ -23,13 +23,15 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /** The unreachable machines. Set if the cluster has several machines and all of them are unreachable. */
+  /**
+   * All machines of the cluster, which are all unreachable. The field is set only if the cluster has several machines.
+   */
   readonly peers?: OpenBreaker;
 }
 
 /**
- * Decides from a lookup in the cloud whether mcm replaces an unreachable machine. The result of one lookup is valid as
- * long as the machine is unreachable.
+ * Decides whether mcm replaces an unreachable machine, based on a lookup of its VM in the cloud. The result of the
+ * lookup is valid while the machine is unreachable.
  * - If all machines are unreachable and the cloud does not respond, mcm repeats the lookup for one more health timeout.
  *   mcm then replaces the machine.
  * - If other machines are reachable, the machine itself is the likely cause. mcm then replaces the machine after any

@@ -4,13 +4,13 @@ import { millis } from '../../values/timestamps.ts';
 import type { MachineObservation, SettledCall } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/** Maximum number of VMs of one zone or cluster that mcm looks up in one hour because of an open circuit breaker. */
+/** While a circuit breaker is open, mcm looks up at most this number of VMs of one zone or cluster in one hour. */
 const MOST = 20;
 const HOUR_MS = 3_600_000;
 
 /**
- * Selects the machines whose VMs are looked up. A few VMs prove the loss of a zone. A lookup of each VM would use the
- * rate limit of the cloud.
+ * Selects the machines whose VMs are looked up. The states of a few VMs prove the loss of a zone. Lookups of all VMs
+ * would use up the rate limit of the cloud.
  */
 export class VmSamples {
   readonly #takenAt = new Map<string, Map<string, number>>();

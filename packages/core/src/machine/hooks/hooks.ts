@@ -12,9 +12,9 @@ const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Returns undefined if the machine does not need to wait.
+ * Plans the hooks of a stage. The result is undefined if the machine does not need to wait.
  * - After the timeout of a hook with the policy `Continue`, mcm removes the annotation of the hook and sends a warning.
- * - A hook with the policy `Block` has no limit, and causes only a warning after the timeout.
+ * - The machine waits for a hook with the policy `Block` without a limit. After the timeout, mcm only sends a warning.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignores(o)) return undefined;

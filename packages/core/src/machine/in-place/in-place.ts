@@ -21,7 +21,10 @@ const Reasons = InPlaceUpdateReasons;
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
-/** In all other phases, the machine is being created, deleted or replaced. */
+/**
+ * mcm drains the Node for an in-place update only in these phases. In all other phases, the machine is being created,
+ * deleted or replaced.
+ */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
   'Unknown',
@@ -82,8 +85,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 };
 
 /**
- * The machine controller copies labels to the condition of the node, drains a selected node, and lets the agent start.
- * Returns undefined without an action.
+ * Plans an in-place update: mcm copies labels to the condition of the Node, drains a selected Node, and lets the agent
+ * start. The result is undefined if no action is necessary.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -124,7 +127,7 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Each reason of a blocked drain is reported once. */
+/** Reports each reason of a blocked drain once. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

@@ -8,8 +8,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
 
 /**
- * An agent writes the interruption to the Node. During a deletion, mcm copies the interruption too, because the drain
- * must end before the VM ends.
+ * Copies an interruption from the Node, where an agent wrote it, to the Machine. mcm also copies the interruption
+ * during a deletion, because the drain must end before the VM ends.
  */
 export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
   if (!interruptions || !node || !isNodeOf(machine, node)) return undefined;

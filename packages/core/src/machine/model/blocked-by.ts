@@ -7,15 +7,15 @@ import { millis } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, nextAt, type Plan } from './plan.ts';
 
-/** The minimum time between a new block and an additional status write for `status.blockedBy`. */
+/** If a new block is the only change of a status, mcm writes the status after this delay. */
 const PAUSE_MS = 5_000;
 
 const withBlocks = ({ blockedBy: _, ...status }: MachineStatus, blocks: readonly Block[]): MachineStatus =>
   blocks.length > 0 ? { ...status, blockedBy: [...blocks] } : status;
 
 /**
- * If the plan writes no status and the machine waits, changed blocks cause a status write. A step that continues with
- * another step keeps the blocks of the status.
+ * Adds `status.blockedBy` to a plan. If the machine waits and the plan writes no status, changed blocks cause a status
+ * write. If the plan continues with another step, the old blocks stay.
  */
 export function withBlockedBy(
   plan: Plan,
@@ -42,7 +42,7 @@ export function withBlockedBy(
 const blockedStatus = (action: Action, blocks: readonly Block[]): Action =>
   action.do === 'writeStatus' ? { ...action, status: withBlocks(action.status, blocks) } : action;
 
-/** If a blocker has several pods or no pod, the blocking object is the Node. */
+/** Returns the object that blocks a drain. If the blocker has several pods or no pod, the object is the Node. */
 function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Blocking['object'] & object {
   const [kind, [key = '']] =
     budgets.length === 1 ? (['PodDisruptionBudget', budgets] as const) : (['Pod', pods] as const);
@@ -52,7 +52,7 @@ function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Block
   return { kind, namespace, name };
 }
 
-/** Pods that terminate in time are progress, so they are not blocks. */
+/** Returns the blocks of a drain. Pods that terminate in time do not block the drain. */
 export const drainBlocks = ({ blockers }: DrainPlan, nodeName: string): readonly Blocking[] =>
   blockers.map((blocker) => ({ cause: 'Drain', object: objectOf(blocker, nodeName), reason: blocker.text }));
 

@@ -20,8 +20,8 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
 /**
- * One event reports that the circuit breaker prevents the replacement, and one event reports that the replacement is
- * possible again.
+ * Reports a machine that mcm does not replace because of an open circuit breaker. One event reports the start of the
+ * wait, and one event reports its end.
  */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);

@@ -13,19 +13,19 @@ export type HealthWrite = 'unknown' | 'mirrored';
 
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
 /**
- * The number of health writes in ten minutes that are not delayed. When a Node joins, its conditions are copied several
- * times.
+ * The number of health writes in ten minutes that mcm does not delay. Several writes are normal, because the conditions
+ * of a Node change several times when the Node joins.
  */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 const FRESH_MS = 60_000;
 
-/** The next write needs a delay until a time, or a read of the Node from the API server. */
+/** The requirement for the next write: a delay until a time, or a read of the Node from the API server. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Returns undefined if the write is allowed now.
+ * Decides whether a health write needs a delay. The result is undefined if the write is allowed now.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
  * a write requires a read of the Node and a delay of up to one minute. A write that reports a recovery is not delayed.

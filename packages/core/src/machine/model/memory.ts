@@ -15,8 +15,8 @@ export interface KeepingState {
 }
 
 /**
- * A restart loses the state of a machine in the memory of this process. The loss of the state delays the machine, but
- * loses no VM.
+ * Facts about a machine that are stored only in the memory of the process. A restart loses these facts, which may delay
+ * the machine, but never loses a VM.
  */
 export interface MachineMemory {
   drain: DrainMemory;
@@ -27,7 +27,7 @@ export interface MachineMemory {
    * machine without its finalizer.
    */
   finishedVersion?: string;
-  /** Whether the Node of the machine was deleted while this process was watching Nodes. */
+  /** Whether this process saw the deletion of the machine's Node. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;
@@ -35,14 +35,14 @@ export interface MachineMemory {
   keeping?: KeepingState;
   warned?: string;
   drift?: string;
-  /** The reason of the last action in the log. */
+  /** The reason of the last action that was logged. */
   decided?: string;
   held?: boolean;
-  /** The Node that the API server did not have at the time of a request. */
+  /** A Node that exists in the cache, but not in the API server at the time of a request. */
   missingNode?: { readonly uid: string; readonly at: Date };
-  /** The time since which the class or a Secret of the machine lacks the finalizer of mcm. */
+  /** Since this time, the class or a Secret of the machine lacks the finalizer of mcm. */
   unprotectedSince?: Date;
-  /** `inputsRead` is true if the API server has the class and the Secrets, or if the process may not read them. */
+  /** True if the API server has the class and the Secrets, or if the process has no permission to read them. */
   inputsRead?: boolean;
 }
 

@@ -2,17 +2,20 @@ import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Plan, wait } from './plan.ts';
 
-/** The interval of requests for a Node that the API server did not have, in milliseconds. */
+/** mcm repeats the request for a Node that the API server did not have at this interval, in milliseconds. */
 const RETRY_MS = 5_000;
 
-/** The actions that the controller would repeat immediately while the cache still contains the Node. */
+/** While the cache contains a Node that no longer exists, the controller would repeat these actions immediately. */
 const ON_NODE: ReadonlySet<string> = new Set(['cordon', 'markOutOfService', 'deleteStaleNode']);
 
-/** The time of the next request for a Node that the API server did not have. The watch of Nodes may be late. */
+/**
+ * Returns the time of the next request for a Node that exists in the cache, but not in the API server. The watch of
+ * Nodes may be late.
+ */
 export function missingNodeUntil({ missingNode }: MachineMemory, now: Date): MachineObservation['missingNode'] {
   if (!missingNode) return undefined;
   const leftMs = missingNode.at.getTime() + RETRY_MS - now.getTime();
-  // After a change of the clock, the remaining time can be too long.
+  // If the system clock was changed, the remaining time can be too long.
   if (leftMs <= 0 || leftMs > RETRY_MS) return undefined;
   return { uid: missingNode.uid, until: new Date(now.getTime() + leftMs) };
 }

@@ -18,9 +18,7 @@ export interface ObservedOffering {
   readonly record: string;
   readonly text: string;
   readonly shortage?: Shortage;
-  /**
-   * The time until which the machine waits, because another machine makes the first `create` call with the offering.
-   */
+  /** The machine waits until this time, because another machine makes the first `create` call for the offering. */
   readonly awaitsFirstCall?: Date;
 }
 
@@ -43,7 +41,7 @@ export type CallOutcome =
        * stopped".
        */
       readonly ending?: string | undefined;
-      /** Whether a lookup found the VM but could not confirm that the VM is initialized. */
+      /** Whether a lookup found the VM, but did not confirm that the VM is initialized. */
       readonly incomplete?: true | undefined;
     }
   | { readonly ok: false; readonly error: MachineError };
@@ -53,8 +51,8 @@ export interface RunningCall {
   readonly since: Date;
   readonly waitsFor?: string;
   /**
-   * The error of a call that ignores its abort signal after the grace period. While a call is overdue, no other call of
-   * the machine starts.
+   * The error of a driver call that still runs after its deadline and the grace period. While a driver call is overdue,
+   * no other call of the machine starts.
    */
   readonly overdue?: FailedCall;
 }
@@ -63,7 +61,7 @@ export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** The number of consecutive failures of this kind of call, including this call, or 0 after a success. */
+  /** The number of consecutive failures of this kind of driver call, or 0 after a success. */
   readonly failures: number;
   readonly inputs: string;
 }
@@ -80,47 +78,47 @@ export interface CallMemory {
   readonly createSent?: true | undefined;
 }
 
-/** The observed state of one machine, from one snapshot of the caches. */
+/** The observed state of one machine. All objects come from the caches at one point in time. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** `machineClass` is undefined if the cache does not contain the class. */
+  /** The MachineClass, or undefined if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
   /**
-   * The time since which the class or a Secret lacks the finalizer of mcm. The field is set only while no controller has
+   * Since this time, the class or a Secret lacks the finalizer of mcm. The field is set only if no controller has
    * recorded an action for the machine.
    */
   readonly unprotectedSince?: Date | undefined;
-  /**
-   * `inputsMissing` is true if the cache lacks the class or a Secret, and no controller has recorded an action for the
-   * machine.
-   */
+  /** True if the cache lacks the class or a Secret, and no controller has recorded an action for the machine. */
   readonly inputsMissing?: true | undefined;
-  /** Whether mcm knows a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains. */
+  /** Whether mcm has a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains them. */
   readonly hasTarget: boolean;
   /** The reason why mcm cannot read the Nodes, as a part of a sentence. */
   readonly nodesUnseen?: string;
-  /** The Node that the label of the machine names, or the Node whose label names the machine. */
+  /** The Node whose name is in the label of the machine, or the Node that names the machine in its own label. */
   readonly node?: Node | undefined;
-  /** The Node with the name of the new VM, which may belong to another machine. */
+  /** The Node that has the name of the new VM. The Node may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node. A stale Node with the name of the machine's Node, from an earlier VM without a machine. */
+  /** A stale Node that has the name of the machine's Node. The VM of a stale Node has no machine. */
   readonly conflictingNode?: Node;
-  /** A Node in the cache that the API server does not have, and the time of the next request for this Node. */
+  /** A Node that exists in the cache but not in the API server, and the time of the next request for the Node. */
   readonly missingNode?: { readonly uid: string; readonly until: Date } | undefined;
   readonly conflictCameBack?: true | undefined;
   /**
-   * Set if the label of the machine names the Node of another machine. `own` is the Node whose label names this
+   * Set if the Node in the label of the machine belongs to another machine. `own` is the Node whose label names this
    * machine.
    */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
   /** Whether mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
-  /** Whether the API servers were unreachable for too long, so mcm checks no health, and only deletions continue. */
+  /**
+   * Whether the controller is frozen, because an API server was unreachable for too long. A frozen controller checks no
+   * health, but continues deletions.
+   */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
   readonly healthWrites?: HealthWrites | undefined;
@@ -135,16 +133,16 @@ export interface MachineObservation {
     readonly stop?: boolean;
     readonly hibernate?: boolean;
   };
-  /** Number of machines in the deployment that are being replaced, see {@link countReplacements}. */
+  /** Number of machines in the deployment that mcm is replacing, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
   /** The maximum of `replacementsInProgress` (default: one). */
   readonly replacementsAllowed?: number;
-  /** Set if too many machines became unreachable at the same time as this machine. */
+  /** The open circuit breaker, if too many machines became unreachable at about the same time. */
   readonly breaker?: OpenBreaker | undefined;
-  /** Set if the machine is unreachable in a small cluster and the cloud has not confirmed the state of the VM yet. */
+  /** Set if the machine is unreachable in a small cluster, and the cloud has not yet returned the state of the VM. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
-  /** `looksUpVm` is true if mcm records the state of the machine's VM, because a circuit breaker is open. */
+  /** True if mcm records the state of the machine's VM, because a circuit breaker is open. */
   readonly looksUpVm?: true | undefined;
   readonly held?: boolean | undefined;
   /** The labels, annotations and taints with the policy `Warn` that another client changed, such as `labels/team`. */
@@ -163,8 +161,11 @@ export interface MachineObservation {
   readonly readyCondition?: boolean | undefined;
   /** Whether mcm writes `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
-  /** Whether the replacement is Running, while an interrupted machine of a MachineSet is being deleted. */
+  /**
+   * Whether the replacement of an interrupted machine is Running. The field is set only while the interrupted machine
+   * is being deleted.
+   */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** Set only if the Node of the machine is being drained. */
+  /** The state of the drain. The field is set only while mcm drains the Node of the machine. */
   readonly drain?: DrainObservation | undefined;
 }

@@ -8,7 +8,7 @@ import type { NodePatch } from '../../node/sync.ts';
 import type { HealthWrite } from './damping.ts';
 import type { CallKind } from './observation.ts';
 
-/** The reconciler runs the actions of a plan in order and stops at the first failure. */
+/** An action of a plan. The reconciler runs the actions of a plan in order, and stops at the first failure. */
 export type Action =
   | { readonly do: 'addFinalizer' }
   | { readonly do: 'findEvictionApi' }
@@ -20,14 +20,14 @@ export type Action =
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
   /**
-   * Writes the status of the Machine. With `reportsDrain`, the status contains the blockers of the drain, and the
-   * memory stores the time of the write.
+   * Writes the status of the Machine. With `reportsDrain`, the status contains the blockers of the drain, and mcm
+   * remembers the time of the write.
    */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** Health writes of this kind may be delayed if they are too frequent. */
+      /** The kind of the health write. If health writes are too frequent, mcm may delay the write. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
       /** The text of a report about a deletion. If another process overwrites the report repeatedly, the report is delayed. */
@@ -48,9 +48,9 @@ export type Action =
   /** Deletes the Machine object, because mcm cannot stop or start its VM. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** The collection continues after the reconcile. */
+  /** Starts to collect evidence. The collection continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** The creation of the record continues after the reconcile. */
+  /** Starts to create the record of a kept VM. The creation continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
@@ -76,7 +76,7 @@ export type Action =
       readonly attachments: readonly { readonly name: string; readonly uid: string }[];
     }
   | { readonly do: 'releaseNode' }
-  /** Deletes a Node that has the name of the machine's Node and belongs to an earlier VM. */
+  /** Deletes a stale Node: it has the name of the machine's Node, but belongs to an earlier VM. */
   | { readonly do: 'deleteStaleNode' };
 
 export interface PlannedEvent {
@@ -96,7 +96,7 @@ export interface Plan {
   readonly next: Next;
   /** The reason of the decision as one sentence, for the log. */
   readonly because: string;
-  /** A change of one of these PodDisruptionBudgets starts the next reconcile. */
+  /** The PodDisruptionBudgets that block the machine. A change of one of these budgets starts the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
   /** The reasons why the machine waits, for `status.blockedBy`. */

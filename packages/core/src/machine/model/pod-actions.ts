@@ -7,7 +7,10 @@ import { type Action, act, type Plan } from './plan.ts';
 const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
-/** An annotation is written before the first EvictionRequest, so that another process can withdraw the requests. */
+/**
+ * Plans the evictions of pods. An annotation on the Machine is written before the first EvictionRequest, so that
+ * another process can withdraw the EvictionRequests.
+ */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);
   if (stops && hasRequests(o)) return act('the undrainable policy stops evictions', { do: 'withdrawEvictions' });

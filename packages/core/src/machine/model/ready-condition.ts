@@ -2,7 +2,10 @@ import { formatTime, type MachineStatus, NodeConditions } from '@mcm/api';
 import type { MachineObservation } from './observation.ts';
 import type { Action, Plan } from './plan.ts';
 
-/** Without this condition on a machine without a Node, the library kstatus would report the machine as current. */
+/**
+ * Adds the condition `Ready` to a machine without a Node. Without the condition, the library kstatus would report the
+ * machine as current.
+ */
 function withReady(status: MachineStatus, now: Date): MachineStatus {
   const { currentStatus, lastOperation, conditions = [] } = status;
   const phase = currentStatus?.phase;
@@ -19,7 +22,10 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/** See `--ready-condition`. The condition causes no additional write. */
+/**
+ * Adds the condition `Ready` to the status writes of a plan (flag `--ready-condition`). The condition causes no
+ * additional write.
+ */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

@@ -1,12 +1,12 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** The wait of the back-off doubles with each attempt up to `maxMs`, in milliseconds. */
+/** The waits between attempts, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** Source: machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
+/** The shortest wait before a retry. Source: machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
 const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
@@ -41,15 +41,18 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/** For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides this table. */
+/**
+ * The waits before another `create` call. For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides the
+ * wait.
+ */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
 const POWER_RETRY: RetryTable = table(medium);
-/** The retries of a deletion never end, because a VM that still exists costs money. */
+/** The waits before another `delete` call. mcm never stops to retry a deletion, because an existing VM costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
-/** The retry times by kind of call and error code. */
+/** The waits before a retry, by the kind of driver call and the error code. */
 export const CALL_RETRIES = {
   create: CREATE_RETRY,
   initialize: INITIALIZE_RETRY,
@@ -59,11 +62,11 @@ export const CALL_RETRIES = {
   delete: DELETE_RETRY,
 } as const;
 
-/** The request does not cause these errors, so an early retry may succeed. */
+/** Returns true for temporary errors. The request itself is correct, so an early retry may succeed. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/** A longer wait that the cloud requests replaces the wait of the back-off. */
+/** Returns the wait before a retry. If the cloud requests a longer wait, the wait of the cloud applies. */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** Without the field, the change ends the preservation. */
+  /** The expiry of the preservation. A phase change without this field ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * A description ends with the deletion step. The middle of the description may contain a provider's message with the
- * text of another step.
+ * Returns the deletion step at the end of a description. Only the end counts, because an error message in the
+ * description may contain the text of another step.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -73,18 +73,17 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
 }
 
 /**
- * The time after which mcm writes an unchanged failure again, so that the time of the failure in the status stays
- * recent.
+ * mcm writes an unchanged failure to the status again after this time, so that the time of the failure stays recent.
  */
 const REFRESH_MS = 30 * 60_000;
 
 /**
- * The similarity from which two texts count as equal. The texts of a repeated failure differ only in small parts, such
- * as request IDs.
+ * Two texts count as equal above this similarity. The texts of a repeated failure differ only in small parts, such as
+ * request IDs.
  */
 const SIMILAR = 0.75;
 
-/** The number of characters that the comparison of two texts reads. */
+/** The comparison of two texts uses only this number of characters. */
 const COMPARED_LENGTH = 1_000;
 
 /** Returns true if two statuses differ only in times and in variable parts of the description, such as request IDs. */
@@ -114,7 +113,7 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** The similarity is 1 − edit distance / mean length. */
+/** Returns the similarity of two texts: 1 − edit distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

@@ -33,9 +33,9 @@ const lastAppliedOf = (machine: Machine): string =>
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the effective value of the annotation. If the Node has or had the annotation, the value of the Node applies.
- * If the Node never had the annotation, the value of the Machine applies. Unlike in the original, a request on a Node
- * stays effective after the deletion of the Node. Source: getEffectivePreservationAnnotations.
+ * Returns the effective value of the annotation `preserve`. If the Node has or had the annotation, the value of the
+ * Node applies. If the Node never had the annotation, the value of the Machine applies. In contrast to the original, a
+ * request on a Node stays effective after the deletion of the Node. Source: getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -56,8 +56,9 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Returns undefined without an action. A machine in creation cannot be preserved, because each status write of a
- * creation removes the expiry. Source: machine-controller-manager, machine_util.go, manageMachinePreservation.
+ * Plans the preservation of a machine. The result is undefined if no action is necessary. A machine in creation cannot
+ * be preserved, because each status write of a creation removes the expiry. Source: machine-controller-manager,
+ * machine_util.go, manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -161,7 +162,7 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 }
 
 /**
- * Returns undefined if the condition `Preserved` of the Node is up to date.
+ * Returns the condition `Preserved` for the Node, or undefined if the condition is up to date.
  * @param recovered Whether the machine runs again. If a recovered machine fails again, mcm drains the node again.
  */
 export function buildCondition(
@@ -176,7 +177,7 @@ export function buildCondition(
   const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
   const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
   const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
-  // The current requester of the preservation may differ from the first requester.
+  // If only the requester of the preservation changed, the condition stays unchanged.
   if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
   if (same && existing) return { ...existing, reason };
   const time = formatTime(now);
@@ -216,7 +217,10 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/** The annotation that requested the preservation may already be removed when the preservation ends. */
+/**
+ * Returns the reason for the end of a preservation. The annotation that requested the preservation may already be
+ * removed.
+ */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: its time expired';
@@ -239,7 +243,10 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
   });
 }
 
-/** The annotation of the Machine is removed, because it could become effective later. */
+/**
+ * Copies the request on the Node to the Machine. The annotation on the Machine itself is removed, because it could
+ * become effective later.
+ */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
   const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
@@ -254,8 +261,8 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * The machine-config controller removes its own scale-down protection after its update, so a preservation needs a
- * separate protection.
+ * Returns the annotations that protect a preserved Node from a scale-down. The machine-config controller removes its
+ * own protection after an update, so a preservation needs separate annotations.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
@@ -264,7 +271,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** A scale-down protection of another client stays. */
+/** Returns the change that ends the scale-down protection. The protection by another client stays. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -278,7 +285,7 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** Whether the Node must have the taint (default: no change). */
+  /** Whether the Node must have the taint, or undefined for no change. */
   readonly tainted?: boolean;
   readonly now: Date;
 }

@@ -16,8 +16,8 @@ import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
 /**
- * The time within which a MachineSet must complete the adoption of a warm machine. After `TAKEN_MS`, the machine is
- * warm again.
+ * A MachineSet must complete the adoption of a warm machine within this time. If the time expires, the machine is warm
+ * again.
  */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
@@ -28,8 +28,8 @@ const annotatePower = (power: string | null): Action => ({
 });
 
 /**
- * The power state is recorded before each call to the cloud. A later process reads the record, repeats the call, and
- * does not treat a stopped VM as unhealthy.
+ * Plans a warm machine. The power state is recorded on the Machine before each call of `stop` or `start`. After a
+ * restart, mcm repeats the driver call, and does not treat a stopped VM as unhealthy.
  */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
@@ -58,8 +58,8 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * An unsupported setting is refused before any call to the cloud, because the VM could otherwise run in an unintended
- * state.
+ * Refuses a setting that the driver does not support. The refusal occurs before any driver call, so that no VM runs in
+ * an unintended state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
@@ -84,14 +84,14 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
   // The Node of a stopped VM is deleted, because other programs would treat a Node that is not Ready as an outage. The
-  // Node does not come back, because the kubelet of a stopped VM sends no requests.
+  // kubelet on a stopped VM cannot register the Node again.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
   const event: PlannedEvent = { type: 'Normal', reason: 'WarmMachineStopped', message };
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/** A periodic lookup checks that the VM still exists, because a stopped VM has no Node. */
+/** mcm looks up a stopped VM periodically, because a stopped VM has no Node that shows that the VM exists. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));

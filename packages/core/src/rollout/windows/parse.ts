@@ -18,11 +18,13 @@ export interface Freeze {
   readonly reason: string;
 }
 
-/** Without a window, rollouts may continue at any time except during freezes. */
+/** The windows and freezes of an object. Without a window, rollouts may continue at any time except during a freeze. */
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
-  /** The time until which a user overrides the windows and freezes, in milliseconds since 1970. */
+  /**
+   * The windows and freezes have no effect before this time, because a user overrides them. Milliseconds since 1970.
+   */
   readonly openUntil: number | undefined;
 }
 
@@ -96,7 +98,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** The result contains only valid entries of the annotations. */
+/** Parses the annotations with windows and freezes. The result contains only valid entries. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

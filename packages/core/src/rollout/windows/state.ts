@@ -6,9 +6,9 @@ import { type Freeze, parseRules, type Window, type WindowRules } from './parse.
 /** The reason why a rollout must wait, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all rules allow the rollout, or undefined if the rules never allow it. */
+  /** The next time at which all windows and freezes allow the rollout, or undefined if no time is possible. */
   readonly opensAt: Date | undefined;
-  /** The reason for the wait, which completes a sentence of the caller. */
+  /** The reason for the wait. The caller adds the text to a sentence. */
   readonly because: string;
 }
 
@@ -18,7 +18,7 @@ export interface ClosedBudget extends Omit<ClosedWindow, 'reason'> {
   readonly brief: boolean;
 }
 
-/** The maximum number of steps in the search for the next opening of a window. */
+/** The maximum number of steps in the search for the next time at which a window opens. */
 const MOST_STEPS = 1_000;
 
 const isOpen = ({ schedule, durationMs }: Window, at: number): boolean => {
@@ -59,7 +59,8 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * The rollout may continue only if the rules of all objects allow it.
+ * Returns the reason why a rollout must wait. The rollout may continue only if the windows and freezes of all objects
+ * allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -88,7 +89,8 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
  * Returns the reason why windows and freezes stop the rollout of a deployment at `now`. Invalid annotations of the
  * class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
  * reported as errors of its spec.
- * @param ofClass the annotations of the template's class @returns undefined if the rollout may continue
+ * @param ofClass the annotations of the template's class
+ * @returns undefined if the rollout may continue
  */
 export function closedFor(
   { metadata, spec }: MachineDeployment,
@@ -113,7 +115,8 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 /**
  * Returns the reason why the windows and freezes of an object stop its rollout at `now`. Invalid annotations stop the
  * rollout, because a user wanted to limit the rollout.
- * @param owner kind and name of the object @returns undefined if the rollout may continue
+ * @param owner kind and name of the object
+ * @returns undefined if the rollout may continue
  */
 export function closedBy(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -130,9 +133,12 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/** A longer timer is not possible, and a user can set the system clock during the wait. */
+/**
+ * The maximum time between two checks. A longer timer is not possible, and a user can change the system clock during
+ * the wait.
+ */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next check. `time` is undefined if the wait has no known end. */
+/** Returns the time of the next check. If the end of the wait is unknown, `time` is undefined. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

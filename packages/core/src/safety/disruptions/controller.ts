@@ -19,13 +19,13 @@ export const DISRUPTIONS = 'machine-disruptions';
 
 const KEY = 'report';
 
-/** The minimum time between two writes of the object by the manager. */
+/** The minimum time between two writes of the ConfigMap by the manager. */
 const PERIOD_MS = 10_000;
 
-/** Many machines change at about the same time, so a short delay combines their changes. */
+/** A write waits for this delay, because many machines change at about the same time. */
 const SETTLE_MS = 1_000;
 
-/** The maximum time after a start for which the first write waits for the decisions about all deployments. */
+/** After a start, the first write waits at most this long for the decisions about all deployments. */
 const START_MS = 60_000;
 
 /** Writes the disruptions to a ConfigMap. A write contains only the rows that changed. */
@@ -33,7 +33,10 @@ class DisruptionWriter {
   readonly #context: ControllerContext;
   readonly #report: DisruptionReport;
   readonly #client: ResourceClient<ConfigMap>;
-  /** The object after the last read or write. Before a read, and after a failed write, `#stored` is undefined. */
+  /**
+   * The ConfigMap after the last read or write. Before the first read, and after a failed write, `#stored` is
+   * undefined.
+   */
   #stored: Stored | undefined;
   /** The monotonic time of the last write. */
   #wroteAt: number | undefined;
@@ -67,8 +70,8 @@ class DisruptionWriter {
   };
 
   /**
-   * Returns true if the manager has decided about all deployments, or if the longest wait has ended. An earlier write
-   * would remove rows and lose the times of open circuit breakers.
+   * Returns true if the manager has decided about all deployments, or if the wait has timed out. An earlier write would
+   * remove rows, and would lose the times at which circuit breakers opened.
    */
   #isComplete(): boolean {
     if (this.#complete) return true;
@@ -82,8 +85,8 @@ class DisruptionWriter {
   }
 
   /**
-   * Writes the changed rows to the version of the object that this process has read. After a failure, the next
-   * reconcile reads the object again.
+   * Writes the changed rows to the ConfigMap. The write fails if the ConfigMap has changed since it was read. After a
+   * failure, the next reconcile reads the ConfigMap again.
    */
   async #write(
     { metadata }: Stored,
@@ -107,7 +110,7 @@ class DisruptionWriter {
 }
 
 interface Stored {
-  /** The metadata of the object, or undefined if the object does not exist. */
+  /** The metadata of the ConfigMap, or undefined if the ConfigMap does not exist. */
   readonly metadata: ConfigMap['metadata'] | undefined;
   readonly data: ReadonlyMap<string, string>;
 }
@@ -117,7 +120,7 @@ const storedOf = (object: ConfigMap | undefined): Stored => ({
   data: new Map(Object.entries(object?.data ?? {})),
 });
 
-/** Returns the rows to write, with null for rows to remove. Returns undefined if the object is up to date. */
+/** Returns the rows to write, with null for rows to remove. The result is undefined if the ConfigMap is up to date. */
 function changesOf(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, string>,
@@ -137,11 +140,11 @@ export function createDisruptionController(context: ControllerContext, report: D
     reconcile: writer.reconcile,
     ...controllerParts(context),
   });
-  // The controller waits until these caches are complete.
+  // The controller watches these caches only to wait until they are complete.
   controller.watch(context.machines, () => []);
   controller.watch(context.deployments, () => []);
   report.onChange(() => controller.enqueue(KEY, SETTLE_MS));
-  // Without machines, no change starts the first write.
+  // Starts the first write. In a namespace without machines, no change of an object would start it.
   controller.enqueue(KEY, SETTLE_MS);
   return controller;
 }

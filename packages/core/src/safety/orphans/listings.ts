@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The time of the request. The list may lack VMs that were created after the request. */
+  /** The time of the list request. The list may lack VMs that were created after the request. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -24,10 +24,13 @@ interface State {
   error?: string;
 }
 
-/** A listing that ignores its abort signal no longer counts toward the maximum, and delays only its own class. */
+/**
+ * The maximum number of VM listings at the same time. A listing that ignores its abort signal no longer counts, and
+ * delays only its own class.
+ */
 const LIMIT = 20;
 
-/** Each class has at most one listing at a time, even if a driver does not end a listing. */
+/** Lists the VMs of each class. A class has at most one listing at a time, even if a driver call never ends. */
 export class Listings {
   readonly #options: ListingOptions;
   readonly #states = new Map<Key, State>();

@@ -19,7 +19,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
 }
 
 /**
- * Machines are read from the API server, because outdated machines could cause the deletion of a VM or Node that is in
+ * Reads the machines from the API server. With an outdated list of machines, mcm could delete a VM or Node that is in
  * use.
  */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
@@ -34,7 +34,7 @@ export async function liveMachines(control: KubeClient, namespace: string): Prom
 }
 
 /**
- * Returns the VMs that have no machine. The decision uses a list of machines that is newer than the list of VMs.
+ * Returns the VMs that have no machine. The list of machines is newer than the list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

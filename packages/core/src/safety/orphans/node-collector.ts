@@ -27,8 +27,8 @@ interface Verdict {
 const withEvent = (outcome: string): Verdict => ({ outcome, sendEvent: true });
 
 /**
- * Finds Nodes without a machine, marks them, and deletes orphaned Nodes. The mark is removed when a Node has a machine
- * again.
+ * Finds Nodes without a machine, marks them with an annotation, and deletes orphaned Nodes. mcm removes the annotation
+ * when the Node has a machine again.
  */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
@@ -36,9 +36,9 @@ export class NodeCollector {
   readonly #cap: HourlyCap;
   /** The time at which each Node without a machine was first found, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** The last reported reason to keep each Node, by UID of the Node. */
+  /** The last reported reason for which mcm keeps each Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
-  /** The UIDs of Nodes for which an event has reported that the VM still exists. */
+  /** UIDs of Nodes whose VM still exists, and for which mcm has already sent an event. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
@@ -56,10 +56,7 @@ export class NodeCollector {
     this.#firstSeen = new Map();
   }
 
-  /**
-   * Checks all Nodes. Returns the time at which the next search may find more orphans. Returns undefined if no Node is
-   * suspected.
-   */
+  /** Checks all Nodes. Returns the time of the next search, or undefined if no Node is suspected. */
   async pass(now: Date): Promise<Date | undefined> {
     const { caches, target, invoker, options } = this.#o;
     if (!target || !caches.target) return undefined;
@@ -98,7 +95,8 @@ export class NodeCollector {
   }
 
   /**
-   * A suspect Node belongs to this controller, its kubelet does not report, and the caches contain no machine for it.
+   * Returns true if a Node may be an orphan. The Node belongs to this controller, its kubelet does not report, and the
+   * caches contain no machine for the Node.
    */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
@@ -147,8 +145,8 @@ export class NodeCollector {
   }
 
   /**
-   * Immediately before the deletion, the method reads the machines and the Node from the API servers, and the VM from
-   * the cloud.
+   * Deletes a Node. Immediately before the deletion, the method reads the machines and the Node from the API servers,
+   * and the VM from the cloud.
    */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
@@ -171,8 +169,8 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
-      // The UID and the resource version are preconditions of the deletion, so it fails with a conflict if the kubelet
-      // reports again.
+      // The UID and the resource version are preconditions. If the kubelet reports again, the deletion fails with a
+      // conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -183,7 +181,10 @@ export class NodeCollector {
     }
   }
 
-  /** For a driver without the method `status`, the listings have already shown that the VM does not exist. */
+  /**
+   * Returns true if the cloud has the VM of the Node. For a driver without the method `status`, the listings have
+   * already shown that the VM does not exist.
+   */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

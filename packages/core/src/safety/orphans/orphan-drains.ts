@@ -26,25 +26,28 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/** A new process starts without the state of a drain. The new process drains correctly, but waits longer. */
+/**
+ * The progress of a drain, which is stored only in memory. After a restart, the drain continues correctly, but waits
+ * longer.
+ */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   logged?: string;
 }
 
 /**
- * The maximum number of steps for one Node in one search. The steps are: cordon, evict, verify. A drain with more steps
- * continues in the next search.
+ * The maximum number of drain steps for one Node in one search, such as cordon, evict and verify. The next search
+ * continues the drain.
  */
 const LOOKS = 4;
 
 /**
- * Drains the Nodes of VMs without a machine, with the same code as for a machine. The condition `Terminating` of the
- * Node contains the time of the cordon, so a new process continues the drain timeout.
+ * Drains the Nodes of VMs without a machine. The condition `Terminating` of the Node contains the time of the cordon,
+ * so the drain timeout continues after a restart of the process.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** The key consists of class and provider ID. */
+  /** The progress of each drain. The key consists of the class and the provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -52,7 +55,7 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Forgets the drains of all VMs that are not in the set. */
+  /** Removes the progress of the drains of all VMs that are not in the set. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1))) {
@@ -62,14 +65,14 @@ export class OrphanDrains {
   }
 
   /**
-   * Returns true if the Node is drained.
+   * Continues the drain of a Node. Returns true if the Node is drained.
    * @throws KubeError
    */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
     this.#memories.set(key, state);
-    // The next search of the class continues the drain, so the complete caches need not start a search.
+    // The next search of the class continues the drain. Therefore, the caches need no callback when they are complete.
     const ready = this.#o.caches.drains?.want(key, () => undefined) ?? true;
     const waitsFor = ready
       ? await this.#step(vm, node, machineClass, state, signal)
@@ -82,7 +85,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes the steps. Returns the reason why the drain waits, or undefined if the Node is drained. */
+  /** Executes the steps of a drain. Returns the reason why the drain waits, or undefined if the Node is drained. */
   async #step(
     vm: ListedInstance,
     seen: Node,
@@ -128,7 +131,10 @@ export class OrphanDrains {
     return waitsFor;
   }
 
-  /** A user may have created a Machine for the VM after the search began. The controller then uncordons the Node. */
+  /**
+   * Returns true if a Machine for the VM exists now. A user may have created the Machine after the search began. The
+   * controller then uncordons the Node.
+   */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));
     return recorders.some(({ spec }) => isInstance(spec.providerID, providerId));

@@ -12,14 +12,17 @@ const MINUTE = 60_000;
 export interface OrphanOptions {
   /** The time between two searches. Flag: `--machine-safety-orphan-vms-period`. */
   readonly periodMs: number;
-  /** The minimum time between two searches that find no machine for an orphan. */
+  /** Two searches must find no machine for an orphan. At least this time must pass between the two searches. */
   readonly confirmAfterMs: number;
-  /** The maximum number of VMs, and of Nodes, that are deleted in an hour. */
+  /** The maximum number of VMs, and the maximum number of Nodes, that mcm deletes in an hour. */
   readonly maxPerHour: number;
   readonly policy: 'delete' | 'report';
   /** The time between the stop and the deletion of an orphaned VM. With 0, the VM is not stopped. */
   readonly stopMs?: number;
-  /** Former control clusters that this control cluster replaced, and whose VMs it manages. */
+  /**
+   * The IDs of the control clusters that the current control cluster replaced. VMs of these control clusters belong to
+   * the current control cluster.
+   */
   readonly formerOwners?: readonly string[];
 }
 
@@ -40,15 +43,18 @@ export interface OrphanReconcileOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder<EventReason>;
-  /** Without this recorder, only the log reports orphaned Nodes. */
+  /** The recorder for events of Nodes. Without the recorder, only the log reports orphaned Nodes. */
   readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
   /** The records of VMs that are kept for an investigation. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
   readonly options: OrphanOptions;
-  /** Returns the control cluster of this process, or undefined if it is unknown. */
+  /** Returns the ID of the control cluster of this process, or undefined if the ID is unknown. */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Whether API servers were unreachable for too long, so that no VM counts as an orphan. */
+  /**
+   * Whether the controller is frozen, because an API server was unreachable for too long. During a freeze, no VM counts
+   * as an orphan.
+   */
   readonly frozen: () => boolean;
   readonly wake: (key: Key) => void;
   readonly journal?: Journal | undefined;

@@ -4,10 +4,11 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * Returns true if a VM belongs to no machine. A machine that is being created or deleted manages its own VM. Source:
+ * Returns true if a VM belongs to no machine. The VM of a machine in creation or deletion is not an orphan. Source:
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
- * @param recorders Machines with another name that may have recorded the VM, because a user may have renamed the VM.
+ * @param recorders Machines with another name whose provider ID may be the ID of the VM, because a user may have
+ *   renamed the VM.
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -23,19 +24,19 @@ export function isOrphan(
 
 /** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** The UID of this control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of the control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
   readonly former: readonly string[];
 }
 
 /**
- * Returns true if another control cluster created the VM (incident 16). As in the original, a VM without the tag may
- * belong to this control cluster.
+ * Returns true if another control cluster created the VM (incident 16). A VM without the tag belongs to this control
+ * cluster, as in the original.
  */
 export const isForeign = ({ owner }: ListedInstance, { own, former }: Owners): boolean =>
   owner !== undefined && owner !== own && !former.includes(owner);
 
-/** Returns the confirmed orphans, and the earliest time at which another suspected VM can be confirmed. */
+/** Returns the confirmed orphans, and the earliest time at which another suspected orphan can be confirmed. */
 export function confirmOrphans(
   suspects: readonly ListedInstance[],
   firstSeen: ReadonlyMap<string, Date>,
@@ -59,7 +60,10 @@ export interface OrphanVm {
   readonly machineClass: MachineClass;
 }
 
-/** This machine has a UID that no VM has, so a driver finds an orphaned VM only by its provider ID. */
+/**
+ * Creates a Machine for a driver call about an orphaned VM. The Machine has a new UID, so the driver can find the VM
+ * only by its provider ID.
+ */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

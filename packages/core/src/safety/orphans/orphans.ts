@@ -30,15 +30,17 @@ const MINUTE = 60_000;
 /** The minimum time between two searches of a class. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** The number of consecutive failures of a listing after which an event reports the failure. */
+/** mcm sends an event when a VM listing has failed this number of times in a row. */
 const REPORTED_AFTER_FAILURES = 3;
 
-/** A deletion that ignores its abort signal no longer counts toward this maximum. */
+/**
+ * The maximum number of deletions of VMs at the same time. A deletion that ignores its abort signal no longer counts.
+ */
 const DELETIONS_AT_ONCE = 10;
 
 /**
- * The time for which a VM without a Node object is kept. After a restore of the API server, an operator can restart the
- * kubelet of the VM before the deletion.
+ * mcm keeps an orphaned VM without a Node object for this time. After a restore of the API server, an operator can
+ * restart the kubelet of the VM, so that the Node is registered again.
  */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
@@ -48,8 +50,8 @@ const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
 
 /**
- * The deletion of a machine starts a search of its class and of the Nodes. If a machine has several VMs, its change
- * starts a search of its class.
+ * Returns the searches that a change of a machine starts. The deletion of a machine starts a search of its class and of
+ * the Nodes. A change of a machine with several VMs starts a search of its class.
  */
 export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
   const { metadata, spec } = change.object;
@@ -66,31 +68,34 @@ export interface SuspectCounts {
   readonly stopped: number;
 }
 
-/** A new process loses the state of a class and needs one more search. */
+/**
+ * The results of earlier searches for a class, which are stored only in memory. After a restart, mcm needs one more
+ * search before a deletion.
+ */
 interface ClassState {
   notBefore: Date;
   decided?: Listing;
-  /** The time at which each VM without a machine was first found, by provider ID. */
+  /** The time at which a search first found no machine for a VM, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
   /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** The number of consecutive listing failures when the delay was last set. */
+  /** The number of consecutive listing failures when the delay before the next listing was last increased. */
   failures: number;
-  /** The provider IDs that operators had released on any class at the time of the last reconcile. */
+  /** The provider IDs that operators had released on any class before the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** Whether an event has reported that the VMs of the class cannot be listed. */
+  /** Whether mcm has sent an event that the VMs of the class cannot be listed. */
   unlisted?: true;
   /** The provider IDs of the VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs that are no longer kept for an investigation. */
+  /** VMs that mcm no longer keeps for an investigation. */
   released: InstanceSet;
-  /** The other control clusters that an event has already reported. */
+  /** The other control clusters for which mcm has already sent an event. */
   readonly foreign: Set<string>;
 }
 
 /**
  * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A class with
- * a slow cloud delays only its own VMs, and the deletion of Nodes, which needs the listings of all classes.
+ * a slow cloud delays its own VMs and the deletion of Nodes. A deletion of Nodes needs the VM listings of all classes.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -124,16 +129,16 @@ export class OrphanCollector {
     });
   }
 
-  /** The numbers include unconfirmed orphans. */
+  /** Returns the number of suspected orphans. The numbers include unconfirmed orphans. */
   suspects(): SuspectCounts {
-    // Several classes of one cluster list the same VMs, so the set counts each VM once.
+    // Each class lists all VMs of the cluster, so the set counts each VM once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
     const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
     const stopped = this.#stopped.count();
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
-  /** No change of an object starts the reconciles of these keys. */
+  /** The keys that are reconciled first. No change of an object starts these reconciles. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -193,7 +198,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** If an operator has released a VM, the next search starts immediately. */
+  /** Returns true if an operator has released a VM. The next search then starts immediately. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -205,7 +210,10 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /** Without an event about VMs that cannot be listed, operators would notice orphans only on the bill of the cloud. */
+  /**
+   * Sends an event if the VMs of a class cannot be listed. Without the event, operators would notice orphans only on
+   * the bill of the cloud.
+   */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -221,7 +229,7 @@ export class OrphanCollector {
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
-  /** The delays of a failed listing are 1, 2, 4 … minutes, up to the period of the search. */
+  /** Delays the next listing after a failure. The delays are 1, 2, 4 … minutes, up to the period of the search. */
   #backOff(key: Key, state: ClassState, now: Date): void {
     const failures = this.#listings.failures(key);
     if (failures > state.failures) {
@@ -261,8 +269,8 @@ export class OrphanCollector {
   }
 
   /**
-   * The creation times of VMs prove a restore of the API server. A new process cannot detect the restore from its
-   * caches, because its caches are new.
+   * Detects a restore of the API server from the creation times of VMs. After a restart, mcm cannot detect the restore
+   * from its caches, because the caches are new.
    */
   #findRestore(
     vms: readonly ListedInstance[],
@@ -280,8 +288,9 @@ export class OrphanCollector {
   }
 
   /**
-   * Before the deletion of an orphan, the machines are read from the API server. The list of machines must be newer
-   * than the list of VMs, because a deleted VM cannot be restored. Returns true if Nodes of VMs are being drained.
+   * Deletes orphaned VMs. The machines are read from the API server before the deletion. The list of machines must be
+   * newer than the list of VMs, because the deletion of a VM cannot be undone. Returns true if Nodes of VMs are being
+   * drained.
    */
   async #collect(
     machineClass: MachineClass,
@@ -306,7 +315,8 @@ export class OrphanCollector {
       lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
     };
-    // A VM that an earlier process put into quarantine stays in quarantine until this process confirms the orphan.
+    // VMs that an earlier process put into quarantine stay there until this process has confirmed that they are
+    // orphans.
     const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
@@ -361,8 +371,8 @@ export class OrphanCollector {
   }
 
   /**
-   * A VM from a failed creation is found within the creation timeout. A VM that is found later had a machine and a
-   * Node, so its pods may still run.
+   * Returns the time until which an orphaned VM is kept. mcm finds the VM of a failed creation within the creation
+   * timeout. An older VM had a machine and a Node, so its pods may still run.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -372,7 +382,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Returns true if the VM may be deleted. */
+  /** Drains the Node of an orphaned VM. Returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -385,7 +395,10 @@ export class OrphanCollector {
     }
   }
 
-  /** All classes of a cluster list the same VMs, so the event about the decision may be on another class. */
+  /**
+   * Returns true if mcm has already reported the decision about a VM. The event may be on another class, because each
+   * class lists all VMs of the cluster.
+   */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }

@@ -4,26 +4,29 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { InstanceSet } from '../../node/instance.ts';
 import { compareText } from '../../values/integers.ts';
 
-/** A mass deletion of machines affects more than this percentage of the VMs, and at least `LEAST_MASS` VMs. */
+/**
+ * If more than this percentage of the VMs, and at least `LEAST_MASS` VMs, lost their machines, mcm assumes a mass
+ * deletion.
+ */
 const MASS_PERCENT = 10;
 const LEAST_MASS = 2;
 
 export interface QuarantineView {
   readonly machineClass: MachineClass;
   /**
-   * The provider IDs that operators have released on other classes, because the classes of one cluster list the same
-   * VMs.
+   * The provider IDs that operators have released on other classes. Each class lists all VMs of the cluster, so a VM
+   * may be released on any class.
    */
   readonly releasedElsewhere?: readonly string[] | undefined;
   /** The provider IDs of VMs in quarantine on other classes. */
   readonly quarantinedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * The number of VMs that had a machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if the VM
-   * is too old for a failed creation.
+   * The number of VMs that lost their machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if
+   * the VM is too old to come from a failed creation.
    */
   readonly lost: number;
-  /** The time of the restore of the API server to an older state, or undefined without a restore. */
+  /** The time at which the API server was restored to an older state, or undefined without a restore. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -34,9 +37,9 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
     .filter((id) => id !== '');
 
 /**
- * Returns the reason to keep a VM until an operator decides, or undefined if the VM may be drained and deleted. If a
- * single machine was removed, mcm deletes its VM. If many machines were removed, or a restored API server has lost
- * machines, operators may still need the VMs.
+ * Returns the reason for a quarantine of the VM, or undefined if mcm may drain and delete the VM. During a quarantine,
+ * mcm keeps the VM until an operator decides. If a single machine was removed, mcm deletes its VM. If many machines
+ * were removed, or a restored API server has lost machines, operators may still need the VMs.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, quarantinedElsewhere = [], listed, lost, wentBackAt } = view;
@@ -46,13 +49,14 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
     return 'the API server with the machines was restored to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
-  // The search of another class may have found more lost VMs, before an operator released some of these VMs.
+  // Another class may already have put VMs into quarantine, when more VMs were lost. A quarantine then continues for
+  // the remaining VMs.
   if (new InstanceSet([...quarantinedVms(machineClass), ...quarantinedElsewhere]).has(vm.providerId))
     return 'the VM was already in quarantine';
   return undefined;
 }
 
-/** A released VM is deleted immediately. */
+/** Returns true if an operator released the VM. mcm deletes a released VM immediately. */
 export const isReleased = (
   { providerId }: ListedInstance,
   { machineClass, releasedElsewhere = [] }: Pick<QuarantineView, 'machineClass' | 'releasedElsewhere'>,
@@ -66,8 +70,8 @@ export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
 /**
- * The annotation of the VM's Node names the class of the former machine. Without a Node, the first class by name
- * reports the VM, so the result does not depend on the order of the searches.
+ * Returns the class that reports a VM. The annotation of the VM's Node names the class. Without a Node, the first class
+ * by name reports the VM, so that the result does not depend on the order of the searches.
  */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
@@ -80,14 +84,14 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** The event text contains the actions that an operator can take. */
+/** Returns the text of the event about a quarantine. The text contains the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with the same spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * A later process needs the list of VMs in quarantine, so the class records this list. Deleted VMs are removed from the
- * annotation with the released VMs too.
- * @param elsewhere VMs in quarantine on other classes, which an operator may release on any class of the cluster.
+ * Records the VMs in quarantine in an annotation of the class, because mcm needs the list after a restart. The method
+ * also removes deleted VMs from the annotation with the released VMs.
+ * @param elsewhere VMs in quarantine on other classes. An operator may release a VM on any class of the cluster.
  * @throws KubeError
  */
 export async function noteQuarantine(

@@ -3,32 +3,32 @@ import { isReady, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance, sameInstance } from '../../node/instance.ts';
 
-/** A VM without a machine, and the objects that show whether the VM is in use. */
+/** A VM without a machine, and the objects that show whether pods run on the VM. */
 export interface ListedVm {
   readonly vm: ListedInstance;
   readonly machine: Machine | undefined;
   readonly listed: readonly ListedInstance[];
-  /** The Nodes that may belong to the VM, which may include Nodes of other VMs. */
+  /** The Nodes that may belong to the VM. Some of them may belong to other VMs. */
   readonly nodes: readonly Node[];
 }
 
 export type Use =
-  /** The Node of the VM is not Ready, or mcm has no target cluster. */
+  /** No pods run on the VM: its Node is not Ready, or mcm has no target cluster. */
   | { readonly use: 'none' }
   /**
-   * The VM has no Node object. The VM never joined, or its Node object is lost. A VM with a lost Node object may still
-   * run pods.
+   * The VM has no Node object, because the VM never joined or its Node object is lost. If the Node object is lost, the
+   * VM may still run pods.
    */
   | { readonly use: 'unseen' }
-  /** The Node belongs to a machine, whose provider ID is then wrong. */
+  /** The Node of the VM belongs to a machine. The provider ID of the machine is then wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
-  /** The Node belongs to no machine, so no machine controller drains the Node. */
+  /** The Node of the VM belongs to no machine, so no machine controller drains the Node. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * A Node with the provider ID of the VM runs on the VM. If the two IDs cannot be compared, a Node counts if it belongs
- * to the machine with the name of the VM. The name does not count if the listing contains the recorded VM of this
- * machine.
+ * Returns whether a Node runs on the VM. A Node with the provider ID of the VM runs on the VM. If the two IDs cannot be
+ * compared, the Node of the machine with the VM's name counts. This rule does not apply if the listing contains the
+ * recorded VM of the machine.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

@@ -5,7 +5,7 @@ import type { Lane } from '../../flow/lane.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
 
-/** Invalid entries of the annotation are ignored. */
+/** Parses the annotation with the deletion times of stopped VMs. Invalid entries are ignored. */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
     const at = entry.lastIndexOf('=');
@@ -22,14 +22,14 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
     .join(',');
 
 /**
- * The deletion time is recorded on the class after the stop of the VM. If the process ends between the two steps, the
- * next process stops the VM again and deletes the VM later.
+ * Stops orphaned VMs before their deletion. The deletion time is recorded on the class after the VM has stopped. If the
+ * process ends before the record is written, the next process stops the VM again, and deletes it later.
  */
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;
   readonly #lane: Lane;
   readonly #stopping = new Set<string>();
-  /** The deletion times of stopped VMs that their classes do not contain yet. */
+  /** The deletion times of stopped VMs that are not recorded on their classes yet. */
   readonly #unrecorded = new Map<string, Date>();
 
   constructor(options: OrphanReconcileOptions, lane: Lane) {
@@ -46,7 +46,7 @@ export class StoppedVms {
     return this.#stopMs > 0 ? { forMs: this.#stopMs, until: this.#untilOf(providerId) } : undefined;
   }
 
-  /** Classes of one cluster record the same VMs, so each stopped VM counts once. */
+  /** Returns the number of stopped VMs. Each class lists all VMs of the cluster, so the number counts each VM once. */
   count(): number {
     const classes = this.#o.caches.classes.store.list();
     return new Set(classes.flatMap((one) => [...stoppedVms(one).keys()])).size;
@@ -57,14 +57,14 @@ export class StoppedVms {
     return known[0] ?? this.#unrecorded.get(id);
   }
 
-  /** Returns undefined if no VM has a deletion time. */
+  /** Returns the earliest deletion time of the VMs, or undefined if no VM has a deletion time. */
   nextAt(vms: readonly ListedInstance[]): Date | undefined {
     if (this.#stopMs === 0) return undefined;
     const times = vms.flatMap(({ providerId }) => this.#untilOf(providerId)?.getTime() ?? []);
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
-  /** If the driver cannot stop VMs, the VM runs until its deletion time. */
+  /** Stops a VM and sets its deletion time. If the driver cannot stop VMs, the VM runs until its deletion time. */
   begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
     const { invoker, clock, log } = this.#o;
     const { providerId, machineName } = vm;
@@ -87,7 +87,7 @@ export class StoppedVms {
       .finally(() => this.#stopping.delete(providerId));
   }
 
-  /** Entries of VMs that are no longer orphans are removed. */
+  /** Records the deletion times on the class. Entries of VMs that are no longer orphans are removed. */
   async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
     const { caches, control, log, options } = this.#o;
     const newest = caches.classes.store.get(keyOf(machineClass));

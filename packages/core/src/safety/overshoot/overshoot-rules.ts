@@ -6,13 +6,12 @@ export const FROZEN = MachineDeploymentConditions.Frozen;
 
 /** The options of the overshoot check, which limits the number of machines of a MachineSet. */
 export interface OvershootOptions {
-  /** The number of machines above the sum of replicas and surge at which a set freezes (`--safety-up`). */
+  /** A set freezes when its machines exceed the replicas plus the surge by this number (`--safety-up`). */
   readonly safetyUp: number;
-  /** The number of machines below the upper limit at which the freeze ends (`--safety-down`). */
+  /** The freeze ends when the number of machines is below the upper limit by this number (`--safety-down`). */
   readonly safetyDown: number;
   /**
-   * The time without an event after which a frozen set is checked, in milliseconds
-   * (`--machine-safety-overshooting-period`).
+   * A frozen set is checked after this time without an event, in milliseconds (`--machine-safety-overshooting-period`).
    */
   readonly periodMs: number;
 }
@@ -25,8 +24,8 @@ export interface Thresholds {
 
 /**
  * Returns the numbers of machines at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A).
- * For every strategy, the surge is the `maxSurge` of the spec, or zero. In the original, a deployment without a surge
- * makes the check fail for all following sets (BUG-9). A `safetyDown` of 0 counts as 1.
+ * For every strategy, the surge is the `maxSurge` of the spec, or zero. In the original, the check of all following
+ * sets fails after a deployment without a surge (BUG-9). A `safetyDown` of 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -38,14 +37,17 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // If both limits were equal, the freeze would start and end without end (F-12).
+  // The lower limit is below the upper limit. With equal limits, the freeze would start and end again and again (F-12).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
 /** The decision about the freeze of a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/** The marks of a freeze are a label and a condition, and an incomplete freeze has only one of them. */
+/**
+ * Returns true if the set has a mark of a freeze. A freeze has two marks: a label and a condition. An incomplete freeze
+ * has only one mark.
+ */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,
@@ -55,8 +57,8 @@ export const asksForThaw = (object: MachineSet | MachineDeployment | undefined):
   object?.metadata.annotations?.[Annotations.Unfreeze] !== undefined;
 
 /**
- * An annotation on the set or its deployment ends the freeze once. If the set still has too many machines, the next
- * reconcile starts the freeze again.
+ * Decides whether a freeze starts or ends. An annotation on the set or its deployment ends the freeze once. If the set
+ * still has too many machines, the next reconcile starts the freeze again.
  */
 export function decideSet(
   set: MachineSet,

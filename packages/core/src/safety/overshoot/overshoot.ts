@@ -65,7 +65,7 @@ export class OvershootReconciler {
     this.#deployments = context.client.resource(machineDeployments, context.namespace);
   }
 
-  /** The keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
+  /** Reconciles an object. The keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const slash = key.indexOf('/');
     const object = key.slice(slash + 1);
@@ -102,9 +102,9 @@ export class OvershootReconciler {
   }
 
   /**
-   * If another client writes the set at the same time, the method reads the set from the API server and tries again.
-   * Without the retry, the next reconcile could find that the machines are already deleted, and would not report the
-   * overshoot.
+   * Freezes the set. If another client writes the set at the same time, the method reads the set from the API server
+   * and tries again. Without the retry, the machines could be deleted before the next reconcile, and mcm would not
+   * report the overshoot.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -155,15 +155,15 @@ export class OvershootReconciler {
     );
   }
 
-  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
+  /** Reports a misleading value of the annotation, because any value ends the freeze. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
   /**
-   * As in the original, the status of a set is written before its labels and annotations. The label stops the set, and
-   * the condition in the status explains the freeze.
+   * Writes the marks of a freeze. As in the original, the status of the set is written before the label. The label
+   * stops the set, and the condition in the status explains the freeze.
    */
   async #writeSet(
     set: MachineSet,
@@ -185,7 +185,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** A deployment is frozen while one of its sets is frozen (docs/compatibility/rules-deployments.md §8.1, B and C). */
+  /** Freezes a deployment while one of its sets is frozen (docs/compatibility/rules-deployments.md §8.1, B and C). */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;
@@ -206,7 +206,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation of a deployment ends the freeze of all its sets, and is then removed.
+      // The annotation on a deployment ends the freeze of all its sets. mcm then removes the annotation.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };

@@ -7,7 +7,7 @@ import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 export const DeletionCauses = {
   Autoscaler: 'autoscaler',
   ScaleDown: 'scale-down',
-  /** The cause of a deletion by a MachineSet with an old template and more machines than replicas. */
+  /** The cause of a deletion during a rollout. The MachineSet has an old template and more machines than replicas. */
   Rollout: 'rollout',
   Unhealthy: 'unhealthy',
   OwnerDeleted: 'owner deleted',
@@ -16,7 +16,9 @@ export const DeletionCauses = {
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** The result is undefined if the manager records no cause for this deletion. */
+/**
+ * Returns the annotation with the cause of a deletion, or undefined if the manager records no cause for the deletion.
+ */
 export function timedCauseOf(cause: DeletionCause | undefined): RecordedCause | undefined {
   if (cause === DeletionCauses.Rollout) return 'Rollout';
   return cause === DeletionCauses.ScaleDown || cause === DeletionCauses.Autoscaler ? 'ScaleIn' : undefined;
@@ -31,6 +33,7 @@ export interface DeletionDecision {
 }
 
 /**
+ * Returns the cause of each deletion.
  * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
  *   machines
  */
@@ -69,7 +72,7 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
 }
 
 /**
- * Parses the text of {@link causeText} and returns the cause for one machine. The result is undefined if the event does
+ * Parses the text of {@link causeText} and returns the cause for one machine. The result is undefined if the text does
  * not contain the machine.
  */
 export function causeIn(message: string, name: string): string | undefined {

@@ -11,9 +11,8 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
- * The order starts with the least useful phase. In the original, machines without a phase and machines in an in-place
- * update are deleted as early as Terminating machines. The original deletes a machine in creation before a Failed
- * machine (ODD-3).
+ * The phases, starting with the least useful phase. The original has another order, for example machines in creation
+ * before Failed machines (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -54,8 +53,8 @@ const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
  * Returns the order in which a set deletes machines. The first criterion in which two machines differ determines their
- * order. Source: pkg/controller/controller_utils.go, ActiveMachines.Less. The name is an additional last criterion,
- * because the sort function of Go is not stable.
+ * order. Source: pkg/controller/controller_utils.go, ActiveMachines.Less. The name is the last criterion, because the
+ * result must not depend on the order of the input.
  */
 export function deletionOrder(
   now: Date,
@@ -87,7 +86,7 @@ export function deletionOrder(
   };
 }
 
-/** If all machines are deleted, the result is not sorted. */
+/** Returns the machines to delete. If all machines are deleted, the result is not sorted. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,
@@ -98,7 +97,7 @@ export function chooseForDeletion(
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now, isPostponed, zoneRanks);
-  // A set may have thousands of machines, so this loop sorts only the few machines to delete.
+  // The loop sorts only the few machines to delete, because a set may have thousands of machines.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

@@ -3,7 +3,7 @@ import { findCondition } from '../../objects/conditions.ts';
 import { type LostState, lostStateOf } from '../../objects/machines.ts';
 import { zoneNameIn } from '../../zones/setting.ts';
 
-/** The state that an existing machine has reached, and the zone of this machine. */
+/** The lost state and the zone of an existing machine, for the time after its deletion. */
 interface Adopted {
   readonly lostState: LostState;
   readonly zone: string | undefined;
@@ -12,7 +12,7 @@ interface Adopted {
 const zoneOf = ({ metadata }: Machine): string | undefined =>
   zoneNameIn(metadata.annotations?.[Annotations.ZoneOffering] ?? '');
 
-/** Returns one entry for each replica, without invalid entries. */
+/** Returns the zones in the annotation, with one entry for each replica. Invalid entries are omitted. */
 function recordedZones({ metadata }: MachineSet): readonly string[] {
   return (metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '').split(',').flatMap((entry) => {
     const [, zone = '', count = ''] = /^(.+)=(\d{1,5})$/.exec(entry) ?? [];
@@ -40,15 +40,18 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
-/** Replicas whose machines have run pods come first, because their replacement delays other replacements for longer. */
+/**
+ * Limits the lost replicas to a number. Replicas whose machines have run pods come first, because their replacements
+ * delay other replacements for longer.
+ */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
 
 /**
- * A set with a status has had machines, unless a label or a condition prevented their creation. The count in the status
- * returns to 0 with the last deletion, so it is not enough.
+ * Returns true if the set has had machines. A set with a status has had machines, unless a label or a condition
+ * prevented their creation. The count in the status is not sufficient, because it returns to 0 with the last deletion.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -62,11 +65,11 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine and have no replacement yet. With the lost replicas, a set can
+ * Counts the replicas of a set that lost their machine and have no replacement yet. A set needs this number to
  * distinguish replacements from additional machines.
  */
 export class LostReplicas {
-  /** The state that each existing machine has reached, by UID, until the next call of `look` after its deletion. */
+  /** The state and the zone of each machine by UID, until the first call of `look` after its deletion. */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
   /** The zones of lost machines that have no replacement yet. */
@@ -87,7 +90,7 @@ export class LostReplicas {
 
   /**
    * Returns the text for the annotation of the set: the zones of its machines, and the zones of lost machines without a
-   * replacement. A new process reads from this annotation in which zone a machine was lost. `record` is undefined if
+   * replacement. After a restart, mcm reads the zones of lost machines from the annotation. The result is undefined if
    * the annotation must not change.
    */
   get record(): string | undefined {
@@ -96,7 +99,8 @@ export class LostReplicas {
   }
 
   /**
-   * @param alive machines of the set that are not being deleted.
+   * Returns the number of lost replicas.
+   * @param alive machines of the set that are not being deleted
    */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
@@ -122,7 +126,8 @@ export class LostReplicas {
   }
 
   /**
-   * If the machine does not exist at a later call of `look` or `count`, its replica counts as lost.
+   * Records a new machine. If the machine does not exist at a later call of `look` or `count`, its replica counts as
+   * lost.
    * @param lostState the state of the former machine, if the new machine is a replacement.
    */
   made(machine: Machine, lostState: LostState | undefined): void {

@@ -43,8 +43,8 @@ export class MachineAdoption {
   }
 
   /**
-   * The set is read from the server before an adoption. If the set is being deleted or was replaced, it must not adopt
-   * machines, because the garbage collector would delete them.
+   * Reads the set from the API server before an adoption. A set that is being deleted or was replaced must not adopt
+   * machines, because the garbage collector would delete the machines.
    */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
@@ -55,8 +55,8 @@ export class MachineAdoption {
   }
 
   /**
-   * Copies the fields of the template whose change needs no rollout to the machines, and writes the annotation of
-   * automatic preservation.
+   * Copies fields from the template to the machines if the change of a field needs no rollout. The method also writes
+   * the annotation of automatic preservation.
    */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();

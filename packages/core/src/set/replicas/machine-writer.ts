@@ -30,7 +30,7 @@ const NAMES_IN_EVENT = 10;
 
 export interface WriteResult {
   readonly succeeded: number;
-  /** The number of machines that changed after the decision, so that they were not deleted. */
+  /** The number of machines that were not deleted, because they changed after the decision. */
   readonly changed?: number;
   readonly error: unknown;
 }
@@ -41,11 +41,11 @@ export interface MachineChange {
 }
 
 export interface Vacancies {
-  /** Receives the names of existing machines that this set does not control. */
+  /** The names of existing machines that another owner controls. The writer adds names to the set. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
-  /** The states of the lost machines. The first new machines replace the lost machines. */
+  /** The states of the lost machines. The first new machines replace these machines. */
   readonly replace: readonly LostState[];
   /** The zones of the new machines, or undefined if the deployment has no zones. */
   readonly places?: readonly Place[] | undefined;
@@ -75,8 +75,8 @@ export class MachineWriter {
   }
 
   /**
-   * If the set already has a machine with the name, the creation counts as a success. An existing machine with the name
-   * means that a response was lost, or that the cache is outdated.
+   * Creates machines. If the set already has a machine with the name, the creation counts as a success. In that case,
+   * an earlier response was lost, or the cache is outdated.
    * @param vacancies the lost machines, which the first new machines replace.
    */
   async create(
@@ -101,8 +101,8 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // After a scale-down or another change of the set, the remaining creations are skipped, because the next reconcile
-    // counts again.
+    // If the set changes, for example after a scale-down, the remaining creations are skipped. The next reconcile
+    // counts the machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -134,7 +134,7 @@ export class MachineWriter {
       );
   }
 
-  /** The name of the machine is in `numbers.unanswered` until the result of the create request is known. */
+  /** Creates one machine. Until the result of the create request is known, `numbers.unanswered` contains the name. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -149,7 +149,7 @@ export class MachineWriter {
       numbers.exists(draft.name);
       return made;
     } catch (error) {
-      // The server refused this request, but an earlier request for the machine may still arrive.
+      // The API server refused this request, but an earlier create request for the machine may still arrive.
       const isRefused = error instanceof KubeError && !mayHaveHappened(error);
       if ((isRefused && !wasOpen) || taken.has(draft.name)) unanswered.delete(draft.name);
       throw error;
@@ -169,7 +169,7 @@ export class MachineWriter {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
       numbers.exists(name);
-      // The owner of the existing machine decides whether the set needs another machine.
+      // The owner of the existing machine determines whether the set needs another machine.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -181,8 +181,8 @@ export class MachineWriter {
   }
 
   /**
-   * The machine is read from the server after a create request without a response. If the cache lacked the machine,
-   * another set could create a surplus machine.
+   * Reads the machine from the API server after a create request without a response, and adds it to the cache. If the
+   * cache lacked the machine, another set could create a surplus machine.
    */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
@@ -191,8 +191,8 @@ export class MachineWriter {
   }
 
   /**
-   * The observed version is a precondition of each delete request, so a machine that has recovered is not deleted. A
-   * machine that is already deleted counts as success.
+   * Deletes machines. The observed version is a precondition of each delete request, so a machine that has recovered is
+   * not deleted. If a machine is already deleted, the deletion counts as a success.
    */
   async delete(
     set: MachineSet,
@@ -225,7 +225,7 @@ export class MachineWriter {
     return { succeeded: gone.length, error, changed };
   }
 
-  /** Returns false if the machine has changed, so that the next reconcile decides again. */
+  /** Deletes one machine. Returns false if the machine has changed, so that the next reconcile decides again. */
   async #deleteOne(
     machine: Machine,
     { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },
@@ -247,7 +247,8 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // If the cache still showed this machine as available, the deployment would delete another machine.
+      // If the cache still shows the machine as available, the deployment deletes another machine. Therefore, the
+      // machine is read again.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
@@ -255,8 +256,8 @@ export class MachineWriter {
   }
 
   /**
-   * A cause with its own drain timeout is recorded on the Machine. The record comes before the deletion, because the
-   * machine controller starts the drain at once.
+   * Records the cause of a deletion on the Machine if the cause has its own drain timeout. The record is written before
+   * the deletion, because the machine controller starts the drain at once.
    */
   async #recordCause(
     machine: Machine,
@@ -275,7 +276,7 @@ export class MachineWriter {
     this.#context.machines.recordWrite(written);
   }
 
-  /** After a conflict, the machine is read from the server, so that the next decision uses its current state. */
+  /** Reads the machine from the API server after a conflict. Returns true if the machine is deleted. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,
@@ -283,7 +284,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // A different UID means that a new machine has the name, so the machine to delete is gone.
+    // If the UID differs, a new machine has the name, so the machine to delete no longer exists.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -294,7 +295,10 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** The patch contains the UID, so that the server refuses it for another machine with this name. */
+  /**
+   * Patches a machine. The patch contains the UID, so that the API server refuses the patch for a new machine with an
+   * equal name.
+   */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });

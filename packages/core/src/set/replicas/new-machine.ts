@@ -22,17 +22,17 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 export interface NewMachine {
-  /** The state that the former machine had reached, or undefined without a former machine. */
+  /** The lost state of the former machine, if the new machine is a replacement. */
   readonly lostState?: LostState | undefined;
   /** The zone of the machine, or undefined if the deployment has no zones. */
   readonly place?: Place | undefined;
-  /** Whether the Node of the machine is protected from the cluster autoscaler from its start. */
+  /** Whether mcm protects the Node of the machine from the cluster autoscaler when the Node joins. */
   readonly protect?: boolean | undefined;
 }
 
 /**
- * The machine has its finalizer, owner and priority from the start. The original adds finalizer, owner and priority one
- * after the other after the creation.
+ * Creates the draft of a machine. The create request contains the finalizer, the owner and the priority. The original
+ * adds them one after the other after the creation.
  */
 export function newMachine(
   set: MachineSet,

@@ -4,9 +4,9 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** Names of machines whose create request got no response and is sent again. */
+  /** Names of machines whose create request got no response. The request is sent again. */
   readonly unanswered: Set<string>;
-  /** Names of existing machines that the annotation may not contain yet. */
+  /** Names of existing machines. The annotation may not contain their numbers yet. */
   readonly existed = new Set<string>();
   caughtUp = false;
 
@@ -14,7 +14,10 @@ export class NumberMemory {
     this.unanswered = new Set(unanswered);
   }
 
-  /** The machine may be deleted before the next write of the annotation, so the cache alone does not prove its name. */
+  /**
+   * Records that a machine exists. The machine may be deleted before the next write of the annotation, so the cache
+   * alone is not sufficient.
+   */
   exists(name: string): void {
     this.unanswered.delete(name);
     this.existed.add(name);
@@ -46,8 +49,8 @@ export class NumberRecord {
   }
 
   /**
-   * Before the first creation for a set, this process compares the caches with the server. Another process may have
-   * created machines that the caches do not contain yet.
+   * Compares the caches with the API server before the first creation for a set. Another process may have created
+   * machines that the caches do not contain yet.
    * @returns false if the caches were outdated, so that the set must decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
@@ -72,7 +75,7 @@ export class NumberRecord {
   }
 
   /**
-   * One write records the number and the zone of new machines.
+   * Writes the number and the zones of new machines in one request.
    * @returns false after a conflict, so that the caller reads the set again
    */
   async write(

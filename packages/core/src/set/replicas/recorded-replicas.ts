@@ -5,7 +5,7 @@ import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts'
 
 export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
   readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
-  /** Whether the node of a machine postpones its replacement, by UID. */
+  /** Whether the Node of a machine postpones its replacement, by the UID of the machine. */
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 

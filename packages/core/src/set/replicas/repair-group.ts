@@ -85,8 +85,8 @@ export class RepairGroups {
   }
 
   /**
-   * The time until which failed machines of the current set are kept. The deployment controller uses the same function
-   * for its limits, so both controllers make equal decisions.
+   * Returns the time until which failed machines of the current set are kept. The deployment controller uses the
+   * function, too, so both controllers make equal decisions.
    */
   #keptOf(
     deployment: MachineDeployment,
@@ -104,9 +104,9 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the number of machines that the set may create while other machines of its deployment are still
-   * terminating. The result is undefined for any number of machines. Machines that other sets must still create are
-   * subtracted. Source: incident 24, exceeded quotas.
+   * Returns the number of machines that the set may create while machines of its deployment are terminating, or
+   * undefined without a limit. Machines that other sets must still create are subtracted. Source: incident 24, exceeded
+   * quotas.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -122,8 +122,8 @@ export class RepairGroups {
 }
 
 /**
- * Returns the number of machines that the set may create while terminating machines count as surge, see
- * {@link RepairGroups.roomOf}.
+ * Returns the number of machines that the set may create if terminating machines use up the surge, see {@link
+ * RepairGroups.roomOf}.
  */
 export function roomOfSet(
   deployment: MachineDeployment,

@@ -12,25 +12,25 @@ import { chooseForDeletion } from './deletion-order.ts';
  */
 export const BURST = 100;
 
-/** The observed state from which a set decides which machines it creates and deletes. */
+/** The observed set and its machines. From this input, mcm decides which machines it creates and deletes. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
   /** UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
-  /** By default, all failed machines may be replaced. */
+  /** The failed machines that may be replaced (default: all failed machines). */
   readonly replaceable?: ReadonlySet<Machine> | undefined;
-  /** The number of machines that may be created while terminating machines exist, or undefined for any number. */
+  /** The number of machines that may be created while terminating machines exist, or undefined without a limit. */
   readonly room?: number | undefined;
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** The rank of each machine in the order of deletion because of its zone, by UID. */
+  /** The rank of each machine in the order of deletions, by UID. The rank depends on the zone of the machine. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
-   * The maximum number of available surplus machines that the set may delete, or undefined for any number. The size of
-   * the set may be older than the replicas of its deployment.
+   * The maximum number of available surplus machines that the set may delete, or undefined without a limit. The limit
+   * is set if the size of the set is older than the replicas of its deployment.
    */
   readonly spare?: number | undefined;
   readonly now: Date;
@@ -42,7 +42,7 @@ export interface ReplicaPlan {
   readonly toDelete: readonly Machine[];
   /**
    * The number of surplus machines that are not deleted yet, because too many machines of their zones are missing, or
-   * because of `spare`. `waiting` is undefined if no surplus machine waits.
+   * because of `spare`. The number is undefined if no surplus machine waits.
    */
   readonly waiting?: number | undefined;
   /** The reason for the plan, as a sentence for logs and tests. */
@@ -52,13 +52,16 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * A machine counts as deleted as soon as its delete request was sent, but in the original only in the phase
- * `Terminating`.
+ * Returns the machines that are not being deleted. A machine counts as deleted as soon as its delete request was sent.
+ * In the original, a machine counts as deleted only in the phase `Terminating`.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/** If the set has more machines than replicas, the result contains other named machines up to the surplus. */
+/**
+ * Returns the named machines that the set deletes first. The result contains all machines of an earlier scale-down, and
+ * other named machines up to the surplus.
+ */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;
@@ -67,7 +70,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
-/** The number of available machines to delete is limited. */
+/** Returns surplus machines to delete. The result contains at most `spare` available machines. */
 function unneeded(
   { spare, now, isPostponed, zoneRanks }: SetSnapshot,
   machines: readonly Machine[],
@@ -82,7 +85,7 @@ function unneeded(
 
 /**
  * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). A plan creates or deletes at
- * most {@link BURST} machines, and never creates more machines than are missing.
+ * most {@link BURST} machines, and never creates more machines than the set lacks.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;

@@ -14,7 +14,7 @@ const NAMES_IN_EVENT = 10;
 
 export interface Taken {
   readonly count: number;
-  /** Whether a machine has changed since the decision, so that the set must decide again. */
+  /** Whether a machine has changed since the decision. The set must then decide again. */
   readonly changed: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Vacancies {
   readonly replace: readonly LostState[];
 }
 
-/** Running warm machines come first, because their VMs need no start. */
+/** Sorts running warm machines first, because their VMs need no start. */
 const readiest = (a: Machine, b: Machine): number =>
   Number(warmStateOf(b) === 'Running') - Number(warmStateOf(a) === 'Running') ||
   createdAt(a) - createdAt(b) ||
@@ -34,7 +34,7 @@ const readiest = (a: Machine, b: Machine): number =>
  * Gives warm machines of the deployment to a set. Both writes have the observed version as a precondition, so no other
  * controller can use the machine.
  * 1. The status gets the phase `Pending`, so the machine does not count as available.
- * 2. The set becomes the owner of the machine, which gets the labels, annotations and spec of a new machine.
+ * 2. The set becomes the owner of the machine. The machine gets the labels, annotations and spec of a new machine.
  *
  * If the process crashes between both writes, the next process continues with the second write.
  */

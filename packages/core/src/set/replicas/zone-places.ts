@@ -9,7 +9,7 @@ import { deletionOrder } from './deletion-order.ts';
 
 const MOST_DEPLOYMENTS = 1_000;
 
-/** The zones of a deployment, from the view of one of its sets. */
+/** The zones of a deployment, for a decision about one of its sets. */
 interface DeploymentZones extends ZoneInput {
   readonly uid: string;
   readonly wanted: number;
@@ -22,8 +22,8 @@ export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
    * The number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without
-   * surge deletes a machine before it creates the replacement. Because of these numbers, the replacement gets the zone
-   * of the deleted machine.
+   * surge deletes a machine before it creates the replacement. These numbers show that the replacement must be created
+   * in the zone of the deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
@@ -52,7 +52,7 @@ export class ZonePlaces {
   }
 
   /**
-   * Returns undefined if the deployment has no zones.
+   * Returns the zones for new machines, or undefined if the deployment has no zones.
    * @param lost the zones of lost machines that the new machines replace
    */
   places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {

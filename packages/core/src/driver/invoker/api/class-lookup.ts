@@ -8,21 +8,21 @@ import type { InvokerCaches } from './invoker-api.ts';
 
 export interface ClassLookup {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
-  /**
-   * @throws MachineError with the reason why no class is found
-   */
+  /** @throws MachineError with the reason why the class of the machine cannot be found */
   readonly classOrThrow: (machine: Machine) => MachineClass;
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Call this function before the validation by the schema, because a missing Secret causes schema errors too.
+   * Returns the Secrets if they can be used. The caller must call this function before the schema validation, because a
+   * missing Secret also causes schema errors.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
 /**
- * A missing permission to read an object is reported as a missing permission, not as a missing object.
+ * Finds the classes and Secrets in the caches. The error about a missing object differs from the error about a missing
+ * permission.
  * @param credentialsSchema the keys that the driver reads from a Secret
  */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {

@@ -102,7 +102,7 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Texts that mcm stores must not contain the data of the machine's Secrets. */
+  /** Returns the Secrets of the machine. mcm removes the data of these Secrets from each text that it stores. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
   /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
@@ -111,11 +111,11 @@ export interface DriverInvoker {
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** The result is undefined if the driver does not know the volume or its kind. */
+  /** Returns the cloud's ID of a volume. The result is undefined if the driver does not support the volume type. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/** Called at the end of each driver call. `machine` is undefined for a listing. */
+/** Called at the end of each driver call. For the driver call `list`, `machine` is undefined. */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -134,7 +134,7 @@ export interface ClassProblem {
 
 /**
  * Reports the result of a driver call for a class.
- * @param problem The refusal of the cloud, or undefined if the call succeeded.
+ * @param problem The reason why the cloud refused the call, or undefined if the call succeeded.
  */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
@@ -157,19 +157,22 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /** Returns the class with its last valid provider spec, or undefined if no valid provider spec is known. */
+  /**
+   * Returns the class with its last valid provider spec, or undefined if the process has not seen a valid provider
+   * spec.
+   */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
   /**
-   * The leadership check before each call that changes the cloud. Without other processes that can be the leader, the
-   * fence is absent.
+   * The check that this process is still the leader, before each call that changes the cloud. Without leader election,
+   * the fence is absent.
    */
   readonly fence?: Fence | undefined;
   /**
-   * Returns the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs get no
-   * owner tag.
+   * Returns the ID of the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs
+   * get no owner tag.
    */
   readonly owner?: (() => string | undefined) | undefined;
-  /** Former control clusters that the control cluster of this process replaced. */
+  /** The IDs of the control clusters that the current control cluster replaced. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
   /**
@@ -178,18 +181,18 @@ export interface InvokerOptions<Spec, Credentials> {
    */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
   /**
-   * Returns the offerings that are recorded on the machines of a class. Listings search these offerings too. By
-   * default, listings search only the offerings of the class.
+   * Returns the offerings that are recorded on the machines of a class. Listings of VMs search these offerings and the
+   * offerings of the class. By default, listings search only the offerings of the class.
    */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * Called when the cloud refuses a class, and after each successful call. With this callback, errors of the class or
-   * the Secret contain a hint.
+   * Called when the cloud refuses the class or its Secret, and after each successful call. With this callback, errors
+   * about the class or the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;
-  /** The rate limits that the invokers of all clusters in this process share. */
+  /** The rate limits that all clusters of the process share. */
   readonly rates?: AccountRates | undefined;
 }

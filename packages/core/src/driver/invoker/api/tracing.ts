@@ -21,7 +21,8 @@ const CLIENT = 2;
 const ERROR = 2;
 
 /**
- * The OpenTelemetry API registers its global objects under this symbol, which contains the major version of the API.
+ * The OpenTelemetry API registers its global objects under this symbol. The symbol contains the major version of the
+ * API.
  */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 

@@ -8,8 +8,8 @@ import type { ObserveWait } from '../api/invoker-api.ts';
 import type { Call, DecodedCall, Stage } from './call.ts';
 
 /**
- * Contains the learned rate limit for each set of credentials. The wait for the rate limit counts toward the deadline
- * of the call.
+ * Contains the learned rate limit for each set of credentials. The time that a call waits for the rate limit counts
+ * toward the deadline of the call.
  */
 export class CallBudgets {
   readonly #rates: AccountRates;
@@ -39,8 +39,8 @@ export class CallBudgets {
 }
 
 /**
- * Returns the credentials that identify an account. User data is not part of the account, because pools with the same
- * credentials have different user data.
+ * Returns the credentials that identify an account. The result excludes the user data, because classes of one account
+ * have different user data.
  */
 const accountOf = (secrets: Readonly<Record<string, string>>): unknown =>
   Object.entries(secrets)
@@ -61,13 +61,15 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
 };
 
 /**
- * All calls for a machine that is being deleted are in the lane `delete`, because the deletion waits for these calls.
+ * All calls for a machine that is being deleted are in the lane `delete`. The deletion can continue only after these
+ * calls.
  */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 
 /**
- * If the driver limits the rate of its requests itself, the stage adds no second delay.
+ * Delays driver calls according to the learned rate limit. If the driver limits the rate of its requests itself, the
+ * stage adds no delay.
  * @param spacesRequests whether the driver limits the rate of its requests itself
  */
 export const budgetStage = <Spec, Credentials>(
@@ -75,7 +77,7 @@ export const budgetStage = <Spec, Credentials>(
   spacesRequests: boolean | undefined,
   observeWait: ObserveWait | undefined,
 ): Stage<DecodedCall<Spec, Credentials>> => {
-  // A cluster of a fleet has its own invoker, and so its own stage.
+  // Each cluster of a fleet has its own invoker, so this object identifies the cluster.
   const cluster = {};
   const laneOf = (call: DecodedCall<Spec, Credentials>) => {
     const lane = laneOfCall(call);

@@ -3,7 +3,7 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverTimeouts } from '../api/invoker-api.ts';
 import type { Stage, TimedCall, TracedCall } from './call.ts';
 
-/** The maximum time between the abort of the signal and the end of the driver call. */
+/** A driver call must end within this time after the abort of its signal. */
 const ABORT_GRACE_MS = 30_000;
 
 export interface DeadlineOptions {
@@ -12,17 +12,16 @@ export interface DeadlineOptions {
   readonly stop: AbortSignal;
   readonly callName: string;
   /**
-   * Called when the driver call still runs after the deadline and the grace period. With `onOverdue`, the caller waits
-   * for the end of the driver call, because the call can still change the VM. Without `onOverdue`, the caller stops
-   * waiting.
+   * Called when a driver call still runs after its deadline and the grace period. With `onOverdue`, mcm waits for the
+   * end of the driver call, because the call can still change the VM. Without `onOverdue`, mcm stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
 
 /**
  * Runs a driver call with a signal that aborts at the deadline, or when the process stops.
- * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` if the process stops, otherwise the error of
- * the driver
+ * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` if the process stops, or the error of the
+ *   driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, callName, onOverdue } = options;
@@ -55,7 +54,8 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may convert an abort into any error, so the reason of the abort is restored.
+    // The HTTP library of a driver may replace the reason of the abort by another error. The original reason is
+    // restored here.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -54,8 +54,8 @@ export const decodeStage =
   };
 
 /**
- * Throws if the machine must be created in a zone that is invalid for the provider spec. The zone of a machine that
- * already has a VM is not checked.
+ * Checks whether the provider spec allows the zone of a new machine. The zone of a machine that already has a VM is not
+ * checked.
  * @throws MachineError `InvalidArgument` with the field and the fix
  */
 function checkZone<Spec>(rules: AlternativeRules<Spec> | undefined, spec: Spec, machine: Machine | undefined): void {

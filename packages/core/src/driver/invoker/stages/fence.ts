@@ -17,8 +17,8 @@ const CHANGES: Readonly<Record<DriverCall, boolean>> = {
 };
 
 /**
- * A process that was suspended or lost the Lease must not send the call, because the new leader may have decided
- * differently.
+ * Confirms that this process is still the leader. A process that was suspended or lost the Lease must not change the
+ * cloud, because the new leader may have decided differently.
  * @throws MachineError `Aborted` if leadership is not confirmed
  */
 export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {

@@ -6,7 +6,7 @@ import { scrub } from './scrub.ts';
 
 const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
 
-/** Error codes that prove that the cloud has accepted the class and its credentials. */
+/** Error codes that prove that the cloud accepts the class and its credentials. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
 /** If the user must change the class or its Secret, the error gets a hint, and the problem is reported on the class. */
@@ -24,8 +24,8 @@ export const redactStage =
   };
 
 /**
- * Sets `unsent` on a permanent error that occurred before the driver call. The class or its Secrets caused this error,
- * and no VM was created.
+ * Sets `unsent` on a permanent error that occurred before the driver call. The class or its Secrets caused the error,
+ * so no VM was created.
  */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
