@@ -1,6 +1,4 @@
-/**
- * The kinds of machine.sapcloud.io/v1alpha1: types, schemas, validation, defaults, CRDs, and all constants of the API.
- */
+/** The API machine.sapcloud.io/v1alpha1: types, schemas, validation, default values, CRDs, and all constants. */
 
 export {
   ANNOTATIONS_NOT_COPIED,

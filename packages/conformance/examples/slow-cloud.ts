@@ -14,8 +14,9 @@ const refusal = (status: number, code: string): Response =>
   Response.json({ error: { code, message: code } }, { status });
 
 /**
- * An asynchronous cloud in this process:
- * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` respond immediately, and their operation takes up to a minute.
+ * Opens an asynchronous cloud in this process:
+ * - `POST /servers` and `DELETE /servers/CLUSTER/NAME` respond immediately. The creation or deletion then takes up to a
+ *   minute.
  * - `GET /servers?cluster=…&from=…` and `GET /servers/CLUSTER/NAME` return the state.
  * - `/disks` has the same requests as `/servers`. A server needs a ready disk with the name of the server.
  * - During a creation or deletion, the cloud refuses another change with `Busy`.

@@ -35,7 +35,10 @@ const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string
 const Resource = z.object({ name: z.string(), state: z.string() });
 const Page = z.object({ items: z.array(Resource), next: z.number().optional() });
 
-/** Each call waits until the cloud has completed the creation or deletion. */
+/**
+ * Creates the functions for servers and disks. Each function waits until the cloud has completed the creation or
+ * deletion.
+ */
 function createResources({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
 
@@ -62,7 +65,7 @@ function createResources({ clock, connect }: DriverContext) {
   const state = (request: OnMachine, kind: string): Promise<string | undefined> =>
     call(request, Resource, 'GET', pathOf(kind, request)).then((found) => found.state, except('NotFound', undefined));
 
-  /** Reports why the call still waits for the wanted state. */
+  /** Waits until a server or disk has the wanted state. The function reports the reason of a long wait. */
   async function until(request: OnMachine, kind: string, wanted: string | undefined): Promise<void> {
     for (;;) {
       const found = await state(request, kind);
@@ -144,7 +147,7 @@ export function createDriver(context: DriverContext) {
   });
 }
 
-/** Returns a value if the cloud responds with the given error code. The function throws all other errors again. */
+/** Returns a value if the cloud responds with the given error code. All other errors are thrown again. */
 const except =
   <T>(code: MachineCode, instead: T) =>
   (error: unknown): T => {
@@ -160,5 +163,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An export for clouds in this process. Without `openCloud`, the requests go over the network. */
+/**
+ * The kit uses this export to open a cloud in its own process. Without `openCloud`, the driver sends its requests over
+ * the network.
+ */
 export const openCloud = () => openSlowCloud();

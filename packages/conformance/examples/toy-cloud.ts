@@ -13,14 +13,14 @@ const json = (status: number, body: object): Response => Response.json(body, { s
 const refusal = (status: number, code: string): Response => json(status, { error: { code, message: code } });
 
 /**
- * A cloud in this process: `POST /servers` (idempotent by `token`), `GET /servers?cluster=…&token=…&from=…` in pages,
- * `GET /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with `stopped`, `GET /notices?cluster=…` and
- * `DELETE /notices/<id>`. The caller advances its clock.
+ * Opens a cloud in this process with these requests: `POST /servers` (idempotent by `token`), `GET
+ * /servers?cluster=…&token=…&from=…` in pages, `GET /servers/<id>`, `DELETE /servers/<id>`, `PUT /servers/<id>` with
+ * `stopped`, `GET /notices?cluster=…` and `DELETE /notices/<id>`. The caller advances its clock.
  */
 export function openToyCloud() {
   const clock = new VirtualClock();
   const servers = new Map<string, ToyServer & { readonly token: string }>();
-  /** Servers that the cloud will end, by the ID of the notice. */
+  /** The announced ends of servers, by the ID of the notice. */
   const notices = new Map<string, { readonly server: string; readonly at: string; readonly endsAt: string }>();
   let made = 0;
 
@@ -67,7 +67,7 @@ export function openToyCloud() {
     clock,
     connect: () => transport,
     inventory: () => [...servers.keys()],
-    /** Announces the end of a server, which a driver reports to the controller. */
+    /** Announces the end of a server. A driver reports the notice to the controller. */
     interrupt: (machineName: string, noticeMs: number) => {
       const server = [...servers.values()].find(({ name }) => name === machineName)?.id ?? '';
       const now = clock.now();

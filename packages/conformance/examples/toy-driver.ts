@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { openToyCloud } from './toy-cloud.ts';
 
 const Spec = z.strictObject({
-  /** Each server has the name of its cluster, so `list` returns no servers of other clusters. */
+  /** The tag of each server with the name of its cluster. With the tag, `list` returns no servers of other clusters. */
   cluster: z.string().min(1),
   size: z.enum(['small', 'large']),
 });
@@ -35,10 +35,12 @@ const alternatives: AlternativeRules<Spec> = {
 
 const ENDPOINT = 'https://api.toy.example';
 const PREFIX = 'toy:///';
-/** The toy cloud cannot hold a request until there is a notice, so the driver polls at this interval. */
+/**
+ * The interval at which the driver polls for notices. The toy cloud cannot delay a response until there is a notice.
+ */
 const NOTICES_EVERY_MS = 5_000;
 
-/** The error codes of the cloud and their machine codes, which determine the retry delays. */
+/** The machine code for each error code of the cloud. The machine code determines the delay before a retry. */
 const CODES: Readonly<Record<string, MachineCode>> = {
   BadToken: 'Unauthenticated',
   NoSuchServer: 'NotFound',
@@ -54,7 +56,7 @@ const Notices = z.object({
 });
 const Page = z.object({ servers: z.array(Server), next: z.number().optional() });
 
-/** An error of the cloud becomes a MachineError. */
+/** Sends a request to the cloud. An error of the cloud becomes a MachineError. */
 async function send<T>(
   cloud: ReturnType<DriverContext['connect']>,
   { credentials, signal }: DriverRequest<Spec, Credentials>,
@@ -93,7 +95,7 @@ async function setPower(
   await send(cloud, request, Server, 'PUT', `/servers/${id}`, { stopped });
 }
 
-/** A notice is removed after mcm has recorded it. */
+/** Reports notices to mcm. A notice is removed from the cloud after mcm has recorded it. */
 async function reportNotices(
   cloud: ReturnType<DriverContext['connect']>,
   clock: DriverContext['clock'],
@@ -115,8 +117,8 @@ async function reportNotices(
 }
 
 /**
- * A process creates the driver once. The context contains the clock, the random source and the connection to the
- * cloud, so that a test can replace them.
+ * Creates the driver. A process calls this function once. The context contains the clock, the random source and the
+ * connection to the cloud, so that tests can replace them.
  */
 export function createDriver({ clock, connect }: DriverContext) {
   const cloud = connect(ENDPOINT);
@@ -141,8 +143,8 @@ export function createDriver({ clock, connect }: DriverContext) {
   }
 
   /**
-   * Finds the server with the UID of this Machine, so that a repeated call finds the server of the first call. If there
-   * is no such server, finds a server by its name, because another controller may have created it.
+   * Finds the server with the UID of the Machine, so that a repeated `create` finds the first server. Without such a
+   * server, the driver searches by name, because another controller may have created the server.
    */
   const find = async (request: MachineRequest<Spec, Credentials>) => {
     const { name, uid } = request.machine.metadata;
@@ -174,12 +176,13 @@ export function createDriver({ clock, connect }: DriverContext) {
       return server.stopped ? { ...instanceIds(server), ending: 'stopped' } : instanceIds(server);
     },
 
-    // Optional method. mcm calls `stop` for warm machines, because a stopped server costs less.
+    // The method `stop` is optional. mcm calls `stop` for warm machines, because a stopped server costs less.
     stop: (request) => power(request, true),
     start: (request) => power(request, false),
 
     delete: async (request) => {
-      // For an orphan, the request contains only the provider ID. The Machine is deleted, so its UID is unknown.
+      // For an orphaned server, the request contains only the provider ID. The UID of the Machine is unknown, because
+      // the Machine is deleted.
       const { providerID } = request.machine.spec;
       const id = providerID ? providerID.replace(PREFIX, '') : (await find(request))?.id;
       if (id === undefined) return undefined;
@@ -189,7 +192,7 @@ export function createDriver({ clock, connect }: DriverContext) {
       return undefined;
     },
 
-    // Optional method. The method reports that the cloud will end a server.
+    // The method `watchInterruptions` is optional. The method reports that the cloud will end a server.
     watchInterruptions: (request) => reportNotices(cloud, clock, request),
 
     list: async (request) =>
@@ -205,5 +208,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** An export for clouds in this process. Without `openCloud`, the requests go over the network. */
+/**
+ * The kit uses this export to open a cloud in its own process. Without `openCloud`, the driver sends its requests over
+ * the network.
+ */
 export const openCloud = openToyCloud;

@@ -6,9 +6,9 @@ import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
 import type { ConformanceTarget, World } from './stage/target.ts';
 
-/** The parts of the process that the command uses. */
+/** The functions of the process that the command uses. */
 export interface CommandHost {
-  /** The clock of drivers whose cloud is not in this process. */
+  /** The clock for drivers whose cloud runs in another process. */
   readonly clock: Clock;
   /** Measures the real duration of each scenario, because the clock of the cloud may be virtual. */
   readonly stopwatch: Clock;
@@ -27,7 +27,7 @@ export async function conformanceCommand(args: readonly string[], host: CommandH
   return typeof flags === 'number' ? flags : playConformance(flags, host);
 }
 
-/** Like {@link conformanceCommand}, with parsed flags. */
+/** Runs the command with parsed flags, see {@link conformanceCommand}. */
 export async function playConformance(options: ConformanceFlags, host: CommandHost): Promise<number> {
   try {
     const text = await named(`--config ${options.config}`, () => host.readFile(options.config));
@@ -75,8 +75,8 @@ async function targetOf(
 }
 
 /**
- * All drivers of the run share one connection for each origin. Separate connections would spend most of the time in
- * handshakes.
+ * Creates one connection for each origin. All drivers of the run share the connections, because new connections would
+ * spend most of the time in handshakes.
  */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();

@@ -7,13 +7,13 @@ const answer = z.strictObject({
   body: z.string().optional(),
 });
 
-/** The content of the file that `--config` names. */
+/** The schema of the file for `--config`. */
 export const conformanceConfig = z.strictObject({
   machineClass: z.strictObject({
     provider: z.string().optional(),
     providerSpec: z.record(z.string(), z.unknown()),
   }),
-  /** `${NAME}` is replaced by an environment variable, so the file contains no secrets. */
+  /** The data of the Secret. An environment variable replaces `${NAME}`, so that the file contains no secrets. */
   secret: z.record(z.string(), z.string()),
   dialect: z.strictObject({
     writes: z.string().optional(),
@@ -36,7 +36,7 @@ export const conformanceConfig = z.strictObject({
   machines: z.int().min(1).max(1000).optional(),
   listed: z.int().min(1).max(5000).optional(),
 });
-/** The content of a configuration file for the driver and cloud under test. */
+/** The content of a configuration file. The file describes the driver and the cloud under test. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
 /**

@@ -20,8 +20,8 @@ function wholeNumber(text: string): number {
 }
 
 /**
- * Both flags are required, but the parser treats them as optional. With required flags, the parser would report a
- * missing flag instead of a misspelled flag.
+ * Returns the flags of the command. The parser treats the two required flags as optional. Otherwise, the parser would
+ * report a missing flag instead of a misspelled flag.
  */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
@@ -34,7 +34,7 @@ function flagsOf(command: Command): ConformanceFlags {
   return { driver, config, ...others };
 }
 
-/** Returns the flags, or the exit code after the help or an error. */
+/** Parses the flags. The result is an exit code after the help or an error. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
     .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')

@@ -1,4 +1,6 @@
-/** A reader that closes its pipe, such as `head`, is not an error of the driver. The run continues for its report. */
+/**
+ * If a reader such as `head` closes its pipe, the run continues, because the closed pipe is not an error of the driver.
+ */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -13,11 +15,12 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// Timers of the clock do not keep the process alive while a driver waits. A timer of Node.js keeps the process alive.
+// A timer of Node.js keeps the process alive while a driver waits. The timers of the clock do not.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);
-// The process exits when its output is written, even if a driver has open connections or timers.
+// The process waits until its output is written, and then exits. Open connections or timers of a driver do not delay
+// the exit.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit();

@@ -28,8 +28,8 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /**
- * Returns the scenario with this name. If no scenario has this name, the result contains all scenarios whose name
- * contains the text.
+ * Returns the scenario with the name `only`. If no scenario has this name, the result contains all scenarios whose
+ * names contain the text.
  */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
@@ -40,7 +40,7 @@ export function scenariosOf(only: string): readonly Scenario[] {
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
-  /** The reason of a failure or a skip. `why` is undefined if the scenario passed. */
+  /** The reason of a failure or of a skip. If the scenario passed, `why` is undefined. */
   readonly why?: string;
   /** The duration of the scenario in milliseconds, by the stopwatch of the run. */
   readonly ms: number;
@@ -51,7 +51,7 @@ export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
-  /** Differences that users can see but that fail no scenario. */
+  /** Differences that users can notice, but that no scenario treats as a failure. */
   readonly notes: readonly string[];
 }
 
@@ -59,9 +59,9 @@ export interface Report {
 export interface RunOptions {
   /** The name of one scenario, or a part of the names of several scenarios. By default, all scenarios run. */
   readonly only?: string | undefined;
-  /** Seed for the names of machines; default 1. */
+  /** Seed for the names of machines (default: 1). */
   readonly seed?: number | undefined;
-  /** Number of random histories to run after the scenarios; default 0. `seed` is the seed of the first history. */
+  /** Number of random histories that run after the scenarios (default: 0). The first history uses `seed`. */
   readonly histories?: number | undefined;
   /**
    * Measures the duration of each scenario. By default, `stopwatch` is the clock of the cloud, which may be virtual.
@@ -70,7 +70,10 @@ export interface RunOptions {
   readonly onOutcome?: (outcome: Outcome) => void;
 }
 
-/** Runs every scenario against a target, each with a new driver. Never throws because of errors of a driver. */
+/**
+ * Runs every scenario against a target. Each scenario has a new driver. The promise never rejects because of an error
+ * of a driver.
+ */
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, histories = 0, stopwatch, onOutcome } = options;
   const random = Array.from({ length: histories }, (_, index) => randomHistory(seed + index));
@@ -91,7 +94,7 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
 }
 
 /**
- * Returns a note about a class with a wrong name of the driver, because users write this name in their MachineClasses.
+ * Returns a note if the class contains a wrong name of the driver, because users copy the name to their MachineClasses.
  * A class without a provider needs no note.
  */
 const providerNotes = ({ machineClass: { provider = '' } }: ConformanceTarget, names: readonly string[]): string[] =>
@@ -132,7 +135,7 @@ async function play(
       thrown instanceof Failure ? thrown.message : `the driver threw an unexpected error: ${errorText(thrown)}`;
     return { scenario, state: 'failed', why, ms: took() };
   } finally {
-    // Errors of the clean-up are ignored here, because the scenarios in `deletion.ts` test deletions.
+    // Errors of the clean-up are ignored, because separate scenarios test deletions (`deletion.ts`).
     await stage.close().catch(() => undefined);
   }
 }

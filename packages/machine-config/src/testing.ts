@@ -35,17 +35,17 @@ import { createRuntimeConfigController } from './runtime/controller.ts';
 import { createTemplateController } from './templates/controller.ts';
 import type { TemplateTree } from './templates/tree.ts';
 
-/** The environment of a test of the controllers, with a virtual clock. */
+/** The environment for tests of the controllers, with a virtual clock. */
 export interface World {
   readonly plane: RestorablePlane;
-  /** A client of a user. Writes of the user's client are not counted. */
+  /** The client of a user in the test. Writes of the user are not counted. */
   readonly client: KubeClient;
   readonly clock: VirtualClock;
-  /** Writes of the controllers: method and path. */
+  /** The writes of the controllers, as method and path. */
   readonly writes: string[];
   readonly context: ConfigContext;
   readonly controllers: readonly Controller[];
-  /** Starts the controllers. Callers may call `start` after `crash`. */
+  /** Starts the controllers. A test may call `start` again after `crash`. */
   start(): void;
   crash(): Promise<void>;
   end(): Promise<void>;
@@ -61,14 +61,14 @@ export interface WorldOptions {
   readonly tree?: TemplateTree;
   readonly update?: UpdateControllerOptions;
   readonly render?: RenderControllerOptions;
-  /** `machines` is true if pools may refer to machines. */
+  /** True if pools may refer to machines. */
   readonly machines?: true;
-  /** The CRDs to use instead of the CRDs of this package, such as the CRDs of the original. */
+  /** The CRDs of the test, for example the CRDs of the original (default: the CRDs of mcm). */
   readonly crds?: readonly object[];
   readonly wire?: (transport: Transport) => Transport;
-  /** `onWrite` is called before each write of the controllers. An error simulates a lost request. */
+  /** Called before each write of the controllers. If `onWrite` throws an error, the request is lost. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
-  /** `afterWrite` is called after the effect of each write, before the controllers get the response. */
+  /** Called after the effect of each write, before the controllers get the response. */
   readonly afterWrite?: (request: Written) => void | Promise<void>;
 }
 
@@ -217,8 +217,8 @@ export async function createNodes(client: KubeClient, count: number, from = 0): 
 }
 
 /**
- * Simulates daemons without delay. All nodes apply their target, unless `bad` names the config. Returns the number of
- * changed nodes.
+ * Simulates daemons without delays. All nodes apply their targets, except configs for which `bad` is true. Returns the
+ * number of changed nodes.
  */
 export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
   const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
@@ -239,7 +239,7 @@ export async function playDaemons(client: KubeClient, bad: (config: string) => b
   return played;
 }
 
-/** Returns the annotations that the controller build with a hash writes on a generated MachineConfig. */
+/** Returns the annotations on a MachineConfig that a controller build with the given hash has generated. */
 export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
 
 export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>

@@ -1,6 +1,6 @@
 /**
- * Placeholders in user data, which mcm replaces in their plain form. If the user data contains only the URL-escaped
- * form of a placeholder, mcm replaces the escaped form.
+ * Placeholders in user data. mcm replaces a placeholder in its plain form. If the user data contains only the
+ * URL-escaped form, mcm replaces the escaped form.
  */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',

@@ -12,7 +12,7 @@ import type {
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** `help` is absent if no action is necessary. */
+  /** The action for an operator. If no action is necessary, `help` is absent. */
   readonly help?: string;
 }
 
@@ -48,7 +48,7 @@ const SILENT_TOGETHER = {
   help: 'Runbook McmReplacementHeld.',
 } as const;
 
-/** Every condition that the manager writes on a MachineDeployment. */
+/** All conditions that the manager writes on a MachineDeployment. */
 export const DEPLOYMENT_CONDITIONS = {
   Available: {
     means: 'Whether the deployment has at least `spec.replicas` minus `maxUnavailable` available machines.',
@@ -269,7 +269,7 @@ export const DEPLOYMENT_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<MachineDeploymentConditionType, ConditionMeaning>>;
 
-/** Every condition that the manager writes on a MachineSet, in `status.machineSetCondition`. */
+/** All conditions that the manager writes on a MachineSet, in `status.machineSetCondition`. */
 export const SET_CONDITIONS = {
   ReplicaFailure: {
     means:
@@ -293,7 +293,7 @@ export const SET_CONDITIONS = {
   },
 } as const satisfies Readonly<Record<MachineSetConditionType, ConditionMeaning>>;
 
-/** Every condition that the machine controller writes only to the status of a Machine. */
+/** All conditions that the machine controller writes only to the status of a Machine. */
 export const MACHINE_CONDITIONS = {
   DrainFailed: {
     means:
@@ -310,8 +310,8 @@ export const MACHINE_CONDITIONS = {
 } as const satisfies Readonly<Record<keyof typeof MachineConditions, ConditionMeaning>>;
 
 /**
- * Every condition that the machine controller writes on a Node. The status of a Machine contains a copy of these conditions
- * and of the kubelet's conditions.
+ * All conditions that the machine controller writes on a Node. The status of a Machine contains a copy of these
+ * conditions and of the kubelet's conditions.
  */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {

@@ -2,8 +2,8 @@
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 /**
- * Condition types in `MachineDeployment.status.conditions`. Types that only mcm has exist only while there is a
- * problem, except `Ready`.
+ * Condition types in `MachineDeployment.status.conditions`. A condition that only mcm writes exists only while there is
+ * a problem, except for `Ready`.
  */
 export const MachineDeploymentConditions = {
   Available: 'Available',
@@ -27,8 +27,8 @@ export const MachineDeploymentConditions = {
    */
   Ready: 'Ready',
   /**
-   * `Stalled` is true if the deployment cannot become ready without a change by a user. Only with `--ready-condition`,
-   * and not in the original.
+   * `Stalled` is true if the deployment cannot become ready without a change by a user. The manager writes the
+   * condition only with `--ready-condition`. The original does not have the condition.
    */
   Stalled: 'Stalled',
 } as const;
@@ -40,11 +40,11 @@ export type MachineDeploymentConditionType = keyof typeof MachineDeploymentCondi
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** The spec is invalid, so the controller does not reconcile the object. The original has no such condition. */
+  /** The spec is invalid, so the controller does not reconcile the object. The original does not have the condition. */
   InvalidSpec: 'InvalidSpec',
   /**
    * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes
-   * this condition on MachineSets without a MachineDeployment. Not in the original.
+   * this condition on MachineSets without a MachineDeployment. The original does not have the condition.
    */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
@@ -75,7 +75,7 @@ export const ConditionReasons = {
 /** Reason of a MachineDeployment or MachineSet condition. */
 export type ConditionReason = keyof typeof ConditionReasons;
 
-/** Controllers write the first three condition types of Nodes, and read all others. */
+/** The types of Node conditions. The controllers write the first three types, and read all others. */
 export const NodeConditions = {
   InPlaceUpdate: 'InPlaceUpdate',
   Preserved: 'Preserved',
@@ -84,7 +84,10 @@ export const NodeConditions = {
   ReadonlyFilesystem: 'ReadonlyFilesystem',
 } as const;
 
-/** Types of conditions that the machine controller writes only to the status of a Machine. Not in the original. */
+/**
+ * Types of conditions that the machine controller writes only to the status of a Machine. The original does not have
+ * these conditions.
+ */
 export const MachineConditions = {
   /** The drain timeout expired while pods remained, and the undrainable policy `Fail` ended the drain. */
   DrainFailed: 'DrainFailed',
@@ -93,7 +96,7 @@ export const MachineConditions = {
 /** Reason of the machine condition `DrainFailed`. */
 export const DRAIN_TIMEOUT_EXPIRED = 'DrainTimeoutExpired';
 
-/** Reasons of the node condition `InPlaceUpdate`, in the order of an update. */
+/** Reasons of the Node condition `InPlaceUpdate`, in the order in which they occur during an update. */
 export const InPlaceUpdateReasons = {
   CandidateForUpdate: 'CandidateForUpdate',
   SelectedForUpdate: 'SelectedForUpdate',
@@ -107,7 +110,8 @@ export const InPlaceUpdateReasons = {
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
 /**
- * Reasons of the node condition `Preserved`. Each reason is a sentence with a full stop, which programs compare exactly.
+ * Reasons of the Node condition `Preserved`. Each reason is a sentence with a full stop. Programs compare the sentences
+ * exactly.
  */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',
@@ -116,8 +120,8 @@ export const PreservedReasons = {
 } as const;
 
 /**
- * Parts of the message of the node condition `Preserved`. Programs search for these texts in the message, so the texts
- * must not change.
+ * Parts of the message in the Node condition `Preserved`. The texts must not change, because programs search for them
+ * in the message.
  */
 export const PreservedMessages = {
   Drained: 'Preserved node drained successfully.',
@@ -128,7 +132,7 @@ export const PreservedMessages = {
 export const TerminatingReasons = { ScaleDown: 'ScaleDown', Unhealthy: 'Unhealthy' } as const;
 
 /**
- * Default of `--node-conditions` and of `spec.nodeConditions`: condition types that make a machine unhealthy unless they are
- * `False`.
+ * Default of `--node-conditions` and of `spec.nodeConditions`. A machine is unhealthy if one of these Node conditions
+ * is not `False`.
  */
 export const DEFAULT_NODE_CONDITIONS = 'KernelDeadlock,ReadonlyFilesystem,DiskPressure,NetworkUnavailable';

@@ -26,7 +26,7 @@ export interface EventMeaning {
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action for an operator. `help` is absent if no action is necessary. */
+  /** The action for an operator. If no action is necessary, `help` is absent. */
   readonly help?: string;
 }
 
@@ -35,7 +35,7 @@ const SET = ['MachineSet'] as const;
 const MACHINE = ['Machine'] as const;
 const CLASS = ['MachineClass'] as const;
 
-/** All event reasons of the machine controllers. The event recorders accept no other reason. */
+/** All event reasons of the machine controllers. The event recorders refuse all other reasons. */
 export const EVENTS = {
   ScalingMachineSet: {
     on: DEPLOYMENT,

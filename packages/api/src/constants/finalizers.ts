@@ -5,7 +5,7 @@
 export const Finalizers = {
   /** On Machines, MachineSets, MachineDeployments and MachineClasses. */
   MachineControllerManager: 'machine.sapcloud.io/machine-controller-manager',
-  /** On Secrets that a MachineClass refers to. */
+  /** On Secrets that a MachineClass references. */
   Secret: 'machine.sapcloud.io/machine-controller',
   /** On Nodes that have a Machine. */
   Node: 'node.machine.sapcloud.io/machine-controller',

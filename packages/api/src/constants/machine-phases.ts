@@ -63,15 +63,16 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Returns the rank of a phase. mcm deletes machines with a lower rank first. An absent phase, Terminating and the
- * in-place phases have rank 0. Source: pkg/controller/controller_utils.go, ActiveMachines.Less .
+ * Returns the rank of a phase. mcm deletes machines with a lower rank first. A machine without a phase, a Terminating
+ * machine and a machine in an in-place phase have rank 0. Source: pkg/controller/controller_utils.go,
+ * ActiveMachines.Less.
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
 /**
- * The machine configuration is copied only to machines in an active phase, which is every phase except Failed and
- * Terminating.
+ * Returns true for an active phase: every phase except Failed and Terminating. The manager copies the machine
+ * configuration only to machines in an active phase.
  */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';

@@ -10,7 +10,7 @@ const EFFECTS = {
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;
 
-/** A label or annotation whose value does not matter: each value has the same effect. */
+/** A label or annotation whose value does not matter. Any value has the effect. */
 export type PresenceKey = keyof typeof EFFECTS;
 
 interface Marked {
@@ -21,7 +21,8 @@ interface Marked {
 }
 
 /**
- * Returns a sentence with the effect and the fix if the value of `key` means "no", because any value has the effect.
+ * Returns a warning if the value of `key` means "no", because any value has the effect. The warning contains the effect
+ * and the fix.
  */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];

@@ -2,10 +2,10 @@ import type { MachineCode } from '../wire/machine-codes.ts';
 import type { DeletionStep } from '../wire/steps.ts';
 import type { MachineOperationType, MachinePhase, MachineState } from './machine-phases.ts';
 
-/** The meaning of a value in the status of a Machine. */
+/** The meaning of one value in the status of a Machine. */
 export interface WordMeaning {
   readonly means: string;
-  /** The action for an operator. `help` is absent if no action is necessary. */
+  /** The action for an operator. If no action is necessary, `help` is absent. */
   readonly help?: string;
 }
 

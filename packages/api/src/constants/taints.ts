@@ -7,24 +7,24 @@ export interface KnownTaint {
 
 /** Taints that the controllers add to nodes or remove from them. */
 export const Taints = {
-  /** Taint of the nodes of former MachineSets during a rollout. */
+  /** The taint of nodes with an old template during a rollout. */
   PreferNoSchedule: {
     key: 'deployment.machine.sapcloud.io/prefer-no-schedule',
     value: 'True',
     effect: 'PreferNoSchedule',
   },
   /**
-   * Taint of nodes whose critical components are not ready. Another program adds the taint to new nodes, and to nodes
-   * after an in-place update. A machine stays Pending until the taint is removed.
+   * The taint of nodes whose critical components are not ready. Another program adds the taint to new nodes, and to
+   * nodes after an in-place update. A machine stays Pending until the taint is removed.
    */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
-  /** Taint of the nodes of preserved Failed machines, with `timeAdded`. */
+  /** The taint of nodes whose Failed machines are preserved, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
-  /** Taint of the nodes of warm machines, until a scale-up uses the machine. */
+  /** The taint of nodes of warm machines. mcm removes the taint when a scale-up uses the machine. */
   Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
    * A taint of Kubernetes for a node that is permanently down. Kubernetes may then move the pods and volumes of the
-   * node. Nodes whose VM was deleted get this taint.
+   * node. mcm adds the taint to nodes whose VM was deleted.
    */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

@@ -9,7 +9,8 @@ export interface PrinterColumn {
   readonly jsonPath: string;
   readonly description: string;
   /**
-   * `kubectl get` always shows a column of priority 0 (default), and shows a column of priority 1 only with `-o wide`.
+   * The priority of the column. `kubectl get` always shows a column of priority 0 (default). A column of priority 1 is
+   * visible only with `-o wide`.
    */
   readonly priority?: number;
 }
@@ -58,11 +59,11 @@ export interface CrdOptions {
    */
   readonly scale?: boolean;
   readonly columns?: readonly PrinterColumn[];
-  /** The default is the limit of the API server, which is 253. */
+  /** The maximum length of names (default: 253, the limit of the API server). */
   readonly maxNameLength?: number;
 }
 
-/** The group, version and plural of a kind, as in a resource of `@mcm/kube`. */
+/** The group, the version and the plural name of a kind. */
 export interface CrdResource {
   readonly group: string;
   readonly version: string;
@@ -126,7 +127,8 @@ const metadataSchema = (maxLength?: number): StructuralSchema =>
     : { type: 'object', properties: { name: { type: 'string', maxLength } } };
 
 /**
- * A CRD can declare only a few rules for apiVersion, kind and metadata, because the API server validates these fields.
+ * Returns the schema of a whole object. A CRD can declare only a few rules for apiVersion, kind and metadata, because
+ * the API server validates these fields.
  */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);

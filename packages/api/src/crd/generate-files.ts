@@ -8,7 +8,7 @@ export interface GenerateOptions {
   /** CRDs of one API group. Files of other groups in the directory stay unchanged. */
   readonly crds: readonly CustomResourceDefinition[];
   readonly directory: string;
-  /** The package with the schemas, which the heading of the files names. */
+  /** The package that contains the schemas. The heading of each generated file names the package. */
   readonly source: string;
 }
 
@@ -22,7 +22,7 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Writes the CRDs of a group as files. With `--check`, only the outdated files are listed.
+ * Writes the CRDs of an API group as files. With `--check`, the function only lists the outdated files.
  * @returns the exit code: 0 for success, 1 for outdated or surplus files, 2 for an unknown argument
  */
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {

@@ -6,14 +6,17 @@ import { type MachineDeployment, machineDeploymentSchema } from '../kinds/machin
 import { type MachineSet, machineSetSchema } from '../kinds/machine-set.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
-/** A resource of this API group. `_type` exists only for the TypeScript type. */
+/** A resource of the API group machine.sapcloud.io. The field `_type` exists only for TypeScript, and has no value. */
 export interface MachineResource<T> {
   readonly group: typeof GROUP;
   readonly version: typeof VERSION;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
-  /** The schema of stored objects. In a cluster with another CRD, stored objects may not conform to the schema. */
+  /**
+   * The schema of stored objects. If a cluster has another version of the CRD, stored objects may not conform to the
+   * schema.
+   */
   readonly shape: StructuralSchema;
   readonly _type?: T;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { CrdKeywords } from '../kinds/fields.ts';
 import { defined } from '../values/defined.ts';
 
-/** A structural schema of `apiextensions.k8s.io/v1`, with the keywords that the kinds of this group use. */
+/** A structural schema of `apiextensions.k8s.io/v1`. The type contains only the keywords that mcm uses. */
 export interface StructuralSchema extends CrdKeywords {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly nullable?: boolean;
@@ -17,7 +17,7 @@ export interface StructuralSchema extends CrdKeywords {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The order of the output is the order of this list. */
+/** The keywords that are copied from zod. A schema contains the keywords in the order of this list. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -52,7 +52,7 @@ const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([...PLAIN_KEYWORDS, ...DROPP
 
 /**
  * Converts a zod schema to a structural schema.
- * @throws Error if structural schemas or this function do not support a keyword of the zod schema
+ * @throws Error if the zod schema contains a keyword that is not supported
  */
 export const structuralSchema = (schema: z.ZodType): StructuralSchema =>
   convert(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' }), '');
@@ -89,13 +89,13 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** The schemas `true`, `false` and `{}` have no keywords. */
+/** Returns true if a JSON schema has keywords. The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 
 /**
- * zod adds the safe range of a JavaScript number to every integer. The format of an integer field already limits the
- * value for the API server.
+ * Removes the limits of JavaScript numbers, which zod adds to every integer. The format of an integer field already
+ * limits its values.
  */
 function withoutSafeIntegerBounds({ minimum, maximum, ...rest }: StructuralSchema): StructuralSchema {
   return defined({

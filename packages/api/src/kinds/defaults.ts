@@ -9,8 +9,8 @@ import type { MachineDeployment, MachineDeploymentStrategy } from './machine-dep
 import type { MachineSet } from './machine-set.ts';
 
 /**
- * Sets the defaults of the CRD in a deployment, because the original cannot read an object without them. The CRD adds
- * no `rollingUpdate` block to a strategy that contains only its type.
+ * Sets the default values of the CRD in a deployment, because the original cannot read an object without them. If a
+ * strategy contains only its type, the CRD adds no `rollingUpdate` block.
  */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;
@@ -31,6 +31,6 @@ function defaultStrategy(strategy: MachineDeploymentStrategy | undefined): Machi
 const fill = <T extends object, D extends Partial<T>>(value: T, defaults: D): T =>
   Object.keys(defaults).every((key) => Object.hasOwn(value, key)) ? value : { ...defaults, ...value };
 
-/** Returns the set with defaults for all absent fields. */
+/** Returns the MachineSet with default values for all absent fields. */
 export const defaultMachineSet = (set: MachineSet): MachineSet =>
   set.spec.replicas === undefined ? { ...set, spec: { ...set.spec, replicas: DEFAULT_REPLICAS } } : set;

@@ -4,19 +4,19 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** The largest int32. A larger number in one object would prevent the original from listing any object of the kind. */
+/** The largest int32. If one object contained a larger number, the original could not list any object of its kind. */
 const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** Path of the field for which the error is reported, relative to the object with the rule, such as `.name`. */
+  /** The path of the field in the error, relative to the object with the rule, such as `.name`. */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueDuplicate';
 }
 
-/** Keywords that are copied to the CRD, in addition to those from the zod type. */
+/** Keywords of the CRD that cannot be expressed by a zod type. */
 export interface CrdKeywords {
   readonly description?: string;
   readonly format?: 'date-time' | 'int32' | 'int64';
@@ -37,7 +37,7 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** Makes a field optional, but does not allow undefined, because JSON has no such value. */
+/** Makes a field optional. The value undefined is not allowed, because JSON has no undefined value. */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -47,8 +47,8 @@ export const text = (description: string) => z.string().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
 
 /**
- * Returns the schema of a text with a list of known values. The CRD does not enforce the list, because a newer
- * controller may write other values.
+ * Returns the schema of a text with a list of known values. The CRD accepts other values, because a newer controller
+ * may write them.
  */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
   z.string().meta({ description }) as z.ZodType<string> as z.ZodType<T, T>;
@@ -61,8 +61,8 @@ export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
 /**
- * Returns the schema of an int32 that controllers write. The field has no limits, because a refused status would help
- * no user.
+ * Returns the schema of an int32 that controllers write. The field has no limits, because a user cannot fix a refused
+ * status.
  */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
@@ -73,8 +73,8 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// For a failed pattern, the API server reports a regular expression, but for a failed rule, it reports words. Each rule
-// below therefore repeats the pattern of its field. Tools without CEL evaluate only the pattern.
+// The CEL rules repeat the patterns of their fields, because the API server reports a violated pattern as a regular
+// expression. A violated rule is reported with a readable text. Tools without CEL evaluate only the pattern.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
@@ -160,8 +160,8 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
 /**
- * A label key is a name of at most 63 characters. A DNS prefix of at most 253 characters and a slash may precede the
- * name.
+ * Returns true for a valid label key: a name of at most 63 characters, with an optional DNS prefix of at most 253
+ * characters.
  */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
@@ -180,7 +180,7 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** The map of labels has a maximum size, because CEL rules iterate over its entries. */
+/** Returns the schema of a map of labels. The map has a maximum size, because CEL rules iterate over its entries. */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z

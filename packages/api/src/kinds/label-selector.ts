@@ -5,7 +5,7 @@ export type LabelMap = Readonly<Record<string, string>> | undefined;
 const labelOf = (labels: LabelMap, key: string): string | undefined =>
   labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
 
-/** Returns true if the labels fulfill one requirement. An absent label fulfills `NotIn` and `DoesNotExist`. */
+/** Returns true if the labels match one requirement. An absent label matches `NotIn` and `DoesNotExist`. */
 export function requirementHolds(requirement: LabelSelectorRequirement, labels: LabelMap): boolean {
   const value = labelOf(labels, requirement.key);
   const listed = value !== undefined && (requirement.values ?? []).includes(value);
@@ -19,7 +19,7 @@ export function requirementHolds(requirement: LabelSelectorRequirement, labels: 
     case 'DoesNotExist':
       return value === undefined;
     default:
-      return false; // An unknown operator matches nothing.
+      return false; // A requirement with an unknown operator matches no labels.
   }
 }
 
@@ -36,7 +36,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** An empty selector matches all labels. */
+/** Returns true if the selector is empty. An empty selector matches all labels. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 

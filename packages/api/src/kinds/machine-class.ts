@@ -35,7 +35,7 @@ const nodeTemplateSchema = crd(
   },
 );
 
-/** Capacity of the nodes that a class describes, for the cluster autoscaler. */
+/** The capacity of the nodes of a MachineClass. The cluster autoscaler reads the capacity. */
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
 /**
@@ -70,5 +70,5 @@ export const machineClassSchema = crd(
   { description: 'Settings for the VMs of machines on one provider.' },
 );
 
-/** Description of the VMs of machines, for one provider. */
+/** The settings of the VMs of machines, for one provider. */
 export type MachineClass = z.infer<typeof machineClassSchema>;

@@ -26,15 +26,15 @@ import { blockedByField, CONDITION_FIELDS, labelSelectorSchema, machineSummarySc
 /** Update strategies. */
 export const STRATEGY_TYPES = ['RollingUpdate', 'Recreate', 'InPlaceUpdate'] as const;
 
-/** Values for the selection of nodes in an in-place update: by the controller (`Auto`) or by a user (`Manual`). */
+/** The values for the selection of nodes in an in-place update: by the controller (`Auto`) or by a user (`Manual`). */
 export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * A percentage above 100 % is invalid, because a typing error such as `250%` would triple the number of machines. The
- * original accepts any percentage. With ratcheting, the API server accepts a stored value as long as its block stays
- * unchanged.
+ * Returns the rule that refuses percentages above 100 %. A typing error such as `250%` would more than triple the
+ * number of machines. The original accepts any percentage. The API server accepts a stored invalid value while its
+ * block does not change (ratcheting).
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
@@ -124,7 +124,7 @@ const strategySchema = crd(
   },
 );
 
-/** The strategy by which the manager updates the machines with an old template. */
+/** The strategy with which the manager replaces or updates machines with an old template. */
 export type MachineDeploymentStrategy = z.infer<typeof strategySchema>;
 
 export const machineDeploymentSpecSchema = crd(

@@ -23,7 +23,10 @@ const REQUIREMENT_HOLDS = [
   `(e.operator != 'DoesNotExist' || !${HAS_KEY})`,
 ].join(' && ');
 
-/** If a selector does not match the machines of its controller, the controller creates machines without end. */
+/**
+ * The rules for selectors. If a selector did not match the machines of its controller, the controller would create more
+ * and more machines.
+ */
 export const SELECTOR_RULES: readonly CelRule[] = [
   {
     rule: `!has(self.selector.matchLabels) || self.selector.matchLabels.all(k, ${HAS_LABELS} && k in ${LABELS} && ${LABELS}[k] == self.selector.matchLabels[k])`,

@@ -6,8 +6,8 @@ import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from '
 import { blockedByField, classReferenceSchema, lastOperationSchema } from './shared.ts';
 
 /**
- * A change of the machine configuration replaces no machine. For a missing setting, the machine controller uses the
- * value of its flag.
+ * The settings that machines get without a rollout. A change of these settings replaces no machine. For a missing
+ * setting, the machine controller uses the value of its flag.
  */
 const MACHINE_CONFIGURATION = {
   drainTimeout: optional(

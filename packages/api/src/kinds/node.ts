@@ -3,7 +3,7 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from './fields.ts';
 import { CONDITION_FIELDS } from './shared.ts';
 
-/** The key and the effect identify a taint. */
+/** The schema of a taint. The key and the effect identify a taint. */
 const taintSchema = z
   .object({
     key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),
@@ -69,7 +69,7 @@ export const nodeTemplateSpecSchema = z
     description: 'Labels, annotations and taints of the node. A change of nodeTemplate does not replace machines.',
   });
 
-/** Labels, annotations, taints and capacity that are copied to the Node of a machine. */
+/** Labels, annotations, taints and capacity that the machine controller copies to the Node of a machine. */
 export type NodeTemplateSpec = z.infer<typeof nodeTemplateSpecSchema>;
 
 export const nodeAddressSchema = z

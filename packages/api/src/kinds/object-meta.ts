@@ -8,18 +8,18 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** The server always sets name, uid and resourceVersion. */
+/** Metadata of an object. The API server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
   generateName?: string;
   uid: string;
   resourceVersion: string;
-  /** The number of the last change of the spec, which increases with each change. */
+  /** The generation of the object, which increases with each change of the spec. */
   generation?: number;
-  /** The time of the creation in RFC 3339, in whole seconds. */
+  /** The creation time in RFC 3339, rounded to seconds. */
   creationTimestamp: string;
-  /** The RFC 3339 time that the server sets when a client requests the deletion of the object. */
+  /** The RFC 3339 time that the API server sets when a client requests the deletion of the object. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;

@@ -27,7 +27,10 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
   ],
 });
 
-/** The original always writes `machineClass: {}` into a MachineSet, so the reference may be empty. */
+/**
+ * The schema of the deprecated field `machineClass`. The reference may be empty, because the original always writes
+ * `machineClass: {}` into a MachineSet.
+ */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
   {
@@ -69,7 +72,7 @@ const labelSelectorRequirementSchema = crd(
 /** One requirement of a label selector. */
 export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
 
-/** An object must fulfill all labels and requirements of the selector. */
+/** The schema of a label selector. An object must match all labels and requirements of the selector. */
 export const labelSelectorSchema = crd(
   z.object({
     matchLabels: optional(labelMap('Labels that a selected object must have.', 64)),
@@ -104,8 +107,8 @@ export const secretReferenceSchema = (description: string) =>
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
 /**
- * New machines get the labels, annotations and finalizers of a template. Other fields of a template's metadata are
- * stored and ignored.
+ * The schema for the metadata of a template. New machines get the labels, annotations and finalizers of the template.
+ * Other metadata is stored and ignored.
  */
 export const templateMetadataSchema = crd(
   z.object({
@@ -153,7 +156,7 @@ export const machineSummarySchema = z
 /** Summary of a failed machine. */
 export type MachineSummary = z.infer<typeof machineSummarySchema>;
 
-/** Fields of every condition in this group. */
+/** The fields that all conditions in this API group have. */
 export const CONDITION_FIELDS = {
   status: knownText<ConditionStatus>('`True`, `False` or `Unknown`.'),
   lastTransitionTime: optional(time('Time at which the status of the condition last changed.')),
@@ -161,7 +164,7 @@ export const CONDITION_FIELDS = {
   message: optional(text('Explanation of the status of the condition, for users.')),
 };
 
-/** The reasons why a controller does nothing for an object now. */
+/** The causes for which an object waits. */
 export type BlockCause = 'Breaker' | 'Budget' | 'Capacity' | 'Drain' | 'Frozen' | 'Hook' | 'Window';
 
 const blockSchema = z

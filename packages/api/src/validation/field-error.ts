@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** The kind of an error: an absent field, an invalid value, or a value outside of the list of allowed values. */
+/** The type of an error: an absent field, an invalid value, or a value that is not in the list of allowed values. */
 export type FieldErrorType = 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueNotSupported';
 
 /** One error of an object. */
@@ -11,11 +11,11 @@ export interface FieldError {
    */
   readonly path: string;
   readonly type: FieldErrorType;
-  /** The allowed values, as the text after the path: `spec.replicas: must be …`. */
+  /** The text about the allowed values, which follows the path: `spec.replicas: must be …`. */
   readonly message: string;
 }
 
-/** Formats errors as one sentence for a log, a condition or an event. */
+/** Formats errors as one sentence for a log line, a condition or an event. */
 export const formatFieldErrors = (errors: readonly FieldError[]): string =>
   errors.map(({ path, message }) => `${path}: ${message}`).join('; ');
 
@@ -32,7 +32,7 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Unknown fields are ignored. */
+/** Returns the errors of a value that does not conform to the schema. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -47,7 +47,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
 const NOUNS: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'an integer',
-  number: 'an integer', // The kinds of this group have no fields with fractions.
+  number: 'an integer', // The expected types, for messages. All numbers in the kinds of this API group are integers.
   boolean: 'true or false',
   array: 'a list',
   record: 'a map',
@@ -61,7 +61,10 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** A rule for several fields runs only if they conform to the schema, because schema errors are reported separately. */
+/**
+ * A rule for several fields. The rule runs only if these fields conform to the schema, because schema errors are
+ * reported separately.
+ */
 export type Rule = (value: unknown) => FieldError[];
 
 export const rule =
@@ -78,6 +81,6 @@ export function specErrors(object: unknown, schema: z.ZodType, rules: readonly R
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // A rule may report the field of a schema error too, so the function returns one error for each field.
+  // The function returns one error for each field. A rule may report a field that already has a schema error.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

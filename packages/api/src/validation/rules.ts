@@ -31,7 +31,7 @@ const selectorView = z.object({
   template: z.object({ metadata: optional(templateMetadataSchema) }),
 });
 
-/** If the selector did not match its template, the controller would create machines without end. */
+/** If the selector did not match the labels of the template, the controller would create more and more machines. */
 export const selectorRule: Rule = rule(selectorView, ({ selector, template }) => {
   const labels = template.metadata?.labels;
   const errors: FieldError[] = [];

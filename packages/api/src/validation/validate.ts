@@ -8,8 +8,8 @@ import { machineClassRule, selectorRule, templateClassRule } from './rules.ts';
 import { strategyRules } from './strategy-rules.ts';
 
 /**
- * Returns the errors in the name and spec of a Machine. The API server checks unknown fields, the status and other
- * metadata.
+ * Returns the errors in the name and spec of a Machine. The API server already checks unknown fields, the status and
+ * other metadata.
  */
 export function validateMachine(object: unknown): FieldError[] {
   return [...nameRule(object), ...specErrors(object, machineSpecSchema, [machineClassRule])];
@@ -31,11 +31,11 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * Returns the errors in the spec of a MachineDeployment. The function applies no defaults. For an object without the
- * defaults of the API server, call `defaultMachineDeployment` first.
+ * Returns the errors in the spec of a MachineDeployment. The function sets no default values. If the object may lack
+ * default values, the caller must first call `defaultMachineDeployment`.
  *
  * In addition to the rules of the original, the function refuses specs that cause a crash or an endless loop of the
- * original. Examples are a missing selector, invalid durations, and budgets below 0 or above 100 %.
+ * original. Examples are a missing selector, invalid durations, and percentages above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);

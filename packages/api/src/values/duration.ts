@@ -1,13 +1,13 @@
 /**
- * The functions parse like `time.ParseDuration` and format like `time.Duration.String`. A bigint of nanoseconds is
- * exact, and a number of milliseconds is easier to use.
+ * The units of a Go duration. The functions for durations parse like `time.ParseDuration` and format like
+ * `time.Duration.String`.
  */
 
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
- * Go's syntax without negative values. The expression is built from a string, because bundlers escape `µ` in a
- * literal. CRDs contain the source of the expression, and Go does not accept this escape.
+ * Matches Go durations without negative values. The expression is built from a string, because bundlers escape `µ` in a
+ * literal. CRDs contain the expression, and Go does not accept the escaped form.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
@@ -40,7 +40,8 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // Every valid duration has fewer digits, and the limit prevents a malicious text from using much CPU time.
+  // A text with more digits is refused, because a malicious text could use much CPU time. All valid durations have
+  // fewer digits.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {
@@ -77,16 +78,13 @@ export function formatDurationNs(nanoseconds: bigint): string {
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Formats milliseconds as Go formats a duration. Fractions of a nanosecond are rounded. */
+/** Formats milliseconds with the format of a Go duration. Fractions of a nanosecond are rounded. */
 export const formatDurationMs = (milliseconds: number): string => {
   const whole = Math.trunc(milliseconds);
   return formatDurationNs(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));
 };
 
-/**
- * Returns `value
- * 10^digits` as a decimal number without trailing zeros.
- */
+/** Returns `value` divided by 10^`digits` as a decimal number without trailing zeros. */
 function decimal(value: bigint, digits: number): string {
   const text = value.toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');

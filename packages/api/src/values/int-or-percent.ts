@@ -4,7 +4,7 @@ export type IntOrPercent = number | string;
 /** Percentages that `maxSurge` and `maxUnavailable` accept. */
 export const INT_OR_PERCENT_PATTERN = /^[0-9]+%$/;
 
-/** A parsed {@link IntOrPercent}. */
+/** A parsed count or percentage, see {@link IntOrPercent}. */
 export type ParsedIntOrPercent =
   | { readonly kind: 'count'; readonly value: number }
   | { readonly kind: 'percent'; readonly value: number };

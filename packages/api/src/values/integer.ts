@@ -1,6 +1,6 @@
 /**
- * Parses an integer: an optional sign, and digits. Unlike `Number` and `parseInt`, the function refuses `""`, `" 3"`,
- * `"3.0"` and `"3a"`.
+ * Parses an integer: an optional sign, and digits. In contrast to `Number` and `parseInt`, the function refuses `""`,
+ * `" 3"`, `"3.0"` and `"3a"`.
  * @returns undefined if the text is absent, not an integer, or outside of the safe range of a number
  */
 export function parseInteger(text: string | undefined): number | undefined {

@@ -16,7 +16,7 @@ export interface ParsedQuantity {
   readonly format: QuantityFormat;
 }
 
-/** The pattern of the original accepts `1e1.5`, which the original cannot parse. */
+/** The pattern of a valid quantity. The pattern of the original accepts `1e1.5`, which the original cannot parse. */
 export const QUANTITY_PATTERN =
   /^[+-]?(([0-9]+([.][0-9]*)?)|([.][0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,3}))?$/;
 
@@ -69,7 +69,7 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** The result is rounded up. */
+/** Multiplies a value by a power of ten or two. A fraction is rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);
@@ -79,7 +79,7 @@ function scaleUp(value: bigint, exponent: number): bigint {
 /** Formats a quantity in its canonical form, with the largest suffix that leaves no fraction. */
 export function formatQuantity({ nano, format }: ParsedQuantity): string {
   if (nano < 0n) return `-${formatQuantity({ nano: -nano, format })}`;
-  // Values below 1024 have decimal suffixes.
+  // A value below 1024 has no binary suffix.
   if (format === 'BinarySI' && nano >= 1024n * NANO) return formatBinary((nano + NANO - 1n) / NANO);
   return formatDecimal(nano, format === 'DecimalExponent');
 }

@@ -1,4 +1,4 @@
-// RFC 3339, as Go's time.RFC3339 parses it. Date.parse accepts many other formats.
+// The pattern of RFC 3339 times, with the rules of Go's time.RFC3339. `Date.parse` accepts many other formats.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /**
@@ -11,7 +11,7 @@ export function parseTime(text: string | undefined): Date | undefined {
   const [, year, month, day, hour, minute, second, fraction = '', zone = 'Z'] = parts;
   const milliseconds = fraction.slice(1, 4).padEnd(3, '0');
   const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  // Date converts 31 February and 24:00 to the next day, but RFC 3339 allows neither.
+  // `Date` converts 31 February and 24:00 to another day, but both are invalid in RFC 3339.
   if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day) || date.getUTCHours() !== Number(hour)) {
     return undefined;
   }
@@ -26,5 +26,5 @@ function offsetMinutes(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Formats a time as Kubernetes does: UTC, in whole seconds. */
+/** Formats a time like Kubernetes: in UTC, rounded to seconds. */
 export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

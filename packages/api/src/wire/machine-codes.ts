@@ -1,5 +1,5 @@
 /**
- * Machine error codes by name. The numbers 0–16 are those of gRPC, and the original adds the number 17. Source:
+ * Machine error codes by name. The numbers 0–16 are the codes of gRPC. The original adds the number 17. Source:
  * machine-controller-manager, pkg/util/provider/machinecodes/codes.
  */
 export const MachineCodes = {

@@ -37,7 +37,7 @@ export function parseMachineError(text: string): ParsedMachineError {
   return { code: isMachineCode(code) ? code : 'Unknown', message, recognised: true };
 }
 
-/** A surplus `]` is skipped, and a group that is never closed is dropped. */
+/** Returns the texts in top-level brackets. A surplus `]` is skipped, and a group without an end is dropped. */
 function bracketGroups(text: string): string[] {
   const groups: string[] = [];
   let depth = 0;

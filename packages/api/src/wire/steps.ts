@@ -15,7 +15,9 @@ export const DELETION_STEPS = [
 /** A step of a machine's deletion. */
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
-/** The text of each step in `lastOperation.description`, which must not change, because it is stored in objects. */
+/**
+ * The text of each step in `lastOperation.description`. The texts must not change, because they are stored in objects.
+ */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',
   drain: 'Initiate node drain',
@@ -27,19 +29,19 @@ export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
 
 /** Texts in `lastOperation.description` that are not texts of steps. */
 export const DescriptionTexts = {
-  /** Appended to the description of a failed initialization. */
+  /** The end of the description of a failed initialization. */
   InstanceInitialization: 'Initialize VM Instance',
-  /** Appended to the description of a successful drain for an in-place update. */
+  /** The end of the description of a successful drain for an in-place update. */
   NodeReadyForUpdate: 'Node drain successful. Node is ready for update',
-  /** Start of the description of a failed creation. The text of the machine error follows. */
+  /** The start of the description of a failed creation. The machine error is appended. */
   CloudProviderMessage: 'Cloud provider message - ',
 } as const;
 
 /**
  * Returns the description of a step.
  *
- * A message of the cloud may contain the text of a step. The function changes the first letter of a step text in the
- * note to lower case, so that no parser finds this step.
+ * A message of the cloud may contain the text of a step. If `note` contains the text of a step, the function changes
+ * its first letter to lower case. Parsers then ignore it.
  * @param note the last result as a sentence, which precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>

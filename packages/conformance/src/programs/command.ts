@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   process.once('SIGINT', end);
   if (process.channel) process.once('disconnect', end);
   const { port } = server.address() as AddressInfo;
-  // The path `/none` means that no cloud runs in this process, so the requests of the driver go over the network.
+  // The path `/none` means that the driver sends its requests over the network, because no cloud runs in this process.
   process.stdout.write(`ready http://127.0.0.1:${port}${cloud === undefined ? '/none' : ''}\n`);
 }
 

@@ -4,7 +4,10 @@ import type { World } from '../stage/target.ts';
 
 /** The header with the origin to which the driver sends its request. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/** Headers of the connection between the two programs. A request to the cloud does not contain these headers. */
+/**
+ * Headers of the connection between the two programs. The program removes these headers before it passes a request to
+ * the cloud.
+ */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',
@@ -41,8 +44,8 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
 const RESOURCES = '/_emulator/resources';
 
 /**
- * Serves a cloud of this process on 127.0.0.1, and refuses the requests of web pages. If the cloud throws an error,
- * the server closes the connection, as an unreachable cloud does.
+ * Serves a cloud of this process on 127.0.0.1. The server refuses the requests of web pages. If the cloud throws an
+ * error, the server closes the connection, as an unreachable cloud does.
  */
 export function serveCloud(
   { connect, inventory = () => [] }: Pick<World, 'connect' | 'inventory'>,

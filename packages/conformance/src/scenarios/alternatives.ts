@@ -3,7 +3,7 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Returns the machine in the form in which the controller passes it to the driver. */
+/** Returns the machine with a recorded alternative, as the controller passes it to the driver. */
 const withRecord = (machine: Machine, alternative: object): Machine => ({
   ...machine,
   metadata: {
@@ -17,7 +17,7 @@ const withId = (machine: Machine, providerID: string): Machine => ({
   spec: { ...machine.spec, providerID },
 });
 
-/** Makes the cloud refuse the first choice of the class. The driver must create the VM with the alternative. */
+/** Lets the cloud refuse the first choice of the class. The driver must create the VM with the alternative. */
 async function refusedFirst(stage: Stage, process: Process, machine: Machine): Promise<void> {
   process.wire.assess = (request) => (stage.isWrite(request) ? stage.target.dialect.exhausted : 'passes');
   const refused = await stage.end(stage.create(process, machine));

@@ -13,7 +13,7 @@ const wrong = (value: unknown): unknown =>
 
 const PART = 24;
 
-/** Ways in which clouds, gateways and proxies repeat the request in a refusal. */
+/** Ways in which clouds, gateways and proxies repeat the request in an error response. */
 const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => string)[] = [
   (_, secrets) => secrets.join(' '),
   ({ method, path, headers, body }) => `cannot take ${method} ${path} ${JSON.stringify(headers)} ${body}`,
@@ -31,7 +31,7 @@ const decoded = (body: string): string => {
 };
 
 /**
- * Returns overlapping parts of a secret. Every text that contains a longer part of the secret also contains one of the
+ * Returns overlapping parts of a secret. Any text with a longer part of the secret contains at least one of the
  * returned parts.
  */
 const partsOf = (secret: string): readonly string[] =>
@@ -39,7 +39,7 @@ const partsOf = (secret: string): readonly string[] =>
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** A text that must not appear in an error. `Guarded` also names the source of the text for the report. */
+/** A text that an error must not contain, and the source of the text for the report. */
 interface Guarded {
   readonly text: string;
   readonly source: string;
@@ -54,7 +54,7 @@ const valuesOf = ({ target }: Stage): readonly Guarded[] =>
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** Returns the values in plain text, and in the encodings that a request uses. */
+/** Returns the values in plain text and in the encodings of requests. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -76,8 +76,8 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
     );
 
 /**
- * Calls the driver with a cloud that repeats the request in its response. `saidOf` returns the error of the driver, and
- * the values that the error must not contain.
+ * Calls the driver with a cloud that repeats the request in its response. Returns the error of the driver, and the
+ * values that the error must not contain.
  */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
@@ -117,7 +117,7 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(end, end);
-        // A creation that polls its VM may send fewer requests than the first creation, and then reaches no fault.
+        // If a creation polls its VM, it may send fewer requests than the first creation. The fault then never occurs.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -233,7 +233,7 @@ export const callBehavior: readonly Scenario[] = [
 ];
 
 /**
- * Calls the driver with an invalid class, for which the cloud must get no request. `refusal` returns the error of the
+ * Calls the driver with an invalid class. The driver must send no request to the cloud. Returns the error of the
  * driver, or undefined if the driver accepts the class.
  */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {

@@ -16,7 +16,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
 }
 
 /**
- * A repeated call after a failure must result in exactly one VM. `create`, `status` and `list` must all return this
+ * Repeats a call after a failure. The result must be exactly one VM. `create`, `status` and `list` must all return this
  * VM.
  */
 async function endsWithOneVm(
@@ -39,7 +39,7 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** These bytes are not valid UTF-8: the header of gzip, and all 256 byte values. */
+/** User data that is not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
 /** Returns true if a body contains the bytes in one of the usual text encodings. */
@@ -112,7 +112,7 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(end, end);
         await stage.passUntil(() => reached || over);
-        // A creation that polls its VM may send fewer requests than the first creation, and then reaches no fault.
+        // If a creation polls its VM, it may send fewer requests than the first creation. The fault then never occurs.
         expect(reached || over, `the creation does not send request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

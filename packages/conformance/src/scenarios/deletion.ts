@@ -82,7 +82,7 @@ export const deletion: readonly Scenario[] = [
     name: 'lost responses to the requests of a deletion',
     impact: 'after a broken connection, a VM remains, or mcm can never delete a machine',
     run: async (stage) => {
-      // Skips the scenario if the driver sends its requests without the connection of the kit.
+      // If the driver does not send its requests over the connection of the kit, the scenario is skipped.
       await requestsOfCreation(stage);
       for (let at = 0; at < 3; at++) {
         const process = stage.process();

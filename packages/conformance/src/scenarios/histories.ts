@@ -6,25 +6,25 @@ import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 import type { RequestOutcome } from '../stage/wire.ts';
 
-/** The number of acts of a history. */
+/** The number of actions in a history. */
 const ACTS = 14;
-/** The longest pause between two acts. With a real clock, a history uses the pauses of the stage instead. */
+/** The longest pause between two actions. With a real clock, a history uses the pauses of the stage instead. */
 const MAX_PAUSE_MS = 120_000;
 /** The percentage of requests that a fault affects. */
 const FAULTS_PERCENT = 25;
 
-/** A machine of a history, as the objects of the cluster describe it. */
+/** A machine of a history, with the data that the objects of the cluster contain. */
 interface Member {
   machine: Machine;
-  /** The first provider ID that a call returned for the machine. */
+  /** The first provider ID that a driver call returned for the machine. */
   providerId?: string;
-  /** `leaves` is true if the machine is being deleted. */
+  /** Whether the machine is being deleted. */
   leaves: boolean;
 }
 
 /**
- * Runs random calls of a driver with random faults: creations, deletions, lost answers, throttled requests, and kills of
- * the controller between two requests. At the end, the faults stop, and the controller repeats all calls.
+ * Runs random driver calls with random faults. The faults are lost responses, throttled requests, and kills of the
+ * controller between two requests. At the end, the faults stop, and the controller repeats all calls.
  */
 class History {
   readonly #stage: Stage;
@@ -56,7 +56,7 @@ class History {
     return faults[this.#number(faults.length)] ?? 'passes';
   }
 
-  /** Creates the VM of a machine, or finds the VM. An error leaves the machine without a provider ID. */
+  /** Creates the VM of a machine, or finds the existing VM. After an error, the machine has no provider ID. */
   async #obtain(member: Member): Promise<void> {
     const ended = await this.#stage.end(this.#stage.obtain(this.#process, member.machine));
     if (ended.ok) this.#record(member, ended.value);
@@ -77,7 +77,7 @@ class History {
     await this.#stage.end(this.#stage.delete(this.#process, member.machine));
   }
 
-  /** Ends the controller while a call is in progress. The next process knows only the objects of the cluster. */
+  /** Ends the controller while a driver call is in progress. The next process has only the objects of the cluster. */
   async #kill(member: Member): Promise<void> {
     const died = this.#process;
     const call = member.leaves
@@ -169,7 +169,7 @@ class History {
   }
 }
 
-/** Returns a scenario with random acts and faults. The seed determines all acts and faults. */
+/** Returns a scenario with random actions and faults. The seed determines all actions and faults. */
 export const randomHistory = (seed: number): Scenario => ({
   name: `random history ${seed}`,
   impact: 'several faults together lead to a second VM, a lost VM, or a VM that mcm does not delete',

@@ -6,13 +6,13 @@ import type { Process, Stage } from '../stage/stage.ts';
 /** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
 /**
- * The longest call of the driver in the test. The limit is shorter than a minute, after which the controller aborts the
- * call.
+ * The longest driver call in the test. The limit is shorter than a minute, because the controller aborts a call after a
+ * minute.
  */
 const LONGEST_WAIT_MS = 50_000;
 
 /**
- * Returns the function that makes the cloud announce an interruption.
+ * Returns the function with which the cloud announces an interruption.
  * @throws Skip if the driver or its cloud does not support interruptions
  */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
@@ -67,7 +67,7 @@ export const interruptions: readonly Scenario[] = [
           `deadline of an interruption notice must be a time, not ${deadline}`,
         );
       }
-      // The process dies before it can record the notice.
+      // The process ends before it can record the notice.
       process.stop.abort(new Error('killed'));
       const next = stage.process();
       const again = await heard(stage, next, () => 'done', 5);

@@ -3,13 +3,13 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Opens a driver that can stop VMs, and a machine with its VM. */
+/** Creates a machine and its VM, with a driver that can stop VMs. */
 async function begun(stage: Stage): Promise<{ readonly process: Process; readonly machine: Machine }> {
   const process = stage.process();
   if (!process.invoker.can.stop) throw new Skip('the driver has no methods stop and start');
   const plain = stage.machine();
   const { providerId } = await stage.must('creation', stage.create(process, plain));
-  // The core writes the annotation before it stops or starts a VM.
+  // The controller writes the annotation before it stops or starts a VM.
   const annotations = { ...plain.metadata.annotations, [Annotations.WarmPower]: 'Stopping 2026-01-01T00:00:00Z' };
   const metadata = { ...plain.metadata, annotations };
   const machine = { ...plain, metadata, spec: { ...plain.spec, providerID: providerId } };
@@ -17,7 +17,7 @@ async function begun(stage: Stage): Promise<{ readonly process: Process; readonl
   return { process, machine };
 }
 
-/** Fails the scenario unless `status` reports this power state and `list` still contains the VM. */
+/** Fails the scenario unless `status` reports the power state, and `list` still contains the VM. */
 async function isStopped(stage: Stage, process: Process, machine: Machine, wanted: boolean): Promise<void> {
   if (process.invoker.can.status) {
     const { providerId, ending } = await stage.must('status', process.invoker.status(machine));
@@ -38,7 +38,7 @@ async function stopAndStart(stage: Stage): Promise<void> {
   const { process, machine } = await begun(stage);
   await stage.must('stop', process.invoker.stop(machine, false));
   await isStopped(stage, process, machine, true);
-  // The process dies before it can record the response.
+  // The process ends before it can record the response.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
   await stage.must('repeated stop by a new process', next.invoker.stop(machine, false));

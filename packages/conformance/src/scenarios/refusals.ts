@@ -20,7 +20,8 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
     process.wire.assess = (_, index) => {
-      // The driver may have sent parallel requests before it read the refusal, so the first later request counts.
+      // The driver may have sent parallel requests before it read the error response. Therefore, the first later
+      // request counts.
       if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
       queueMicrotask(() => {
@@ -34,7 +35,8 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, the creation reports ${error.code}, and mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // A creation that polls its VM may send fewer requests than the first creation, so the cloud may refuse no request.
+    // If a creation polls its VM, it may send fewer requests than the first creation. The cloud may then refuse no
+    // request.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -69,9 +71,9 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
 interface Half {
   readonly process: Process;
   readonly machine: Machine;
-  /** The names of this machine and of all earlier machines of the scenario. */
+  /** The names of the machine and of all earlier machines of the scenario. */
   readonly names: ReadonlySet<string>;
-  /** Reads the resources that exist because of the scenario. */
+  /** Returns the resources that the scenario created. */
   readonly made: () => Promise<readonly string[]>;
   readonly when: string;
 }
@@ -109,8 +111,8 @@ async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Pro
 }
 
 /**
- * Removes the resources of a creation as the orphan search does, through the list of the driver. A cloud that accepted
- * a request before it refused the next request may complete the accepted request later.
+ * Removes the resources of a creation as the orphan collection does, with the list of the driver. If the cloud accepted
+ * one request and refused the next request, it may complete the first request later.
  */
 async function sweep(stage: Stage, { process, machine, names, made, when }: Half): Promise<void> {
   await stage.settle();

@@ -1,4 +1,4 @@
-/** The driver violates a requirement of a scenario. */
+/** The error if a driver violates the requirement of a scenario. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }

@@ -1,10 +1,10 @@
-/** The kit records all output during a scenario, because a driver may print without its logger. */
+/** The recorded output of a scenario. The kit records all output, because a driver may print without its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;
 }
 
-/** Records standard output and standard error until the call of `stop`. The recorded text is also printed. */
+/** Records standard output and standard error until `stop` is called. The recorded text is also printed. */
 export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

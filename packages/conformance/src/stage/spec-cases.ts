@@ -3,13 +3,13 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** The path of the wrong field, as in error messages: `blockDevices[0].ebs.volumeSize`. */
+  /** The path of the wrong field in the format of error messages, such as `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** `meant` is the field whose name is misspelled. */
+/** A provider spec with a misspelled field. `meant` is the correct name of the field. */
 export interface UnknownFieldCase extends SpecCase {
   readonly meant: string;
 }
@@ -27,7 +27,7 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** Schemas do not contain the keys of maps, so the test adds an entry with this key. */
+/** The key of an additional entry in maps. Schemas do not contain the keys of maps. */
 const ENTRY = 'of-the-kit';
 
 /** Returns all fields of a schema at any depth. In lists and maps, the path of a field leads to the first entry. */
@@ -53,7 +53,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-/** Returns a copy of `value` with `leaf` at the path. The function creates missing parents of the path. */
+/** Returns a copy of `value` with `leaf` at the path. Missing parents are created. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {

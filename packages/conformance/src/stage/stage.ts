@@ -32,34 +32,34 @@ export interface Listed {
   readonly machineName: string;
 }
 
-/** After these error codes, a machine controller retries within seconds. */
+/** After these error codes, the machine controller retries within seconds. */
 const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
 export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
 
 const NAMESPACE = 'conformance';
 const LONGEST_MS = 3_600_000;
 const TRIES = 6;
-/** The longest wait of {@link Stage.passUntil}. */
+/** {@link Stage.passUntil} waits at most this long. */
 const PATIENCE_MS = 600_000;
 
-/** Intervals and limits of a stage. In virtual time, waits cost nothing, so they are longer than in real time. */
+/** Intervals and limits of a stage. With a virtual clock, the times are longer, because virtual time passes at once. */
 export interface Pace {
-  /** Delay before a failed call is retried. */
+  /** The delay before a failed call is repeated. */
   readonly pauseMs: number;
   /** Interval between two checks of a condition. */
   readonly lookMs: number;
   /**
-   * Time after which the cloud has completed every accepted request. If `settleMs` is undefined, the wait is twice the
-   * longest creation of the scenario.
+   * After this time, the cloud has completed every accepted request. If `settleMs` is undefined, the kit waits for
+   * twice the longest creation of the scenario.
    */
   readonly settleMs: number | undefined;
-  /** The longest wait for a list that the cloud updates late. */
+  /** The longest wait until a list contains a change, because some clouds update lists late. */
   readonly lateMs: number;
   /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
   /**
-   * Time limit for the end of an aborted call. The limit is shorter than 30 seconds, after which the controller
-   * abandons an aborted call.
+   * An aborted call must end within this time. The time is shorter than 30 seconds, because the controller waits no
+   * longer for an aborted call.
    */
   readonly endWithinMs: number;
   readonly timeouts: DriverTimeouts;
@@ -174,10 +174,7 @@ export class Stage {
     return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
-  /**
-   * Returns a Machine for an orphaned VM, with a UID of its own. The orphan collection of the controller creates an
-   * equal Machine.
-   */
+  /** Returns a Machine with a new UID for an orphaned VM, as the orphan collection of the controller does. */
   madeUp(machineName: string, providerID: string): Machine {
     return {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -207,8 +204,8 @@ export class Stage {
   }
 
   /**
-   * Gets the VM of a machine without a provider ID like the controller: the driver looks for the VM, and creates a
-   * missing VM.
+   * Gets the VM of a machine without a provider ID, as the controller does. The driver first looks for the VM, and then
+   * creates the missing VM.
    */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
@@ -225,7 +222,7 @@ export class Stage {
     }
   }
 
-  /** Deletes the VM of a machine. A missing VM is a success. */
+  /** Deletes the VM of a machine. If there is no VM, the deletion succeeds. */
   async delete(process: Process, machine: Machine): Promise<void> {
     await process.invoker.delete(machine).catch((thrown: unknown) => {
       if (!(thrown instanceof MachineError && thrown.code === 'NotFound')) throw thrown;
@@ -233,7 +230,7 @@ export class Stage {
   }
 
   /**
-   * Waits for the end of a call.
+   * Waits for the end of a driver call.
    * @throws Failure if the call takes more than an hour of the clock
    */
   async end<T>(call: Promise<T>, maxMs = LONGEST_MS): Promise<Ended<T>> {
@@ -258,7 +255,7 @@ export class Stage {
   }
 
   /**
-   * Returns the result of a call that must succeed.
+   * Returns the result of a driver call that must succeed.
    * @throws Failure that names the call, if the call fails
    */
   async must<T>(callName: string, call: Promise<T>): Promise<T> {
@@ -267,7 +264,7 @@ export class Stage {
     throw new Failure(`${callName} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
-  /** Repeats a call as the controller does, until the call succeeds. The method passes each error to `onError`. */
+  /** Repeats a driver call as the controller does, until the call succeeds. Each error is passed to `onError`. */
   async retry<T>(
     callName: string,
     call: () => Promise<T>,
@@ -285,7 +282,7 @@ export class Stage {
     }
   }
 
-  /** Waits until a condition is true, for at most ten minutes. `passUntil` returns whether the condition is true. */
+  /** Waits at most ten minutes until a condition is true. Returns whether the condition is true. */
   async passUntil(done: () => boolean): Promise<boolean> {
     const { clock } = this.world;
     const until = clock.monotonic() + PATIENCE_MS;
@@ -293,7 +290,7 @@ export class Stage {
     return done();
   }
 
-  /** Advances the clock if it is virtual. */
+  /** Advances a virtual clock, or waits if the clock is real. */
   async pass(ms: number): Promise<void> {
     const { runUntil, clock } = this.world;
     if (!runUntil) return sleep(clock, ms);
@@ -304,7 +301,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** Returns the resources of the cluster, as a separate process reads them. */
+  /** Returns the resources of the cluster. A separate process reads the resources. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();
@@ -322,7 +319,10 @@ export class Stage {
     return this.must('list', process.invoker.list(this.machineClass));
   }
 
-  /** Lists VMs after the cloud has settled. Repeats the list for a limited time until the list is as expected. */
+  /**
+   * Lists VMs after the cloud has completed all operations. The method repeats the list for a limited time until the
+   * list is as expected.
+   */
   async listedLate(isExpected: (listed: readonly Listed[]) => boolean, process?: Process): Promise<readonly Listed[]> {
     await this.settle();
     const { clock } = this.world;

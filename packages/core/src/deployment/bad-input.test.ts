@@ -19,8 +19,8 @@ const template = (machineClass: object) => ({
 });
 
 /**
- * Errors that are visible without the class or the sets of the deployment. Each row has the title, the change of a
- * valid deployment, and the field in the error.
+ * Errors that mcm finds without the class or the sets of the deployment. Each row has the title, the change of a valid
+ * deployment, and the field in the error.
  */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
@@ -63,7 +63,7 @@ const uids = async (world: World) => (await world.machines()).map(({ metadata })
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
 /**
- * A take-over must accept stored objects with these values, although the CRD refuses them
+ * The CRD refuses these values, but mcm must accept stored objects with them after a take-over
  * (docs/compatibility/rules-deployments.md §3.1).
  */
 const MEANT: ReadonlySet<string> = new Set([
@@ -235,7 +235,7 @@ describe('problems that only the cluster shows', () => {
     await apply(world, pool({}));
     await world.until(() => world.complete(), 60);
     const before = await uids(world);
-    // Creation times have whole seconds, so two objects of one second would have equal ages.
+    // Creation times are rounded to seconds, so two objects of one second would have equal ages.
     await world.pass(2);
     await apply(world, { ...pool({}), metadata: { name: 'second' } });
     await world.pass(30);

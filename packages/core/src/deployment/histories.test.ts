@@ -60,7 +60,10 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/** A request of the user stays in the list until every cache is newer than the request. */
+/**
+ * The requests of the user that a cache may not show yet. A request is removed when every cache is newer than the
+ * request.
+ */
 class Wishes {
   /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
@@ -159,7 +162,7 @@ async function live(
     if (type !== 'updated' || repairs.has(uid) || !terminating(object) || world.byHand.has(uid)) return;
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
-    // The default of --max-unhealthy-replacements allows one replacement at a time, independent of the rollout.
+    // By default, --max-unhealthy-replacements allows one replacement at a time, independent of rollouts.
     const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });

@@ -16,8 +16,8 @@ const SURGE = 10;
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
 /**
- * Each direction of the connection has a delay of up to 20 ms. When the connection is interrupted, each request in
- * progress has either reached the server or not.
+ * A connection with a delay of up to 20 ms in each direction. When the connection is interrupted, some requests in
+ * progress have reached the API server and others have not.
  */
 class Wire {
   dead = false;
@@ -66,7 +66,7 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** The times of the kills are in milliseconds after the start of the rollout. */
+/** Runs a rollout and kills the manager at the times in `killsAt`, in milliseconds after the start of the rollout. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

@@ -9,7 +9,7 @@ import { World } from './testing/world.ts';
 /** The maximum delay of a watch in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** The time within which every controller receives an event. */
+/** After this time, every controller has received an event. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(
@@ -97,8 +97,8 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
 }
 
 /**
- * The machine recovers while the controller deletes it. A delete request with a version as a precondition cannot delete
- * a recovered machine.
+ * The machine recovers while the controller deletes it. A delete request with the resource version as a precondition
+ * cannot delete a recovered machine.
  */
 const RECOVERED: History = {
   seed: 1335431204,

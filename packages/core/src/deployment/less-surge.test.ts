@@ -51,8 +51,8 @@ async function full(annotations: Record<string, string>): Promise<World> {
 const isRunning = ({ status }: Machine): boolean => status?.currentStatus?.phase === 'Running';
 
 /**
- * A new machine becomes Running if the cloud has capacity. Without capacity, the machine reports the refusal of the
- * cloud.
+ * Simulates new machines. A new machine becomes Running if the cloud has capacity. Without capacity, the status of the
+ * machine contains the error of the cloud.
  */
 async function play(world: World, minutes: number): Promise<number> {
   let fewest = 4;

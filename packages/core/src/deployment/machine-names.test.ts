@@ -8,7 +8,7 @@ import { unrecordedNames } from '../objects/machine-names.ts';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** `World` verifies that a set never uses a name twice. */
+/** Returns the recorded number. `World` verifies that a set never uses a name twice. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -99,7 +99,7 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** The connection fails at one request of the manager and stops the manager. */
+/** A connection that fails at one request of the manager. The failure stops the manager. */
 class Break {
   requests = 0;
   dead = false;
@@ -121,7 +121,7 @@ class Break {
   };
 }
 
-/** `dies` returns undefined if the manager needs fewer than `at` requests. */
+/** Stops the manager at request `at`. The result is undefined if the manager sends fewer requests. */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -156,7 +156,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** The server executes half of the POST requests only some seconds later, and all responses are lost. */
+/** Loses the responses to all POST requests. The API server executes half of the requests some seconds later. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };
@@ -227,7 +227,7 @@ interface Answers {
   readonly repeats?: boolean;
 }
 
-/** Deletes the first machine of the deployment while its create request waits for a response. */
+/** Deletes the first machine of the deployment before the manager has received the response to its create request. */
 async function deletedAtOnce({ loses = false, repeats = false }: Answers) {
   let creations = 0;
   let isDown = false;

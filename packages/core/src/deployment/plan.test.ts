@@ -58,7 +58,7 @@ test.each(['RollingUpdate', 'Recreate'])(
       return plan.remove.map(({ metadata }) => metadata.name);
     };
     expect(removed(machinesOf(2, 'Running'))).toEqual(['old']);
-    // One machine of the new template has not joined, so a user may still want the former template.
+    // One machine of the new template has not joined, so a user may want to return to the old template.
     expect(removed([...machinesOf(1, 'Running'), machine('late', { phase: 'Pending', age: 1 })])).toEqual([]);
     expect(removed(machinesOf(1, 'Running'))).toEqual([]);
   },
@@ -153,7 +153,7 @@ describe('sets of a deployment', () => {
     const plan = planRollout(
       snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
     );
-    // The former current set becomes an old set, and gets the taint with any annotations.
+    // The set that was current before becomes an old set, and gets the taint with any annotations.
     expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
   });
 });

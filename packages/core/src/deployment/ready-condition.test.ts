@@ -9,8 +9,8 @@ const MINUTE = 60_000;
 const { Ready, Stalled } = MachineDeploymentConditions;
 
 /**
- * The rules of the library kstatus for kinds without special rules, according to its documentation. Objects with a
- * deletion timestamp are excluded: their result is `Terminating`.
+ * Computes the status of an object as the library kstatus documents it for custom resources. Objects with a deletion
+ * timestamp are excluded: their result is `Terminating`.
  */
 function kstatus({ metadata, status }: MachineDeployment): 'Current' | 'InProgress' | 'Failed' {
   const is = (type: string) => status?.conditions?.find((condition) => String(condition.type) === type)?.status;

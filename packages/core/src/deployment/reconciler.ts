@@ -323,6 +323,7 @@ function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' 
   return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
 }
 
+/** Creates the controller that reconciles MachineDeployments. */
 export function createDeploymentController(
   context: ControllerContext,
   options: DeploymentOptions & { readonly concurrency: number },

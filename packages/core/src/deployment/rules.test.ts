@@ -22,7 +22,7 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Each test title ends with a section of docs/compatibility/rules-deployments.md. */
+/** The sections in the test titles are sections of docs/compatibility/rules-deployments.md. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,

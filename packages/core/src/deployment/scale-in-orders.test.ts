@@ -70,7 +70,8 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A mark with only a priority does not record a later scale-up, so the next scale-down deletes the marked machine.
+    // A deletion mark that consists only of a priority does not show a later scale-up. The next scale-down therefore
+    // deletes the marked machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -216,7 +217,7 @@ describe('names that wait for their fall of the count', () => {
   });
 });
 
-/** The connection fails before or after the server executes a write of the manager. */
+/** The connection fails before or after the API server executes a write of the manager. */
 class Wire {
   broken = false;
   left = Number.POSITIVE_INFINITY;
@@ -275,7 +276,7 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/** Thorough runs stop the manager at each of its writes, and plain runs at some of its writes. */
+/** Thorough runs stop the manager at each of its writes. Other runs stop the manager at some of its writes. */
 const STEP = thoroughly(8, 16, 1);
 const MANY_WRITES = 60;
 
@@ -407,8 +408,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])(
             }
             await world.pass(SETTLES_S);
             const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-            // The controller learns the name of a machine only after the scale-down. A machine that is named too late
-            // stays, because the scale-down has deleted another machine.
+            // The manager reads the name of the machine only after the scale-down. The named machine stays, because the
+            // scale-down has already deleted another machine.
             expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
             if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
           }

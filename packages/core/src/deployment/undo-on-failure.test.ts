@@ -66,7 +66,7 @@ test('without a last good template the rollout pauses', async () => {
   await world.until(() => world.complete(), 60);
   await world.changeClass('large');
   await world.until(async () => (await failing(world)).length > 0, 60);
-  // Without the revision of the old set, the rollout cannot return to the old template.
+  // If the old set has no revision, the rollout cannot return to the old template.
   const old = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   const body = { metadata: { annotations: { [Annotations.Revision]: null } } };
   await world.keeper.resource(machineSets, world.namespace).patch(old?.metadata.name ?? '', { type: 'merge', body });

@@ -12,7 +12,7 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** Each number selects one of the objects that exist at the time of the event. */
+/** A random event of the test. Each number selects one of the objects that exist at the time of the event. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -45,15 +45,12 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /**
-   * The number of events before the take-over from the original, which does not mark replacements and ignores the
-   * limits.
-   */
+  /** The number of events before the take-over. The original does not mark replacements, and ignores the limits. */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** A replacement with all data of the test, including data that the controller does not know. */
+/** A replacement as the test sees it, including facts that the controller does not know. */
 interface Repair {
   readonly former: string;
   /** Whether the machine failed before it joined, outside of a rollout. */
@@ -61,12 +58,12 @@ interface Repair {
   successor: string | undefined;
 }
 
-/** The set on the server, the set in the memory of the controller, and the actual history. */
+/** A set in three views: on the API server, in the memory of the controller, and in the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
-  /** Replicas that the controller has decided about and has not written yet. */
+  /** The replicas that the controller has decided, but not written yet. */
   promised: number | undefined;
   readonly pending: Set<string>;
   repairs: Repair[];
@@ -146,7 +143,7 @@ class Model {
     });
   }
 
-  /** At most `makes` of the created machines come into existence. */
+  /** Creates and deletes the machines of a set. At most `makes` of the created machines come into existence. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -186,7 +183,7 @@ class Model {
     const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
     const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
     testSet.repairs = [...filled, ...empty];
-    // A new machine can replace any idle machine, because idle machines never ran pods.
+    // Idle machines never ran pods, so a new machine can replace any idle machine.
     const idle = filled.filter((repair) => repair.idle).length;
     const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
     const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
@@ -196,8 +193,8 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Outside of a rollout, the deletion of a machine that never joined disrupts no pods. A machine that never joined
-    // is replaced when it is deleted and a new machine exists.
+    // Returns true for a machine that never joined, outside of a rollout. The deletion of such a machine disrupts no
+    // pods. The machine is replaced when it is deleted and a new machine exists.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -256,7 +253,7 @@ class Model {
     });
   }
 
-  /** A later event of the test executes the planned writes. */
+  /** Plans the next writes. A later event of the test executes the writes. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -273,7 +270,7 @@ class Model {
       if (to < (one.set.spec.replicas ?? 0)) one.promised = to;
       else this.resize(one, to);
     }
-    // Only a user reduces the replicas of the current set.
+    // Only the user in the test reduces the replicas of the current set.
     const gaveUp = [...resize.keys()].some((name) => name !== current.name);
     if (!this.original && gaveUp) this.verifySum('the rollout took a step', before);
   }
@@ -432,7 +429,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins. A replacement of the machine that never joined would exceed the limit.
+    // A machine of the new set never joins. The replacement of this machine would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

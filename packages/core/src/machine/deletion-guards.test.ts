@@ -26,7 +26,7 @@ import {
 } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
-/** Each row of these tables fails if its condition is removed from the code. */
+/** Each row of the tables fails if its condition is removed from the code. */
 
 const FORCED = { 'force-deletion': 'True' };
 const later = (ms: number): Date => new Date(NOON.getTime() + ms);

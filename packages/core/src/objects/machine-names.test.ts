@@ -77,7 +77,8 @@ test('no name is given twice in any history of creations, deletions, lost answer
       const ever = new Map<string, number>();
       for (const { create, lost, remove, crash } of steps) {
         const names = next(set, create, known, unanswered);
-        // The server executed every second of the first `lost` requests, but all their responses are lost.
+        // The API server executed every second of the first `lost` requests, but the responses to all these requests
+        // are lost.
         const executed = names.filter((_, index) => index >= lost || index % 2 === 0);
         for (const name of executed) ever.set(name, (ever.get(name) ?? 0) + 1);
         unanswered = [...unanswered.filter((name) => !executed.includes(name)), ...names.slice(0, lost)];

@@ -134,7 +134,7 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // After the end of a watch, the controller may probe the server and open the watch again.
+        // After the end of a watch, the controller may probe the API server and open the watch again.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };
@@ -151,7 +151,7 @@ test.each(ROWS)(
     requests.length = 0;
     await rig.clock.advance(HOUR);
     expect(rig.cloud.calls.create - before).toBeLessThanOrEqual(20);
-    // After half an hour, the controller may write the same failure and its Event again, as the original does.
+    // After half an hour, the controller may write an unchanged failure and its Event again, as the original does.
     const wanted = /^(PATCH \S+\/machines\/bad\/status|(POST|PATCH) \S+\/events(\/\S+)?)$/;
     expect(requests.filter((request) => !wanted.test(request))).toEqual([]);
     expect(requests.length).toBeLessThanOrEqual(4);

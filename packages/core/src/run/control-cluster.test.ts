@@ -74,7 +74,7 @@ async function stage() {
   };
 }
 
-/** A test can interrupt the connection to the target cluster, or make it refuse one kind. */
+/** A connection that a test can interrupt. The connection can also refuse the requests for one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =

@@ -16,8 +16,8 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
 };
 
 /**
- * Deletes the CRDs while no watch is open. With an open watch, the controller would treat the deletions of the Machines
- * as requests of a user.
+ * Deletes the CRDs while no watch is open. If a watch were open, the controller would treat the deletions of the
+ * Machines as deletions by a user.
  */
 async function started(count: number) {
   let isAway = false;
@@ -75,7 +75,7 @@ test('a machine controller survives the exchange of the CRD, and keeps the VMs o
   away(true);
   await deleteCrd(rig, names);
   away(false);
-  // The server does not serve the kind, so no list of the Machines can confirm an orphan.
+  // The API server does not serve Machines, so no list of the Machines can confirm an orphan.
   await rig.clock.advance(30 * MINUTE);
   expect(rig.cloud.vms).toEqual(before);
   await createCrd(rig);

@@ -27,14 +27,14 @@ async function started(wrap?: (transport: Transport) => Transport): Promise<{ ri
   return { rig, requests };
 }
 
-/** The controller lists or watches these kinds for drains. */
+/** Returns the kinds that the controller lists or watches for drains. */
 const asked = (requests: readonly RequestLogEntry[], verb: string): readonly string[] =>
   [...new Set(requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb === verb).map((e) => e.resource))]
     .filter((resource) => DRAIN_KINDS.includes(resource ?? ''))
     .map(String)
     .sort();
 
-/** The controller's lists of pods wait until `answer` is called. */
+/** Delays the controller's lists of pods until `answer` is called. */
 function heldLists() {
   const held = Promise.withResolvers<void>();
   const wrap =

@@ -26,7 +26,7 @@ async function started(
   return { rig, requests };
 }
 
-/** A budget with the status that the disruption controller would write. */
+/** Creates a budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -429,8 +429,8 @@ test('repair-drain-timeout of the class: the drain of an unhealthy machine is fo
   rig.start();
   await rig.clock.advance(10 * 60_000 + 50_000);
   expect(await rig.podNames()).toEqual(['pod-of-m-0', 'pod-of-m-1']);
-  // The drains of both machines now run for about 21 min. The new drain timeout has already expired for the unhealthy
-  // machine.
+  // At this time, the drains of both machines have run for about 21 min. The new drain timeout of the unhealthy machine
+  // has already expired.
   const body = { metadata: { annotations: { [Annotations.RepairDrainTimeout]: '15m' } } };
   await rig.admin.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
   await rig.clock.advance(500);

@@ -34,7 +34,7 @@ async function started(options: StartOptions = {}): Promise<{ rig: Rig; requests
   return { rig, requests };
 }
 
-/** The budget has the status that the disruption controller would write. */
+/** Creates a budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -55,7 +55,7 @@ const podsOf = async (rig: Rig): Promise<readonly Pod[]> => (await rig.admin.res
 const isLeaving = async (rig: Rig, name: string): Promise<boolean> =>
   (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.deletionTimestamp !== undefined;
 
-/** Pods that are being deleted end, as with a kubelet. */
+/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods(rig: Rig): Promise<void> {
   for (const { metadata } of await podsOf(rig)) {
     if (metadata.deletionTimestamp)
@@ -72,7 +72,7 @@ const direct = (requests: readonly RequestLogEntry[]): readonly string[] =>
     .filter(({ path, userAgent }) => path.endsWith('/eviction') && userAgent?.includes(USER_AGENT))
     .map(({ path }) => path.split('/').at(-2) ?? '');
 
-/** Simulates the evictionrequest-controller with this active responder. */
+/** Writes the status of an Eviction with an active responder, like the controller of EvictionRequests. */
 async function respond(rig: Rig, name: string, responder: string, message = ''): Promise<void> {
   const uid = (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
   const client = rig.admin.resource<PodEviction>(evictions, NAMESPACE);
@@ -231,7 +231,7 @@ test('if an Eviction fails, the drain evicts the pod', async () => {
   expect(direct(requests)).toEqual(['a']);
 });
 
-/** The machine is a preserved Failed machine, whose Node is drained. */
+/** Preserves a Failed machine, whose Node is then drained. */
 async function preserve(rig: Rig): Promise<void> {
   // The Node responds, so the drain is not forced.
   const lastTransitionTime = '2026-01-01T00:00:00Z';
@@ -292,7 +292,7 @@ test('undrainable policy Quarantine: after the timeout the requests are withdraw
   await rig.until(async () => (await requestsOf(rig)).length === 0, 2 * MINUTE);
   await rig.clock.advance(MINUTE);
   expect(direct(requests)).toEqual([]);
-  // The new process does not know that the pod has an EvictionRequest.
+  // The new process has no record that the pod has an EvictionRequest.
   await rig.kill();
   rig.start();
   await rig.clock.advance(MINUTE);

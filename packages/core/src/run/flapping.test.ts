@@ -11,7 +11,7 @@ const ready = (status: 'True' | 'False') => [
 ];
 
 /**
- * Starts two controllers of one namespace with requests of 5 ms. The test can stop the watch of Nodes of the second
+ * Starts two controllers for one namespace. Each request takes 5 ms. The test can stop the watch of Nodes of the second
  * controller.
  */
 async function startTwo() {
@@ -51,7 +51,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** Each write increments the resource version, so the test counts writes by it. */
+/** Counts writes. Each write increments the resource version. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();

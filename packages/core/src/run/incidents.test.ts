@@ -35,7 +35,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** A test can interrupt the requests that `only` selects. */
+/** Creates a connection that interrupts the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,7 +66,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The deletion of this VM proves that the orphan collection runs, so the previous VM was kept on purpose.
+  // The deletion of this VM proves that the orphan collection runs. The other VM was therefore kept on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -133,7 +133,8 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // A control cluster may delete VMs without a tag, its own VMs, and those of a control cluster that it replaced.
+  // A control cluster may delete three kinds of VMs: VMs without a tag, its own VMs, and VMs of a control cluster that
+  // it replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -200,8 +201,8 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // A `create` call without an answer created the VM of this Node. The created VM joined and was deleted. The kubelet
-  // of the second VM uses the Node of the deleted VM.
+  // A `create` call whose response was lost created the first VM. The first VM joined and was deleted. The kubelet of
+  // the second VM uses the Node of the first VM.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
@@ -258,7 +259,7 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** Through this connection, no Node is visible: the list is empty, and the watch sends no events. */
+/** A connection on which no Node is visible: the list of Nodes is empty, and the watch sends no events. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -320,7 +321,8 @@ test('forty machines without capacity call the cloud one at a time, with growing
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // All machines together send `create` calls after about 10 and 30 minutes, and then every 30 to 36 minutes.
+  // After 10 minutes and after 30 minutes, all machines send a `create` call. Later, the machines send a `create` call
+  // every 30 to 36 minutes.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
   expect(await rig.phase('m-0')).toBe('Failed');
@@ -328,7 +330,7 @@ test('forty machines without capacity call the cloud one at a time, with growing
   await rig.createMachine('other-zone', { nodeTemplate: elsewhere });
   await rig.until(async () => (await rig.phase('other-zone')) === 'Running', 60_000);
   expect(rig.cloud.vms).toHaveLength(1);
-  // No owner could replace the Failed machine, so the controller also retries its creation.
+  // No MachineSet owns the Failed machine, so the controller retries its creation.
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
   expect(rig.cloud.made).toHaveLength(41);
   expect(rig.cloud.vms).toHaveLength(41);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The stream contains no data and ends when its signal aborts. */
+/** A stream that contains no data, and that ends when its signal aborts. */
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
   new ReadableStream({
     start: (stream) => signal?.addEventListener('abort', () => stream.error(signal.reason), { once: true }),
@@ -45,7 +45,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** No watch has reported the Node of the machine, which has a pod and is being deleted. */
+/** Creates a machine in deletion with a Node and a pod. No watch has reported the Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();

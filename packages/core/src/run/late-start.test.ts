@@ -7,7 +7,9 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** No controller runs during the restore of a backup with ten old machines, but without the machines in `names`. */
+/**
+ * Restores a backup while no controller runs. The backup contains ten old machines, but not the machines in `names`.
+ */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));
@@ -22,7 +24,7 @@ async function restored(names: readonly string[], elects = true): Promise<Rig> {
 
 const vmOf = (rig: Rig, name: string) => rig.cloud.vms.find(({ machineName }) => machineName === name);
 
-/** The kubelet restarts after the restore and registers its Node. */
+/** Registers the Node again, like a kubelet that restarts after the restore. */
 const rejoin = async (rig: Rig, name: string): Promise<void> => {
   const vm = vmOf(rig, name);
   if (vm) await rig.join(vm);

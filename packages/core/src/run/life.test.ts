@@ -107,7 +107,7 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // A machine without the finalizer and the priority of the MachineSet controller.
+    // A machine that lacks the finalizer and the priority of the MachineSet controller.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },
@@ -297,7 +297,7 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a driver method until the test releases it, even if its signal aborts. */
+/** Blocks the first call of a driver method until the test releases the call. An abort of its signal has no effect. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

@@ -45,7 +45,7 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** The driver configuration always fails, and its error contains the effective endpoint. */
+/** A provider whose driver configuration always fails. The error contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,

@@ -50,7 +50,7 @@ test.each([
 ] as const)(
   '%s with any field missing, null or of another type keep no other machine from its VM',
   async (_, definition) => {
-    // A request that creates a machine cannot contain deeper invalid fields or a status, so the last test covers them.
+    // The create request for a machine cannot contain a status or nested invalid fields, so the last test covers them.
     const shallow = [...malformations(definition.shape)].filter(
       ({ field }) => field.split('.').length <= 2 && !field.startsWith('status'),
     );

@@ -13,7 +13,8 @@ test('a deletion sends few requests for a Node that only an outdated cache conta
       if (!missing || request.method !== 'PATCH' || !request.path.startsWith('/api/v1/nodes/'))
         return transport(request);
       refused += 1;
-      // Without a pause between the requests, the virtual time would never advance.
+      // If the controller sends requests without a pause, the virtual time never advances, so the test stops the
+      // refusal.
       if (refused > 100) missing = false;
       return Promise.resolve(new Response('{"kind":"Status","code":404,"reason":"NotFound"}', { status: 404 }));
     };

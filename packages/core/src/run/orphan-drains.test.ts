@@ -143,7 +143,7 @@ test('with --orphan-policy=report, mcm neither drains nor deletes an orphan', as
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** Watches of a kind send no events on this connection, and on request the first list is empty. */
+/** A connection on which watches of a kind send no events. The option `emptyFirst` also makes the first list empty. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;

@@ -111,7 +111,7 @@ const records = async (rig: Rig): Promise<number> =>
     metadata.name.startsWith('kept-vm-'),
   ).length;
 
-/** The VM of the deleted unhealthy machine is kept for three hours. */
+/** Creates a VM that mcm keeps for three hours, because its deleted machine was unhealthy. */
 async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller: { keptVms: KeptVmOptions } }> {
   const controller = { keptVms: { perClass: 1, forMs: 3 * HOUR } };
   const rig = await started({ controller, ...options });

@@ -54,7 +54,7 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** Each row contains the reason to keep the Node, the cause, and the text of an event on the Node if there is one. */
+/** Each row contains the reason for which mcm keeps the Node, the cause, and the text of the event on the Node. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -122,7 +122,7 @@ test.each<
   if (says) expect(reported[0]).toMatch(says);
 });
 
-/** After a restart, the watch of machines opens but sends no events. */
+/** Restarts the controller. The watch of machines then opens, but sends no events. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -143,8 +143,8 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
 }
 
 /**
- * The cache without a watch lists the machines again after a short time. The machine is created shortly before the
- * deletion, so the cache does not contain it.
+ * If the watch fails, the cache lists the machines again after a short time. The machine in the test is created shortly
+ * before the deletion, so that the cache does not contain it.
  */
 const SHORTLY_MS = 2_000;
 
@@ -163,7 +163,7 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 });
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
-  // Another replica crashed after it created a VM and a machine with the ID of this VM. The watch of the running
+  // Another replica created a VM and a machine with the ID of the VM, and then crashed. The watch of the running
   // process does not report the machine.
   const story = async () => {
     const rig = await deafAfterRestart(async () => undefined);

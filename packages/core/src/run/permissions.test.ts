@@ -7,7 +7,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The controller has exactly the roles of its container in the installation. */
+/** A rule of the controller's role in the installation. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -26,7 +26,7 @@ const manifest = ['rbac', 'target-rbac']
   .map((document): Document => document.toJS())
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** A permission is `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
+/** The permissions in the form `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -39,7 +39,7 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** Returns undefined if the request is not for a resource. */
+/** Returns the permission that a request needs, or undefined if the request is not for a resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -82,8 +82,8 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines never join, so that each has a bootstrap token, and one token is extended. Both machines have
-  // evidence, and the evidence that is older is deleted.
+  // Two machines never join. Each machine has a bootstrap token and evidence. mcm extends one token, and deletes the
+  // older evidence.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -145,8 +145,8 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // Requests from other parts of the process: leader election in and between control clusters, repeated events, and a
-  // probe of the Machines. The shared volume limit is off by default.
+  // Requests that other parts of the process send: leader election, repeated events, and a probe of the Machines. The
+  // shared volume limit is off by default.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/, /\/configmaps patch$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

@@ -5,8 +5,8 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 /**
- * Another client writes after the decision of the controller and before its request arrives. Each request has the
- * version or the UID from the decision as a precondition, so the API server refuses it.
+ * In each test, another client writes between the decision and the request of the controller. The precondition of the
+ * request is the version or the UID from the decision, so the API server refuses the request.
  */
 
 const MINUTE = 60_000;
@@ -20,7 +20,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** The first matching request waits for `act`. */
+/** Creates a connection. Before the first matching request is sent, the connection calls `act`. */
 function racing(matches: (request: Seen) => boolean, act: () => Promise<unknown>) {
   let raced = false;
   const wrap =
@@ -48,7 +48,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** The VM is deleted too, so that the new machine with an equal name cannot adopt it. */
+/** Replaces the machine. The VM is deleted too, so that the new machine with an equal name cannot adopt it. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -118,7 +118,7 @@ test.each(KEPT)(
   },
 );
 
-/** No VM joins by itself, because two machines with one name would register one Node. */
+/** VMs do not join by themselves, because two machines with one name would register one Node. */
 const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
 test('the VM of a machine is not recorded on another machine that took its name', async () => {

@@ -111,7 +111,7 @@ test.each(EVERY_WAY)(
 );
 
 describe('mcm checks no health with data older than the timeout', () => {
-  // Interruptions during which open watches keep the data up to date, so only the freeze applies.
+  // Interruptions that leave the watches open. The caches stay up to date, so only the freeze prevents health checks.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );
@@ -130,7 +130,7 @@ describe('mcm checks no health with data older than the timeout', () => {
     if (server === 'target') await rig.conditions('m-0', READY);
     await rig.clock.advance(leftMs + SECOND / 2);
     expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers unreachable'))).toEqual([]);
-    // Without watches, the lists still contain the new state of the Node.
+    // Without a watch, only a list shows the new condition of the Node.
     const isListed = server === 'target' && way === 'unwatched';
     expect(await rig.phase('m-0')).toBe(isListed ? 'Running' : 'Unknown');
     await rig.conditions('m-0', READY);
@@ -215,7 +215,7 @@ describe('a fleet with answers of the control API server to other clusters', () 
         if (request.path.endsWith('/dummy-name')) paths.push(request.path);
         return cuts.wrap(transport)(request);
       },
-      // Other clusters send requests all the time, until the server is cut.
+      // Other clusters get responses until the API server is cut.
       controlAnsweredMs: () => Math.max(now() - cutAt, 0),
     });
     now = () => rig.clock.monotonic();

@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** The controller has the roles of its installation without one rule, and the control plane enforces RBAC. */
+/** A rule of a role. In each test, the controller lacks one rule of its roles, and the control plane enforces RBAC. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -117,7 +117,7 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** Returns `gone` for a deleted machine, or its phase and description. */
+/** Returns `gone` for a deleted machine. For an existing machine, returns the phase and the description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';
@@ -133,12 +133,9 @@ const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
 interface Row {
-  /** The expected state of a machine that is created while the permission is missing. */
+  /** The state of a machine that is created while the permission is missing, as the test expects it. */
   readonly made: RegExp;
-  /**
-   * The expected state of a deleted machine whose pod has no volume. `waits` means that the machine waits for
-   * permissions.
-   */
+  /** The expected state of a deleted machine without volumes. `waits` means that the machine waits for permissions. */
   readonly plain: RegExp | 'gone' | 'waits';
   /** The expected state of a deleted machine whose pod has a volume. */
   readonly full: RegExp | 'gone' | 'waits';
@@ -213,7 +210,7 @@ test('without permission to list pods a running drain waits forever, until force
   await rig.deleteMachine('m');
   await rig.until(async () => (await fate(rig, 'm')).includes('Evicting'));
   await allow(rig, 'pods');
-  // The server ends each open watch after at most ten minutes.
+  // The API server ends each open watch after at most ten minutes.
   await rig.clock.advance(11 * 60_000);
   expect(await fate(rig, 'm')).toMatch(
     /^Terminating: Drain failed .* cannot be read: this process does not have the permission to watch pods/,

@@ -36,7 +36,7 @@ async function forceAway(rig: Rig, name: string): Promise<void> {
   rig.start();
 }
 
-/** The deletion of a machine starts a search for orphans. */
+/** Starts a search for orphans by the deletion of a machine. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
@@ -55,7 +55,7 @@ async function restored(options: Partial<RigOptions> = {}): Promise<RestorableSt
   return stage;
 }
 
-/** The kubelet restarts after the restore and registers its Node. */
+/** Registers the Node again, like a kubelet that restarts after the restore. */
 const rejoin = async ({ rig }: RestorableStage): Promise<void> => {
   const [, vm] = rig.cloud.vms;
   if (vm) await rig.join(vm);
@@ -159,7 +159,10 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/** A version that is higher than before the restore proves that the server was restored. */
+/**
+ * Creates objects until the resource version is higher than before the restore. The higher version proves that the API
+ * server was restored.
+ */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -203,8 +206,8 @@ test('a restore that brings the last finalizer back before the watch reports the
 });
 
 /**
- * The backup contains machine m-0 before its VM was created. `act` is called before the restore, when the machine is
- * Running.
+ * Restores a backup from the time before the VM of machine m-0 was created. `act` is called before the restore, when
+ * the machine is Running.
  */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
@@ -238,7 +241,7 @@ test('what a process remembers of a VM from before a restore is not written to i
   expect(rig.cloud.made).toHaveLength(2);
 });
 
-/** In the restored state, a machine is deleted while the call that creates its VM is in progress. */
+/** Deletes a machine after a restore, while the `create` call for its VM is in progress. */
 async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
   let stage: RestorableStage | undefined;
   let backup: StoreSnapshot | undefined;
@@ -300,7 +303,7 @@ test('mcm checks no health while the copy of the server is unproven', async () =
   const frozen: (boolean | undefined)[] = [];
   cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
   await rig.clock.advance(MINUTE);
-  // mcm did not trust its cache for some time, so mcm probes the servers before it checks health again.
+  // After the restore, mcm probes the API servers before it checks health again.
   expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
   expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
 });

@@ -15,7 +15,7 @@ const gone = (rig: Rig) => rig.until(async () => (await rig.machines()).length =
 const unknownVms = async (rig: Rig): Promise<number> =>
   (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'VMUnknown').length;
 
-/** Collects the bodies of the requests that note that a machine has no VM. */
+/** Collects the bodies of the requests that add the annotation about a missing VM. */
 function collectNotes(): { readonly notes: string[]; readonly wrap: (transport: Transport) => Transport } {
   const notes: string[] = [];
   const wrap =

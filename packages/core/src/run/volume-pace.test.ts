@@ -51,7 +51,7 @@ const leaving = async (rig: Rig): Promise<readonly string[]> =>
     .map(({ metadata }) => metadata.name)
     .toSorted();
 
-/** Ends a pod, and detaches its volume after `ms`. */
+/** Ends a pod. After `ms`, the volume of the pod is detached. */
 async function moved(rig: Rig, name: string, ms = 1_000): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(ms);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { World } from '../deployment/testing/world.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
 
-/** The Nodes of VMs without a machine show the names of these VMs. */
+/** Scales a set while the Nodes of VMs without a machine have the names of its machines. */
 
 async function scaledWhileHeld(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
   await using world = await World.start(startControlPlane);

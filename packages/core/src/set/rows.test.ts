@@ -116,8 +116,8 @@ describe('replicas', () => {
     await alone.arrived(2);
     const before = (await alone.world.machines()).map(({ metadata }) => metadata);
     for (const { name } of before) await alone.world.setPhase(name, 'Failed');
-    // By default, --max-unhealthy-replacements allows one replacement at a time. A replacement can have the same name
-    // as the machine that it replaces.
+    // By default, --max-unhealthy-replacements allows one replacement at a time. A replacement can have the name of the
+    // machine that it replaces.
     const now = () => new Set(alone.world.context.machines.store.list().map(({ metadata }) => metadata.uid));
     await alone.world.until(() => before.every(({ uid }) => !now().has(uid)), 60);
     await alone.arrived(2);

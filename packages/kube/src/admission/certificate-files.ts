@@ -8,20 +8,23 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import { mustNotHaveExpired } from '../credentials/key-pair.ts';
 import type { ServingPair } from './server.ts';
 
-/** A directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
+/** The directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
 export interface CertificateFiles {
   readonly directory: string;
   readonly flag: string;
 }
 
-/** Receives the certificates of a directory, and errors about them. */
+/** Receives the certificates that were read from a directory, and the errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /** The reason why the current files are not served, or undefined while they are served. */
+  /** Reports why the current files cannot be used. `undefined` means that the files are valid again. */
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet needs about a minute to update a mounted Secret, so a shorter interval has no benefit. */
+/**
+ * The interval between two checks of the files. A kubelet needs about a minute to update a mounted Secret, so a shorter
+ * interval has no benefit.
+ */
 const LOOK_MS = 10_000;
 
 const nameOf = ({ directory, flag }: CertificateFiles): string => `${flag} ${directory}`;
@@ -31,7 +34,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // TLS accepts an empty certificate file, and a file is empty while a client writes it.
+    // Checks that the key belongs to the certificate. TLS would accept an empty certificate file, and a file is empty
+    // while a client writes it.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
@@ -43,8 +47,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the certificate and key of a directory, and replaces them by each later valid pair. While the files are
- * invalid, the previous pair stays in use.
+ * Serves the certificate and the key in a directory. When the files change, the server uses the new pair. While the
+ * files are invalid, the server continues to use the previous pair.
  * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
@@ -71,7 +75,8 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // A client may write the two files one after the other, so an error is reported only after two checks.
+      // A client may write the two files one after the other, so an error is reported only if two checks in a row find
+      // it.
       if (sentence === doubt) served.unusable(`${sentence}; continuing with the previous certificate`);
       doubt = sentence;
     }

@@ -1,6 +1,6 @@
 import { errorText } from '../base/error-text.ts';
 
-/** The request of an API server to a webhook. */
+/** The request of an API server to an admission webhook. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
@@ -12,22 +12,22 @@ export interface AdmissionRequest {
   readonly oldObject: unknown;
 }
 
-/** The error of one invalid field, with the text that `kubectl` prints. */
+/** An error about one invalid field, with the text that `kubectl` prints. */
 export interface AdmissionCause {
   readonly field: string;
   readonly reason: string;
   readonly message: string;
 }
 
-/** The answer of a webhook. */
+/** The response of an admission webhook. */
 export interface AdmissionVerdict {
-  /** An empty list allows the request. */
+  /** The errors about invalid fields. An empty list allows the request. */
   readonly causes: readonly AdmissionCause[];
   readonly patch?: readonly object[];
   readonly warnings?: readonly string[];
 }
 
-/** Decides one admission request. */
+/** Decides whether an admission request is allowed. */
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionVerdict | Promise<AdmissionVerdict>;
 
 const isRequest = (value: unknown): value is AdmissionRequest =>

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { type AdmissionHandler, answerReview } from './review.ts';
 
-/** A serving certificate and its key, PEM. */
+/** A serving certificate and its key, in PEM format. */
 export interface ServingPair {
   readonly cert: string;
   readonly key: string;
@@ -16,7 +16,10 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-/** A request contains the new and the old object, each of at most 1.5 MiB (the limit of etcd). */
+/**
+ * The maximum size of a request body. A request contains the new and the old object, each with at most 1.5 MiB (the
+ * limit of etcd).
+ */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
@@ -33,7 +36,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 
 /**
  * Serves admission webhooks over HTTPS.
- * @param pair Without a pair, connections are refused until {@link AdmissionServer.use} sets a pair.
+ * @param pair The certificate and the key. Without a pair, the server refuses connections until {@link
+ *   AdmissionServer.use} sets a pair.
  * @param handlers Handlers by path, such as `/validate`.
  * @throws ConfigError when the port is in use or the certificate is invalid.
  */

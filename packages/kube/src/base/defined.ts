@@ -5,15 +5,18 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
 };
 
 /**
- * Returns the object without its undefined properties. The result has the expected type, for example the body of a
- * request. Without an expected type, use `withoutUndefined`.
+ * Returns the object without its undefined properties. The type of the result comes from the place of the call, for
+ * example the type of a request body. Without such a type, use `withoutUndefined`.
  */
 export function defined<T extends object = never>(members: NoInfer<Loose<T>>): T;
 export function defined(members: object): object {
   return stripped(members);
 }
 
-/** Use the function in a spread, such as `{ ...defaults, ...withoutUndefined({ name, labels }) }`. */
+/**
+ * Returns the object without its undefined properties, for a spread such as `{ ...defaults, ...withoutUndefined({ name,
+ * labels }) }`.
+ */
 export function withoutUndefined<T extends object>(members: T): Exact<T>;
 export function withoutUndefined(members: object): object {
   return stripped(members);

@@ -1,5 +1,5 @@
 const ownText = (error: Error): string => {
-  // For a host with several addresses, only the inner errors contain the messages of Node.js.
+  // If a host has several addresses, only the inner errors contain the messages of Node.js.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
   // OpenSSL ends its messages with a line break.
   return error.message === '' ? error.name : error.message.trim();

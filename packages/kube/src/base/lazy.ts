@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Loads a CommonJS module when it is first used. undici, prom-client and pino need 100 ms and 30 MB each. */
+/**
+ * Loads a CommonJS module at its first use. Each of the libraries undici, prom-client and pino needs 100 ms and 30 MB.
+ */
 export const load: (name: string) => unknown = createRequire(import.meta.url);

@@ -21,14 +21,14 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** A longer name is not a typing error, and its comparison would be expensive. */
+/** Longer names are not compared, because they are not typing errors and the comparison would be expensive. */
 const LONGEST = 200;
 
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
 /**
- * Returns the known name that the user probably meant. At most a third of the longer name may differ, ignoring case.
- * `nearest` returns undefined if no name is similar.
+ * Returns the known name that the user probably meant. At most a third of the longer name may differ. The letter case
+ * is ignored. If no name is similar, the result is undefined.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

@@ -3,10 +3,10 @@ import { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { errorText } from './error-text.ts';
 
-/** Logs the start and the end of an outage, but not each attempt in between. */
+/** Logs the start and the end of an outage. The attempts during the outage are not logged. */
 export interface OutageLog {
   /**
-   * Warns about the first failure and about each new reason. Repeated failures with one reason are logged at debug
+   * Warns about the first failure and about each new reason. Further failures with an equal reason are logged at debug
    * level.
    */
   failed(error: unknown): void;
@@ -14,7 +14,10 @@ export interface OutageLog {
   readonly failures: number;
 }
 
-/** The message of the API server contains the request, so the reason does not contain this message. */
+/**
+ * Returns the reason of a failure. The reason omits the message of the API server, because the message contains the
+ * request.
+ */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 

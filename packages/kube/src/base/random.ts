@@ -5,8 +5,8 @@ export interface Random {
 }
 
 /**
- * Creates a small random number generator with a seed (mulberry32). The numbers are predictable, so they are not
- * suitable for secrets.
+ * Creates a small random number generator with a seed (mulberry32). The numbers are predictable, so they must not be
+ * used for secrets.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

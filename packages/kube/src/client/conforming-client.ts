@@ -4,10 +4,9 @@ import { conform } from '../contract/shape.ts';
 import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
- * Wraps a client for programs that only display objects. Each object that a conforming client reads conforms to its
- * type, as in a cache. Never write an object of a conforming client back as a whole, because fields of a wrong type are
- * removed.
- * @param malformed Receives a sentence about each object that does not conform, each time the object is read.
+ * Wraps a client for programs that only display objects. The client repairs each object that does not conform to its
+ * type, as a cache does. A caller must not write a complete object back, because fields with a wrong type are missing.
+ * @param malformed Receives a sentence about each repaired object, each time the object is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({
   resource: <T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T> => {

@@ -14,27 +14,31 @@ export interface ClientOptions {
   readonly transport: Transport;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Adds jitter to the waits that a server requests (default: a fixed seed). */
+  /** The random numbers that extend the waits that an API server requests (default: a fixed seed). */
   readonly random?: Random;
-  /** By default, only the API priority and fairness of the server limits the rate of requests. */
+  /**
+   * The limit for the rate of requests. By default, only the API server limits the rate (API priority and fairness).
+   */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * The time limit for a whole response in milliseconds. The value 0 means no limit. A watch must open within the time
-   * limit, and within 30,000 milliseconds. The default is 60,000 milliseconds, as in the original.
+   * The time limit for a complete response, in milliseconds (default: 60,000, as in the original). The value 0 means no
+   * limit. A watch must open within the time limit, and within 30,000 milliseconds.
    */
   readonly requestTimeoutMs?: number;
-  /** The history of the server. All clients of a server share its history. */
+  /** The history of the API server, which detects a restore. All clients of an API server share its history. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
-  /** Reports each error response (400 and above) before the error is thrown. */
+  /** Called for each error response (status 400 and above), before the client throws the error. */
   readonly refused?: (error: KubeError) => void;
 }
 
-/** `<binary>/<version> (<component>)`: the client's name in the logs and metrics of the API server. */
+/**
+ * Returns the user agent `<binary>/<version> (<component>)`, which appears in the logs and metrics of the API server.
+ */
 export const userAgent = (binary: string, version: string, component: string): string =>
   `${binary}/${version} (${component})`;
 
-/** Creates a client of one API server with one identity. */
+/** Creates a client for one API server and one identity. */
 export function createClient(options: ClientOptions): KubeClient {
   const { rateLimit, clock } = options;
   const exchange = new Exchange({

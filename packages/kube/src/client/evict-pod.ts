@@ -10,32 +10,34 @@ export interface EvictedPod {
 }
 
 /**
- * The result of an eviction request.
+ * The result of an eviction:
  * - `asked`: the eviction was accepted.
  * - `gone`: the pod does not exist.
- * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period, without disruption
- *   budgets.
+ * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period. Disruption budgets did
+ *   not apply.
  * - `kept`: the API server has no eviction API and the caller forbids the deletion, so the pod stays.
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
-/** The API version of Kubernetes 1.22 and later, and the API version of earlier releases. */
+/**
+ * The API versions of evictions: Kubernetes 1.22 and later serve policy/v1, and earlier releases serve policy/v1beta1.
+ */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
 /**
- * For a missing object, an API server responds with 404 and a name. The response 404 for a path that the server does
- * not serve contains no name.
+ * Returns true if an object is missing. The API server responds with 404 and a name. If the API server does not serve
+ * the path, the 404 response contains no name.
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** A 404 response of a proxy is not a Status. */
+/** Returns true if the response is a Kubernetes Status. A 404 response of a proxy is not a Status. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
- * Evicts a pod, or deletes it if the API server has no eviction API, as kubectl does.
+ * Evicts a pod. If the API server has no eviction API, the function deletes the pod, as kubectl does.
  * @param mayDelete Called once before a deletion that replaces the eviction (default: true).
- * @throws KubeError 429 if a budget does not allow the eviction now (the call does not wait), and for any other
- *   refusal.
+ * @throws KubeError for a refusal. The code is 429 if a budget does not allow the eviction now. The function does not
+ *   wait.
  */
 export async function evictPod(
   client: KubeClient,

@@ -11,7 +11,7 @@ export interface RequestSample {
   readonly path: string;
   readonly code: number;
   readonly ms: number;
-  /** The `Date` header of the answer. */
+  /** The `Date` header of the response. */
   readonly date?: string;
   readonly failure?: unknown;
 }
@@ -22,7 +22,10 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Without patience, a response 429 or 503 is thrown immediately, and its Retry-After is ignored. */
+  /**
+   * Whether the client waits after a response 429 or 503 with Retry-After. If `patient` is false, the client throws the
+   * response as an error.
+   */
   readonly patient?: boolean | undefined;
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
@@ -44,13 +47,13 @@ export interface Stream {
   end(): void;
 }
 
-/** The maximum number of waits that a server can request for one call, as in client-go. */
+/** The maximum number of waits that an API server can request for one call, as in client-go. */
 const MAX_WAITS = 10;
-/** The maximum time until a watch opens. A busy server queues a request for up to 15 s before it answers. */
+/** A watch must open within this time. A busy API server queues a request for up to 15 s before it responds. */
 const OPEN_WITHIN_MS = 30_000;
 /**
- * The client extends the wait that a server requests by up to this fraction. The extension of a wait prevents that all
- * clients retry at the same time.
+ * The maximum random extension of a requested wait, as a fraction of the wait. The extension prevents that all clients
+ * retry at the same time.
  */
 const WAIT_JITTER = 0.1;
 
@@ -58,8 +61,8 @@ const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
 /**
- * Sends requests over a transport: adds headers and time limits, converts errors, and waits if the server requests a
- * wait.
+ * Sends requests over a transport. The class adds headers and time limits, converts errors, and waits if the API server
+ * requests a wait.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -89,9 +92,7 @@ export class Exchange {
     }
   }
 
-  /**
-   * The time limit of a stream ends when the headers arrive. The callers retry failed streams, so the client does not.
-   */
+  /** Opens a stream. The time limit applies until the headers arrive. The caller must retry a failed stream. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));

@@ -8,16 +8,16 @@ const CLOSE_BRACE = 0x7d;
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while the response arrives. Each item is parsed, projected and freed before
- * the next item. If a page of 500 pods is parsed at once, its 10 MB of objects become long-lived for the garbage
- * collector. Only the boundaries of the items are found, without parsing.
+ * Splits the JSON of a list into its items while the response arrives. The class only searches for the boundaries of
+ * the items. The caller parses each item, and frees its memory before the next item. If 500 pods were parsed at once,
+ * their 10 MB of objects would become long-lived for the garbage collector.
  */
 export class ItemSplitter {
   #depth = 0;
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** The bytes of earlier chunks, for the current item or for the list around the items. */
+  /** The bytes of the current item, and the bytes of the list around the items. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
@@ -62,7 +62,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Call `rest` after the last `push`. */
+  /** Returns the list without its items. The caller must call `rest` after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }

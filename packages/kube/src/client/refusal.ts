@@ -3,17 +3,17 @@ import { KubeError, type StatusBody } from '../contract/errors.ts';
 import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/** The parts of a request that a message may name. The query, the headers and the body are missing. */
+/** The parts of a request that an error message may contain. The query, the headers and the body are omitted. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** The body of the request, which is used only to remove its contents from an error. */
+  /** The body of the request. The body is used only to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** V8's error would contain the text, which may be a Secret, so the function throws a different error. */
+/** Parses JSON. The error of V8 would contain the text, which may be a Secret, so the function throws another error. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -40,11 +40,9 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** For these HTTP codes, the response of the authorizer or the registry helps users to find the cause. */
+/** The HTTP codes for which the message of the API server helps users to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/**
- * A message may contain a Secret value that is shorter than this length, because a short value may be a common word.
- */
+/** Shorter values of a Secret are ignored in messages, because many of them are common words. */
 const SHORTEST_SECRET = 6;
 
 function textsIn(value: unknown): readonly string[] {
@@ -62,7 +60,7 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/** Removes a message that may contain a Secret of the request, because errors are logged and reported in events. */
+/** Removes a message that may contain a Secret of the request. Errors are logged and reported in events. */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
@@ -71,8 +69,8 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
 }
 
 /**
- * The error for a response with code 400 or above contains the message of the Status without Secrets of the request.
- * For a response of a proxy, the error contains the HTTP code.
+ * Creates the error for a response with code 400 or above. The error contains the message of the Status, without
+ * Secrets of the request. For a response of a proxy, the error contains the HTTP code.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
@@ -85,7 +83,7 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** The object of an `ERROR` event of a watch is a Status. */
+/** Creates the error for an `ERROR` event of a watch. The object of the event is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -97,9 +95,7 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
 export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
-/**
- * @param what the end of a sentence that starts with "the answer", such as `is not JSON`
- */
+/** @param what the end of a sentence about the response, such as `is not JSON` */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 

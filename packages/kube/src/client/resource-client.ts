@@ -24,7 +24,7 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
   strategic: 'application/strategic-merge-patch+json',
-  apply: 'application/apply-patch+yaml', // The API server parses YAML, so a JSON body is valid.
+  apply: 'application/apply-patch+yaml', // The API server parses the body as YAML. JSON is valid YAML.
 } as const;
 
 const selectors = (options: ListOptions | WatchOptions | undefined) => ({
@@ -155,8 +155,8 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
       ...callOptions(options),
-      // While the API server updates a disruption budget, it responds with 429 and Retry-After: 10. client-go waits for
-      // this time inside the call.
+      // While the API server updates a disruption budget, it responds to evictions with 429 and Retry-After: 10.
+      // client-go waits inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
   }

@@ -1,6 +1,6 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** The keys are error codes of Node.js and undici. */
+/** The cause and a hint for error codes of Node.js and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'no server listens at the address: start the API server, or correct the address',
   ENOTFOUND: 'the host name of the address does not exist: correct the address, or repair DNS',
@@ -17,7 +17,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
-/** Error codes with the meaning of a code in `FAULTS`. */
+/** Error codes that have the meaning of a code in `FAULTS`. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -25,7 +25,10 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/** The codes start with the outermost error. An error without a code is represented by its name. */
+/**
+ * Returns the error codes of an error and its causes, outermost first. An error without a code is represented by its
+ * name.
+ */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -33,7 +36,10 @@ function codesOf(error: unknown): readonly string[] {
   return [...own, ...codesOf(error.cause), ...parts.flatMap(codesOf)];
 }
 
-/** A response without a `Status` does not come from a Kubernetes API, except for the 404 of an unknown path. */
+/**
+ * Explains a response without a `Status`. Such a response does not come from a Kubernetes API, except for the 404 of an
+ * unknown path.
+ */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
   return code === 400 ? 'NO_TLS' : 'BadAnswer';
@@ -49,8 +55,8 @@ function faultOf(error: KubeError): string | undefined {
 
 /**
  * Returns a clause with the reason why no API server responded, and a hint. The result is undefined if an API server
- * responded, or if only the text of the error is known. Pass a response without a `Status` only for the path
- * `/version`, because every API server serves this path.
+ * responded, or if the error is unknown. For a response without a `Status`, the path must be `/version`, because every
+ * API server serves this path.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

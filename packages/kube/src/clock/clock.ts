@@ -5,10 +5,11 @@ export interface Timer {
 
 /** A source of time. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
-  /** Returns the time of day, for stored times. The time of day may jump in either direction. */
+  /** Returns the time of day, for times in API objects. The time of day may jump in either direction. */
   now(): Date;
   /**
-   * Milliseconds since an arbitrary time, for intervals and deadlines of this process. The monotonic time never jumps.
+   * Returns milliseconds since an arbitrary start, for intervals and deadlines of this process. The monotonic time
+   * never jumps.
    */
   monotonic(): number;
   /**

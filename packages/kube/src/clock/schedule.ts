@@ -1,6 +1,6 @@
 export interface Scheduled<V> {
   readonly at: number;
-  /** Entries with equal times are popped in the order of their insertion. */
+  /** The position of the entry among entries with equal times. */
   readonly order: number;
   readonly value: V;
   live: boolean;
@@ -10,8 +10,9 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * The values are sorted by the time in milliseconds at which they are due. Canceling is O(1). Canceled entries are
- * removed at the top, or when the heap contains more canceled entries than live entries.
+ * A priority queue of values, sorted by the time in milliseconds at which they are due. The cost of a cancellation is
+ * constant. Canceled entries are removed when they are due, or when the queue contains more canceled entries than live
+ * entries.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
@@ -29,7 +30,7 @@ export class Schedule<V> {
     return entry;
   }
 
-  /** Canceling a popped entry has no effect. */
+  /** Cancels an entry. If the entry was already popped, the call has no effect. */
   cancel(entry: Scheduled<V>): void {
     if (!entry.live) return;
     entry.live = false;
@@ -37,7 +38,7 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** The earliest entry stays in the heap. */
+  /** Returns the earliest entry without removing it. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];

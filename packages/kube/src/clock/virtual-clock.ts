@@ -6,8 +6,8 @@ import { Schedule } from './schedule.ts';
 export interface VirtualClockOptions {
   readonly start?: Date;
   /**
-   * The number of idle turns of the event loop after which all work counts as complete (default: 2). Code with more
-   * than two chained `setImmediate` calls needs a higher number.
+   * All work counts as complete after this number of idle turns of the event loop (default: 2). Code with more than two
+   * chained `setImmediate` calls needs a higher number.
    */
   readonly quietTurns?: number;
   /** The maximum number of calls of the clock at one instant. More calls indicate an endless loop. */
@@ -32,9 +32,7 @@ export class VirtualClock implements Clock {
   #began: number;
   #now = 0;
   #activity = 0;
-  /**
-   * Calls are counted from the start of the clock, so this is the first call at this instant that exceeds the maximum.
-   */
+  /** The number of the first call at the current instant that exceeds the maximum. */
   #lastCall: number;
   readonly #maxCalls: number;
   /** The error of the first call that exceeds the maximum. The stack of this error shows the endless loop. */
@@ -97,8 +95,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Stops the virtual time until `work` ends. Use `hold` for work outside of the event loop, such as sockets and the
-   * thread pool.
+   * Stops the virtual time until `work` ends. Callers need `hold` for work outside of the event loop, such as sockets
+   * and the thread pool.
    */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
@@ -110,7 +108,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Waits until all work that needs no time is complete. No timer fires. */
+  /** Waits until all work is complete that can run without a timer. */
   async settle(): Promise<void> {
     let quiet = 0;
     while (quiet < this.#quietTurns) {
@@ -119,8 +117,8 @@ export class VirtualClock implements Clock {
       this.#verifyCalls();
       quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
       if (quiet < this.#quietTurns || !filesUnderWay()) continue;
-      // libuv starts this operation after the pending file operations, so the clock waits without a busy loop. Turns of
-      // the event loop would use a core until the disk answers.
+      // The library libuv runs this file operation after all pending file operations. The clock therefore waits for the
+      // disk without a busy loop.
       await stat(process.execPath);
       quiet = 0;
     }

@@ -12,9 +12,9 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * The behavior after a response 429 or 503 with Retry-After. By default, the client waits for the requested time and
-   * retries. With `throw`, the client throws an error with `retryAfterMs`. For an `eviction`, `createSubresource`
-   * always throws, because a wait would block a worker of a drain.
+   * The reaction to a response 429 or 503 with Retry-After. By default, the client waits for the requested time and
+   * retries. With `throw`, the client throws an error with `retryAfterMs`. Evictions always throw, because a wait would
+   * block a worker of a drain.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
@@ -24,7 +24,7 @@ export interface RequestOptions {
   readonly beforeSend?: () => Promise<void>;
 }
 
-/** Selects the objects of a list and the resource version from which they are read. */
+/** The selection of the objects in a list, and the resource version from which the API server reads them. */
 export interface ListOptions extends RequestOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -39,13 +39,13 @@ export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
 
-/** Selects the objects of a watch, and the resource version from which the watch starts. */
+/** The selection of the objects of a watch, and the resource version from which the watch starts. */
 export interface WatchOptions extends RequestOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
-  /** The time limit of the watch in the server, in seconds. */
+  /** The API server ends the watch after this time, in seconds. */
   readonly timeoutSeconds?: number;
   /** Called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
@@ -62,11 +62,11 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** The subresource, such as `status` or `scale`. By default, the write is to the main resource. */
+  /** The subresource, such as `status` or `scale`. By default, the write changes the main resource. */
   readonly subresource?: string;
   /**
-   * Whether the write only records an earlier action of this process. Observe mode does not report bookkeeping writes
-   * as decisions.
+   * Whether the write only records an earlier action of this process. In observe mode, such a write is not reported as
+   * a decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -94,7 +94,7 @@ export type WatchEvent<T> =
 /** Reads objects of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  /** With `each`, the client parses a page item by item, and never has the whole page in memory. */
+  /** Lists objects. With `each`, the client parses a page item by item, and never has the complete page in memory. */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
    * Yields events until the server closes the stream.
@@ -109,12 +109,12 @@ export interface ResourceReader<T extends KubeObject> {
  */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** Replaces an object; an outdated `metadata.resourceVersion` causes a conflict. */
+  /** Replaces an object. An outdated `metadata.resourceVersion` causes a conflict. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Deletes an object. The promise resolves to the object if finalizers or the grace period still keep it, and to
-   * undefined if the object is gone.
+   * Deletes an object. The promise resolves to the object if finalizers or a grace period delay its deletion. If the
+   * object is gone, the promise resolves to undefined.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
@@ -124,10 +124,10 @@ export interface ResourceWriter<T extends KubeObject> {
 /** Reads and writes objects of one kind. */
 export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>, ResourceWriter<T> {}
 
-/** A client of one API server with one identity. */
+/** A client for one API server and one identity. */
 export interface KubeClient {
   /**
-   * The history detects the restore of the server to an older state. All clients of a server in a process can share one
+   * The history detects that the API server was restored to an older state. All clients of one API server can share a
    * history.
    */
   readonly history: ServerHistory;

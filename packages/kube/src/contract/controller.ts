@@ -2,11 +2,11 @@ import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
 /**
- * The result of a successful reconcile: done, or another reconcile after a delay. After an error, the back-off applies.
+ * The result of a successful reconcile: `done`, or another reconcile after a delay. A failed reconcile throws an error.
  */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
-/** The outcome of a reconcile that waits for the next event. */
+/** The outcome of a reconcile after which the key waits for the next event. */
 export const done: Outcome = { kind: 'done' };
 /** Returns an outcome that requests another reconcile after `afterMs` milliseconds. */
 export const again = (afterMs: number): Outcome => ({ kind: 'again', afterMs });
@@ -17,11 +17,11 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
 /**
  * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
  * never runs two reconciles of one key at the same time.
- * - `done`: the failures of the key are forgotten, and only an event starts the next reconcile.
- * - `again`: the failures of the key are forgotten, and the next reconcile runs after `afterMs`. Use this result for
- *   deadlines, not for polling.
- * - throws: the next reconcile runs after the back-off of the key. After a `KubeError` 409, the next reconcile runs
- *   soon, without a log line at error level.
+ * - `done`: the count of failures is reset, and only an event starts the next reconcile.
+ * - `again`: the count of failures is reset, and the next reconcile runs after `afterMs`. A deadline can be such a
+ *   time, but polling is forbidden.
+ * - An error: the next reconcile runs after a growing delay. After a `KubeError` 409, the next reconcile runs soon,
+ *   without a log line at error level.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 
@@ -29,15 +29,15 @@ export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 export interface Controller {
   readonly name: string;
   /**
-   * Adds a key immediately, or after `afterMs`. A key that is added several times is reconciled once, at the earliest
-   * of the times.
+   * Adds a key to the queue, immediately or after `afterMs`. A key that is added several times is reconciled once, at
+   * the earliest of these times.
    */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Maps changes of an informer to keys of this controller. The controller waits while the API server refuses the
-   * informer, or while the cache of the informer may be wrong.
-   * @param without With `without`, the controller also works while the informer is refused. When the refusal starts or
-   * ends, the controller reconciles the keys that `without` returns.
+   * Starts reconciles after changes of the objects in an informer. The controller waits while the informer has no
+   * permission, or while its cache may be wrong.
+   * @param without If set, the controller also works while the informer has no permission. When the permission changes,
+   *   the controller reconciles the keys that `without` returns.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -45,8 +45,8 @@ export interface Controller {
     without?: () => Iterable<Key>,
   ): void;
   /**
-   * Waits for the watched informers, then reconciles until the signal aborts. The promise of `run` resolves when the
-   * last reconcile has ended. The controller does not wait for an informer that is refused and has `without`.
+   * Waits for the watched informers, and then reconciles until the signal aborts. The promise resolves when the last
+   * reconcile has ended. The controller does not wait for an informer with `without` that has no permission.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

@@ -1,4 +1,4 @@
-/** The `Status` that a server sends with a refusal. */
+/** The `Status` with which an API server refuses a request. */
 export interface StatusBody {
   readonly message?: string;
   readonly reason?: string | undefined;
@@ -43,7 +43,10 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/** A webhook chooses the code of its denial, so the code does not describe the object. */
+/**
+ * Returns true if a webhook denied the request. A webhook selects the code of its denial, so the code does not describe
+ * the object.
+ */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
 const describes = (error: unknown, code: number): error is KubeError => hasCode(error, code) && !isDenied(error);
@@ -56,19 +59,23 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
 /** Returns true if the object was changed after it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   describes(error, 409) && error.reason !== 'AlreadyExists';
-/** Returns true if the requested resource version is too old (410). After a 410, the caller must list again. */
+/**
+ * Returns true if the requested resource version is too old (410). After a 410, the caller must send a new list
+ * request.
+ */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
 /** Returns true if the API server refused the content of the object (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
 /** Returns true if a permission is missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
 /**
- * Returns true if the server refuses the request for now (429), for example an eviction that a budget does not allow.
+ * Returns true if the API server refuses the request only now (429), for example an eviction that a budget does not
+ * allow.
  */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
- * Returns true if a write was not sent because of `--observe-only`. A write that was not sent is no failure, because
- * its decision was already logged.
+ * Returns true if a write was not sent because of `--observe-only`. An unsent write is not a failure, because the
+ * decision was logged.
  */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';

@@ -1,6 +1,6 @@
 /**
- * Structured log: a constant message and fields. The message and the fields must not contain data of a Secret, user
- * data or a token.
+ * Writes log lines. A line consists of a constant message and fields. The message and the fields must not contain data
+ * of a Secret, user data or a token.
  */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;

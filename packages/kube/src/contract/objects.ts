@@ -10,7 +10,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as the API server returns it. The server always sets name, uid and resourceVersion. */
+/** Metadata of an object as the API server returns it. The API server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -18,9 +18,9 @@ export interface ObjectMeta {
   uid: string;
   resourceVersion: string;
   generation?: number;
-  /** The time of the creation in RFC 3339, in whole seconds. */
+  /** The creation time in RFC 3339, rounded to seconds. */
   creationTimestamp: string;
-  /** The time of the delete request plus the grace period, in RFC 3339. The server sets `deletionTimestamp`. */
+  /** The time of the delete request plus the grace period, in RFC 3339. The API server sets `deletionTimestamp`. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
@@ -36,14 +36,14 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object before its creation, without the metadata that the server adds. */
+/** An object before its creation, without the metadata that the API server adds. */
 export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'kind'> & {
   apiVersion?: string;
   kind?: string;
   metadata: Partial<ObjectMeta>;
 };
 
-/** Group, version and name of a kind. `_type` exists only for the TypeScript type. */
+/** Group, version and name of a kind. The field `_type` exists only for TypeScript, and has no value. */
 export interface ResourceDefinition<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -55,14 +55,14 @@ export interface ResourceDefinition<T extends KubeObject> {
   readonly _type?: T;
 }
 
-/** Key of an object in caches and queues: `namespace/name`, or `name` for cluster-scoped objects. */
+/** The key of an object in caches and queues: `namespace/name`, or `name` for a cluster-scoped object. */
 export type Key = string;
 
 /** Returns the key of an object. */
 export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
   object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
 
-/** Returns the key of an object with this name: `namespace/name`, or only `name`. */
+/** Returns the key for a namespace and a name: `namespace/name`, or only `name` for a cluster-scoped object. */
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 

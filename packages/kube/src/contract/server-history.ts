@@ -1,19 +1,18 @@
-/** A period in which no process held a Lease. */
+/** A period in which no process held a certain Lease. */
 export interface LeaseVacancy {
   readonly from: Date;
   readonly to: Date;
 }
 
 /**
- * Detects the restore of an API server to an older state, such as a backup. A restored server has older objects and
- * versions than the caches. The cache that detects a restore calls `ServerHistory`, which informs all caches of the
- * server.
+ * Detects that an API server was restored to an older state, such as a backup. A restored API server has older objects
+ * and versions than the caches. When one cache detects a restore, the history informs all caches of the API server.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Outdated responses: they arrived after a rollback, but their requests were sent before the rollback. */
+  /** Responses that arrived after a restore, but whose requests were sent before the restore. */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
@@ -21,8 +20,8 @@ export class ServerHistory {
   }
 
   /**
-   * Periods in which no process held a Lease of this process, according to the server. If an object of this project is
-   * from a vacancy, the server was restored to an earlier state.
+   * Periods in which no process held a Lease of this process, according to the API server. If mcm created an object in
+   * such a period, the API server was restored to an older state.
    */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
@@ -32,12 +31,15 @@ export class ServerHistory {
     this.#vacancies = [...this.#vacancies, ...times];
   }
 
-  /** Records a response. `rollbacks` is the number of rollbacks at the time of the request. */
+  /** Records a response. `rollbacks` is the number of detected restores at the time of the request. */
   noteAnswer(answer: object, rollbacks: number): void {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /** An outdated response may describe a state that the server no longer has. */
+  /**
+   * Returns true if the API server was restored after the request. The response may then describe a state that the API
+   * server no longer has.
+   */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }
@@ -48,11 +50,11 @@ export class ServerHistory {
   }
 
   /**
-   * Calls `handler` after each rollback, before any object of the older state is visible. Returns a function that
+   * Calls `handler` after each restore, before any object of the older state is visible. Returns a function that
    * removes the handler.
    */
   onWentBack(handler: (evidence: string) => void): () => void {
-    // Each call creates a new function, because a caller may register one handler twice.
+    // Each registration creates a new function, because a caller may register one handler twice.
     const own = (evidence: string): void => handler(evidence);
     this.#handlers.add(own);
     return () => this.#handlers.delete(own);

@@ -14,11 +14,11 @@ export interface Shape {
 /** A field of a stored object whose value has a wrong type. */
 export interface Fault {
   readonly field: string;
-  /** The text has the form `is missing: an object is needed`. */
+  /** The problem as a text, such as `is missing: an object is needed`. */
   readonly problem: string;
   /**
-   * Whether the repair is a guess. A missing text, number or boolean is no guess: the value is empty, 0 or false, and
-   * the controller of the object validates the value.
+   * Whether the repair is a guess. The repair of a missing text, number or boolean is not a guess. The value becomes
+   * empty, 0 or false, and the controller of the object validates the value.
    */
   readonly guessed: boolean;
 }
@@ -142,8 +142,8 @@ class Repair {
 }
 
 /**
- * Repairs an object in place, so that it conforms to its type. A missing required field gets its zero value, and a
- * value of a wrong type is removed. apiVersion, kind and metadata are not checked.
+ * Repairs an object in place, so that the object conforms to its type. A missing required field gets its zero value,
+ * and a value of a wrong type is removed. The function does not check apiVersion, kind and metadata.
  * @returns the faults, which most objects do not have
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {

@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A `Response` of `fetch` has this type. */
+/** An HTTP response of an API server. A `Response` of `fetch` has this type. */
 export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
@@ -17,7 +17,7 @@ export interface TransportResponse {
 }
 
 /**
- * A function like `fetch`. In production, undici sends the request with credentials. In tests, the handler of the
- * embedded server processes the request.
+ * Sends an HTTP request to an API server. In production, the transport uses undici and adds credentials. In tests, the
+ * transport calls the embedded control plane.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

@@ -10,7 +10,7 @@ export type ReadText = (path: string) => Promise<string>;
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** The files are invalid, so the previous configuration stays in use. */
+  /** The files are invalid, so mcm continues to use the previous configuration. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
 export interface FollowOptions {
@@ -19,12 +19,13 @@ export interface FollowOptions {
 }
 
 /**
- * The interval between two checks of the files, as in client-go. The interval is about the time that a kubelet needs to
- * update a mounted Secret.
+ * The interval between two checks of the files, as in client-go. A kubelet needs about this time to update a mounted
+ * Secret.
  */
 const LOOK_MS = 60_000;
 /**
- * The minimum interval between two reads after refusals, because hundreds of requests may be refused at the same time.
+ * The minimum interval between two reads of the files after refused requests. An API server may refuse hundreds of
+ * requests at the same time.
  */
 const LOOK_AGAIN_MS = 1_000;
 
@@ -57,7 +58,10 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** With another server, mcm would treat the current machines as deleted. */
+/**
+ * Refuses a changed address of the API server. With another API server, mcm would treat the current machines as
+ * deleted.
+ */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -66,8 +70,8 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /**
- * Changed files with an expired client certificate never replace a valid certificate. At the start, mcm reports and
- * uses an expired certificate.
+ * Refuses changed files with an expired client certificate. When the process starts, mcm reports an expired certificate
+ * and uses it.
  */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
@@ -75,8 +79,8 @@ function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): vo
 }
 
 /**
- * `latest` loads the configuration again when the authorities, client certificates or tokens in the files change. The
- * address of the server must not change.
+ * Returns a configuration that follows its files. `latest` reads the files again when the authorities, client
+ * certificates or tokens change. The address of the API server must not change.
  */
 export async function followFiles(
   load: Load,

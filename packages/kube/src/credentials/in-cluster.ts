@@ -14,7 +14,8 @@ interface InCluster {
 }
 
 /**
- * Returns the configuration of a pod, which comes from environment variables and from the files of its service account.
+ * Returns the configuration of a pod. The values come from environment variables and from the files of the service
+ * account.
  */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -37,7 +38,8 @@ export async function inClusterConfig(
       );
     }
   };
-  // Reads the token at the start, because a missing token would cause a failure only at the first request.
+  // mcm reads the token when the process starts. Without this check, a missing token would cause an error only at the
+  // first request.
   await must('token', access);
   const ca = await must('ca.crt', readText);
   mustBeCertificate({ text: ca, from: `${folder}/ca.crt` });

@@ -42,9 +42,7 @@ export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
     throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue a new certificate`);
 }
 
-/**
- * @throws ConfigError with the sources of the key and the certificate if they do not belong together
- */
+/** @throws ConfigError if the key does not belong to the certificate, with the sources of both */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
   throw new ConfigError(`${certificate.from} and ${key.from} do not match; use a certificate with its own key`);

@@ -22,7 +22,7 @@ interface Selected {
   readonly namespace: string | undefined;
 }
 
-/** The fields of an entry, and the folder of its file for relative paths in the fields. */
+/** An entry of a kubeconfig: its fields, and the folder of its file for relative paths. */
 interface Part {
   readonly fields: Fields;
   readonly folder: string;
@@ -33,7 +33,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Returns undefined if an optional file does not exist. */
+/** Parses a kubeconfig file. The result is undefined if an optional file does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -46,7 +46,8 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The parser's message quotes the invalid line, which may contain a key, so the error omits the message.
+  // The error omits the message of the YAML parser, because the message quotes the invalid line, which may contain a
+  // key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -76,7 +77,7 @@ const entriesOf = (
     return entries.filter(isRecord).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** For each name, the first file with an entry of this name applies. */
+/** Finds an entry by its name. If several files contain the name, the first file applies. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -160,8 +161,8 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
 ];
 
 /**
- * Refuses a kubeconfig from an object that refers to files or programs. The author of the object could read files of
- * this process or run programs in this process.
+ * Refuses files and programs in a kubeconfig that comes from an API object. The author of the object could otherwise
+ * read files of this process or run programs.
  */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
@@ -174,12 +175,12 @@ export interface KubeconfigOptions {
   readonly clock: Clock;
   readonly context: string | undefined;
   readonly readText: ReadText;
-  /** Whether the kubeconfig must not refer to files or programs. */
+  /** Whether the kubeconfig must contain all values, without references to files or programs. */
   readonly complete?: boolean;
 }
 
 /**
- * By default, the function uses the current context.
+ * Reads a kubeconfig. By default, the function uses its current context.
  * @throws ConfigError
  */
 export async function kubeconfigFiles(

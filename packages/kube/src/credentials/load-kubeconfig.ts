@@ -7,18 +7,18 @@ import { kubeconfigFiles } from './kubeconfig.ts';
 /** Value of a kubeconfig flag that selects the service account of the pod instead of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
-/** The environment for loading credentials. */
+/** The environment from which credentials are loaded. */
 export interface LoadOptions {
   readonly clock?: Clock;
   readonly onFiles?: FollowOptions['onFiles'];
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The context in the kubeconfig, by default the current context. */
+  /** The context in the kubeconfig (default: the current context). */
   readonly context?: string;
 }
 
 /**
- * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, loads the
- * configuration of the pod.
+ * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, the function
+ * loads the configuration of the pod.
  * - `latest` reads files again after they have changed.
  * - Several files are merged as in kubectl: for each name, the first file with this name applies. A missing file is
  *   ignored if at least one file exists.
@@ -35,8 +35,7 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * Parses a kubeconfig that a client wrote to an object of the API server. A kubeconfig from an object must not refer to
- * files or programs.
+ * Parses a kubeconfig from an API object, such as a Secret. Such a kubeconfig must not refer to files or programs.
  * @param source the origin of the text, for messages
  * @throws ConfigError
  */

@@ -15,7 +15,8 @@ export interface PluginUser {
 }
 
 /**
- * The minimum interval between two runs after refusals, because hundreds of requests may be refused at the same time.
+ * The minimum interval between two runs of the plugin after refused requests. An API server may refuse hundreds of
+ * requests at the same time.
  */
 const FORGET_EVERY_MS = 1_000;
 /** The length of a plugin's error is limited, because some plugins print a stack trace. */
@@ -29,7 +30,7 @@ function named({ user, label }: PluginUser): string {
   return `the ${name} of ${label}`;
 }
 
-/** Errors of the JSON parser could contain a token from the output of the plugin, so they are omitted. */
+/** Returns the reason of an error. Errors of the JSON parser are omitted, because they may quote a token. */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
     ? 'the output is not JSON'
@@ -53,7 +54,7 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
     });
 }
 
-/** The library uses 60 MB of memory, so it is loaded only for users with an auth-provider. */
+/** The library for auth-providers uses 60 MB of memory, so it is loaded only for users with an auth-provider. */
 async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   const provider = of.user['auth-provider'];
   const known = isFields(provider) ? String(provider.name) : '';

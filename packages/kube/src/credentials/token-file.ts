@@ -1,10 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../clock/clock.ts';
 
-/** The interval between two reads, as in client-go. The kubelet replaces a projected token long before it expires. */
+/**
+ * The interval between two reads of the token file, as in client-go. The kubelet replaces a token long before it
+ * expires.
+ */
 const REREAD_AFTER_MS = 60_000;
 
-/** If the file cannot be read, the last token stays in use. */
+/**
+ * Returns a function that reads a token from a file. If the file cannot be read, the function returns the last token.
+ */
 export function tokenFile(
   path: string,
   clock: Clock,

@@ -13,7 +13,10 @@ import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
 export type Pace = Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'>;
 
-/** A process that takes part in the election: its requests for the Lease, and the last known state of the Lease. */
+/**
+ * A process that takes part in the leader election. The class contains its requests for the Lease, and the last known
+ * state of the Lease.
+ */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;
@@ -21,8 +24,8 @@ export class Candidate {
   readonly outage: OutageLog;
   #lease: Lease | undefined;
   /**
-   * The time at which this process observed the last known state of the Lease, by its own clock. Clocks of different
-   * machines are not compared.
+   * The time at which this process first saw the last known state of the Lease, by its own clock. The clocks of
+   * different machines may differ.
    */
   #observedAt = 0;
   /**
@@ -32,11 +35,11 @@ export class Candidate {
   #renewed: Age | undefined;
   #pace: Pace;
   /**
-   * The last successful write, and all later writes without a response. The server may have executed each of these
-   * writes, so the leadership ends with the earliest of their deadlines.
+   * The last successful write of the Lease, and all later writes without a response. The API server may have executed
+   * each of these writes, so the leadership ends at the earliest of their deadlines.
    */
   #limits: readonly { readonly sent: Age; readonly deadlineMs: number }[] = [];
-  /** Whether the last confirmed write contains the identity of this process. */
+  /** Whether the last confirmed write of the Lease contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
@@ -83,8 +86,8 @@ export class Candidate {
   }
 
   /**
-   * If a Lease is older than the last write of this process, the server has returned to an older state. The age of the
-   * Lease proves a restore without the version counter.
+   * Compares a Lease with the last write of this process. An older Lease proves that the API server was restored, even
+   * if the resource versions do not.
    */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
@@ -109,8 +112,8 @@ export class Candidate {
   }
 
   /**
-   * Renews the Lease only if the Lease is unchanged. A conflict has two possible causes: a write of another candidate,
-   * or a parallel renewal of this process.
+   * Renews the Lease only if the Lease is unchanged. A conflict means that another candidate or a parallel renewal of
+   * this process has written the Lease.
    */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
@@ -125,7 +128,7 @@ export class Candidate {
 
   /**
    * Watches the Lease of another candidate until the Lease is released or has expired. The result is false if the watch
-   * ended before the release and the expiry.
+   * ended earlier.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -142,13 +145,13 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // An active leader creates a deleted Lease again at the next renewal, so a deletion does not release the Lease.
+        // A deletion does not release the Lease, because an active leader creates the Lease again at its next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
         timer = expiry(event.object);
       }
-      // Servers end watches after some minutes, and only a very short watch delays the next one.
+      // API servers end watches after some minutes. The next watch starts at once, except after a very short watch.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -174,7 +177,7 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // The server may have executed an aborted renewal, so the candidate reads the Lease again.
+      // The API server may have executed an aborted renewal, so the candidate reads the Lease again.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);
@@ -239,13 +242,13 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     this.#limits = [limit];
-    // If the response to the first write was lost, that write may have acquired the Lease. The candidate then records
-    // the vacancy in a separate write.
+    // If the response to the first write was lost, the write may have acquired the Lease. A separate write then records
+    // the period without a holder.
     if (!this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = this.#renewed !== undefined;
   }
 
-  /** While the Lease is being deleted, the API server refuses a new finalizer. */
+  /** Returns the finalizers of the Lease. While the Lease is being deleted, the API server refuses a new finalizer. */
   #finalizers(holder: string): { readonly finalizers?: string[] } {
     const { finalizer, identity } = this.#options;
     if (finalizer === undefined) return {};
@@ -257,8 +260,8 @@ export class Candidate {
   }
 
   /**
-   * The leader adds its version and its flags, and the period in which no process held the Lease. A released Lease has
-   * no version and no flags.
+   * Returns the annotations of the Lease: the version and the flags of the leader, and the periods in which no process
+   * held the Lease. A released Lease has no version and no flags.
    */
   #annotations({ holder, transitions }: ElectionRecord): {
     readonly annotations?: Readonly<Record<string, string>>;

@@ -1,19 +1,22 @@
 import type { Clock } from '../clock/clock.ts';
 
-/** Verifies the leadership before actions that cannot be undone, such as a request to a cloud. */
+/** Verifies that this process is the leader, before an action that cannot be undone, such as a request to a cloud. */
 export interface Fence {
   /**
-   * Resolves when no other process can be the leader now.
+   * Resolves if no other process can be the leader now.
    * - After a recent renewal, `confirm` sends no request. Without a recent renewal, for example after the process was
    *   suspended, `confirm` renews the Lease first.
-   * - The promise rejects if another process may have acquired the Lease, and as soon as the work must end.
+   * - The promise rejects if another process may have acquired the Lease, or if this process must stop its work.
    */
   confirm(): Promise<void>;
-  /** Unlike `confirm`, `held` is for the last steps before this process releases the Lease, after the work must end. */
+  /**
+   * Works like `confirm`, but also resolves after this process must stop its work. `held` is for the last steps before
+   * the release of the Lease.
+   */
   held(): Promise<void>;
 }
 
-/** Measures elapsed time with two clocks, because one of them may stop while the machine is suspended. */
+/** Measures elapsed time with two clocks. One of the clocks may stop while the machine is suspended. */
 export class Age {
   readonly #clock: Clock;
   readonly #monotonic: number;

@@ -13,7 +13,10 @@ import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
-/** The check of the leadership follows after all waits of the client, which may be longer than the lease duration. */
+/**
+ * Returns options with a check of the leadership. The check runs after all waits of the client, because these waits may
+ * be longer than the lease duration.
+ */
 const fenced = (fence: Fence, request: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
     try {
@@ -74,8 +77,8 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
 type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubresource']>;
 
 /**
- * Wraps a client so that it sends writes only while no other process can be the leader. This check stops the writes of
- * a process that was suspended for longer than the lease duration. An unsent write fails with a `KubeError` of reason
+ * Wraps a client so that it sends writes only while no other process can be the leader. A process that was suspended
+ * for longer than the lease duration therefore sends no writes. An unsent write fails with a `KubeError` of reason
  * `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({

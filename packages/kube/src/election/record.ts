@@ -2,7 +2,7 @@ import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 export interface ElectionRecord {
-  /** `holder` is empty after the last holder released the Lease. */
+  /** The identity of the holder. The text is empty after the last holder released the Lease. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -13,7 +13,7 @@ export interface ElectionRecord {
 /** Formats a time like metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** As in client-go, an absent field has the zero value of its type. */
+/** Reads the election record from a Lease. A missing field has the zero value of its type, as in client-go. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -41,7 +41,10 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/** Every candidate may acquire a released Lease immediately. The lease duration of a released Lease is 1 s, as in client-go. */
+/**
+ * Returns the record of a released Lease. Every candidate may acquire a released Lease immediately. The lease duration
+ * is 1 s, as in client-go.
+ */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -51,14 +54,15 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
 });
 
 /**
- * Candidates of client-go keep the annotation of an earlier holder, so the result is undefined for another identity.
+ * Returns the version of the holder. Candidates of client-go keep the annotation of an earlier holder, so the result is
+ * undefined for another identity.
  */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;
 }
 
-/** The result is undefined without a valid annotation. */
+/** Returns the flags of the holder, or undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[LeaseAnnotations.HolderSettings] ?? '';
   const gap = text.indexOf(' ');

@@ -11,9 +11,9 @@ import type { ElectionOptions, ElectionTimings } from './settings.ts';
  */
 export type ElectionEnd = 'stopped' | 'lost';
 
-/** The wait between two attempts is `retryMs` times 1 to 2.2, as with the JitterFactor of client-go. */
+/** The wait between two attempts is `retryMs` multiplied by 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** The maximum time for which the release of the Lease may delay the end of the process. */
+/** The release of the Lease may delay the end of the process at most for this time. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {
@@ -36,7 +36,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, re
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Returns false if the signal aborted before this process held the Lease. */
+/** Tries to acquire the Lease. Returns false if the signal aborted before this process held the Lease. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -79,11 +79,11 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         return 'lost';
       }
       const next = quiet?.now() ? quiet : usual;
-      // Other candidates measure the lease duration from the execution of the write, and this process from the earlier
-      // time of its request.
+      // This process measures the lease duration from the time of the request. Other candidates measure from the
+      // execution of the write, which is later.
       const sentAt = clock.monotonic();
-      // The server may execute a write without a response, so a shorter renew deadline counts from the time of its
-      // request.
+      // The API server may execute a write whose response is lost, so a shorter renew deadline starts at the time of
+      // the request.
       if (next.renewDeadlineMs < pace.renewDeadlineMs) {
         pace = next;
         deadline.set(Math.min(deadline.atMs, sentAt + pace.renewDeadlineMs));
@@ -157,10 +157,10 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 }
 
 /**
- * Runs `lead` while this process holds the Lease, with the record and timing of client-go. One leader is elected among
- * all candidates, including candidates that use client-go.
- * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence detects a lost Lease
- *   before this process notices the loss.
+ * Runs `lead` while this process holds the Lease. The Lease has the format of client-go, so candidates that use
+ * client-go can take part in the election.
+ * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence can detect a lost Lease
+ *   earlier than the signal.
  * - Errors of `lead` are thrown after the Lease was released.
  */
 export async function runElected(
@@ -190,7 +190,7 @@ export async function runElected(
     return end;
   });
   try {
-    // The candidate renews the Lease until the last step of the work has ended, so that no other process starts
+    // The candidate renews the Lease until the last step of the work has ended. No other process can become the leader
     // earlier.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),

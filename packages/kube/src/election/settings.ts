@@ -4,11 +4,11 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** The timings of the election in milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
+/** The timings of the election in milliseconds. The defaults of client-go are 15,000, 10,000 and 2,000. */
 export interface ElectionTimings {
-  /** The time after the last observed renewal at which other candidates may acquire the Lease. */
+  /** Other candidates may acquire the Lease when they have observed no renewal for this time. */
   readonly leaseMs: number;
-  /** The time for which a leader tries to renew the Lease before it stops, which must be less than `leaseMs`. */
+  /** A leader that cannot renew the Lease for this time stops. The time must be less than `leaseMs`. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
@@ -24,7 +24,7 @@ export interface QuietTimings extends Pick<ElectionTimings, 'leaseMs' | 'renewDe
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
 export interface ObservedLease {
-  /** The `spec` of the Lease as JSON. */
+  /** The `spec` of the Lease, as JSON. */
   readonly spec: string;
   readonly holder: string;
   /** The monotonic time at which this process first observed the state of the Lease. */
@@ -34,7 +34,7 @@ export interface ObservedLease {
 /** Each holder of a Lease adds this finalizer when it acquires the Lease. */
 interface LeaseFinalizer {
   readonly name: string;
-  /** Whether a released Lease keeps the finalizer. */
+  /** Returns true if a released Lease must keep the finalizer. */
   readonly kept: () => boolean;
 }
 
@@ -42,39 +42,41 @@ interface LeaseFinalizer {
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** The identity must be unique, because two processes with one identity would both be leaders. */
+  /**
+   * The identity of the candidate. The identity must be unique, because two processes with one identity would both be
+   * leaders.
+   */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Reports each new leader, with its version if the Lease contains it. */
+  /** Called for each new leader, with its version if the Lease contains the version. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** Reports that this process has no permission for the Lease, and therefore cannot become the leader. */
+  /** Called if this process has no permission for the Lease. The process cannot become the leader. */
   readonly onForbidden?: (error: KubeError) => void;
   readonly onLost?: (because: string) => void;
-  /** The version of this program, which the Lease contains for other candidates. */
+  /** The version of this program. The Lease contains the version for other candidates. */
   readonly version?: string;
   /**
-   * The flags that differ from their defaults. The Lease contains these flags for its readers, so they must not contain
-   * secrets.
+   * The flags with other values than their defaults. The Lease contains these flags, so they must not contain secrets.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
-   * Additional annotations of the Lease while this process holds it. A released Lease keeps the additional annotations.
+   * Additional annotations of the Lease while this process holds it. The annotations stay when the Lease is released.
    */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * Returns the name of an annotation that marks the release of the Lease. The value is the number of transitions, so
-   * the mark does not apply to later holders.
+   * Returns the name of an annotation that is written when the Lease is released. The annotation contains the number of
+   * transitions, so it does not apply to later holders.
    */
   readonly releasedAs?: () => string | undefined;
   /** Keeps the Lease while its namespace is being deleted. Without `finalizer`, the API server deletes the Lease at once. */
   readonly finalizer?: LeaseFinalizer | undefined;
   /**
-   * Returns the last state of the Lease that this process observed outside of the election. The duration of an
-   * unchanged Lease starts at this observation instead of the start of the election.
+   * Returns the state of the Lease that this process observed before the election. If the Lease is unchanged, its
+   * duration starts at this observation instead of the start of the election.
    */
   readonly observed?: () => ObservedLease | undefined;
   /**
@@ -83,14 +85,14 @@ export interface ElectionOptions {
    */
   readonly renewMs?: number;
   /**
-   * Timings of a leader without work. Other candidates must use the duration in the Lease, which older versions of
-   * client-go do not. By default, the timings are constant.
+   * Timings of a leader without work (default: constant timings). Other candidates must read the lease duration from
+   * the Lease, but older versions of client-go ignore it.
    */
   readonly quiet?: QuietTimings | undefined;
   /**
-   * With `follow`, the process watches the Lease of another candidate, and acquires a released Lease immediately. The
-   * watch needs the verb `watch`, which the roles of the original have. By default, the process reads the Lease at
-   * intervals, like client-go.
+   * Whether the process watches the Lease of another candidate, so that it acquires a released Lease immediately. The
+   * watch needs the verb `watch`, which the roles of the original contain. By default, the process reads the Lease at
+   * intervals, as client-go does.
    */
   readonly follow?: boolean;
 }

@@ -2,11 +2,14 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/** The minimum length of a recorded period without a holder. A shorter period is an ordinary change of the leader. */
+/**
+ * A period without a holder is recorded only if it exceeds this time. A shorter period is an ordinary change of the
+ * leader.
+ */
 const SHORTEST_MS = 120_000;
 /**
- * The time for which the annotation keeps a period without a holder. Within a day, each process that used the period
- * has stored its decision in another object.
+ * The annotation keeps a period without a holder for this time. Within a day, each process that needed the period has
+ * stored its decision in another object.
  */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
@@ -19,15 +22,15 @@ function parsed(entry: string): readonly LeaseVacancy[] {
 }
 
 /**
- * The periods without a holder are sorted, oldest first. Invalid entries are ignored, because any client may write
+ * Returns the periods without a holder, oldest first. Invalid entries are ignored, because any client may write
  * annotations.
  */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * The period starts at the `renewTime` of the Lease. In a restored server, the period therefore includes the time for
- * which the server has lost its data.
+ * Returns the annotation with a new period without a holder. The period starts at the `renewTime` of the Lease. After a
+ * restore of the API server, the period therefore includes the time of the lost data.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

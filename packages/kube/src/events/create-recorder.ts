@@ -19,19 +19,16 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * A random source that makes the names of Events unique. A fixed seed is sufficient, because names also contain the
-   * time.
-   */
+  /** Random numbers for the names of Events. A fixed seed is sufficient, because the names also contain the time. */
   readonly random?: Random;
-  /** The time in milliseconds for which equal events are collected before they are written (default: 1000). */
+  /** Equal events are collected for this time in milliseconds before they are written (default: 1000). */
   readonly delayMs?: number;
 }
 
 const CONCURRENCY = 4;
-/** The maximum number of waiting series. The recorder drops further series, and logs one line about them. */
+/** The maximum number of waiting series of events. The recorder drops further series, and logs one line about them. */
 const MAX_WAITING = 2000;
-/** The maximum number of attempts to write a series, as in client-go. */
+/** The maximum number of attempts to write an Event, as in client-go. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
@@ -133,7 +130,7 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Returns the name of the Event. */
+  /** Writes an Event, and returns the name of the Event. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);
@@ -144,7 +141,7 @@ class BatchingRecorder implements EventRecorder {
         await resource.patch(series.written, { type: 'merge', body });
         return series.written;
       } catch (error) {
-        // After an hour, the API server deletes an Event, so an update finds no Event.
+        // The API server deletes an Event after an hour, so an update may find no Event.
         if (!isNotFound(error)) throw error;
       }
     }
@@ -152,7 +149,10 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /** Creates an Event. If the response to an earlier attempt was lost, the method finds the Event of that attempt. */
+  /**
+   * Creates an Event. If the response to an earlier attempt was lost, the method finds the Event that the attempt
+   * created.
+   */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -163,7 +163,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** If the Event of a series with `once` exists, an earlier process has recorded it. */
+  /** Writes the Event of a series with `once`. If the Event exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;
@@ -210,7 +210,7 @@ class BatchingRecorder implements EventRecorder {
 }
 
 /**
- * Creates a recorder, which writes each Event in the namespace of its object. Events of cluster-scoped objects are in
+ * Creates a recorder that writes each Event in the namespace of its object. Events of cluster-scoped objects are in
  * `default`.
  */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -17,8 +17,8 @@ export interface Series {
   readonly reason: string;
   message: string;
   /**
-   * Whether the name of the Event is derived from its content. An Event whose name is derived from its content is not
-   * counted.
+   * Whether the Event is recorded only once. The name of such an Event is computed from its content, and the Event is
+   * not counted.
    */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
@@ -26,8 +26,8 @@ export interface Series {
   readonly first: Date;
   last: Date;
   /**
-   * The unique part of the name of the Event. Each attempt to write the Event uses one name, so that a lost response
-   * does not cause a second Event.
+   * The unique part of the Event's name. All attempts to write the Event use one name, so that a lost response does not
+   * cause a second Event.
    */
   id: string | undefined;
   written: string | undefined;
@@ -41,15 +41,19 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** The number of different messages for one object and reason from which events are combined, as in client-go. */
+/** If one object and reason have this number of different messages, their events are combined, as in client-go. */
 const MAX_SIMILAR = 10;
-/** The time without events of a reason after which the count starts again, as in client-go. */
+/** After this time without events of a reason, the count of messages starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** The maximum number of groups. As in client-go, a new group then replaces the least recently used group. */
+/**
+ * The maximum number of groups. When the maximum is reached, a new group replaces the least recently used group, as in
+ * client-go.
+ */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
 /**
- * The API server stores the Events of both API groups in one form, so the limit of `note` in events.k8s.io/v1 applies.
+ * The maximum length of a message, as for the field `note` in events.k8s.io/v1. The API server stores the Events of
+ * both API groups in one form.
  */
 const MAX_MESSAGE_LENGTH = 1024;
 
@@ -72,7 +76,7 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Equal events become one series, and nothing is written to the server. */
+/** Groups equal events into series. The class sends no requests. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
@@ -116,7 +120,7 @@ export class EventGroups {
   }
 
   /**
-   * Series without a written Event become a part of the combined series, so a burst causes one write instead of ten.
+   * Adds series that are not written yet to the combined series, so a burst of events causes one write instead of ten.
    */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {

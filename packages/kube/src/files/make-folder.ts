@@ -19,8 +19,9 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents, and returns the first created folder. The option `recursive` of Node.js is not
- * used, because it never returns for a folder such as `/proc/x`, which the operating system refuses with ENOENT.
+ * Creates a folder and its parents, and returns the first created folder. The function does not use the option
+ * `recursive` of Node.js. With this option, Node.js never returns for a folder that the operating system refuses with
+ * ENOENT, such as `/proc/x`.
  * @throws the error of the operating system
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {

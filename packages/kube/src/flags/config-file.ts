@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** A larger configuration file is refused, to protect the memory of the process from a wrong path. */
+/** The maximum size of a configuration file. The limit protects the memory of the process if the path is wrong. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -41,18 +41,22 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/** Each line about an invalid entry contains the file, the line number, the field, and the most similar known name. */
+/**
+ * The values of a configuration file, and one line for each invalid entry. A line contains the file, the line number,
+ * the field, and the most similar known name.
+ */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];
 }
 
 /**
- * Reads a YAML mapping of flag names to values: texts, numbers or booleans, and lists if the flag accepts a list.
+ * Reads a YAML file that maps flag names to values. A value is a text, a number, a boolean, or a list if the flag
+ * accepts a list.
  * @throws ConfigError for an invalid file
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
-  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // The YAML library is loaded only if there is a file.
+  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // The YAML library is loaded only if there is a configuration file.
   const text = await textOf(path);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });

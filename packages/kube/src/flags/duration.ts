@@ -9,8 +9,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Parses a Go duration such as `1h30m`, `1.5s` or `0` to milliseconds. `parseDuration` returns undefined for an invalid
- * text.
+ * Parses a Go duration such as `1h30m`, `1.5s` or `0` to milliseconds. For an invalid text, the result is undefined.
  */
 export function parseDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0;

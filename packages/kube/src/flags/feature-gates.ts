@@ -5,7 +5,8 @@ import type { Flag } from './flag.ts';
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
   /**
-   * As in Kubernetes, an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default.
+   * The maturity of the feature, as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA
+   * feature is enabled by default.
    */
   readonly stage: 'ALPHA' | 'BETA';
   readonly help: string;
@@ -54,8 +55,8 @@ function parseStates(text: string, features: Features): FeatureStates {
 }
 
 /**
- * Parses the syntax of Kubernetes: `Name=true,Other=false`. AllAlpha and AllBeta set the remaining features of their
- * stage.
+ * Parses a list of features in the syntax of Kubernetes, such as `Name=true,Other=false`. AllAlpha and AllBeta set all
+ * other features of a stage.
  */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
@@ -71,7 +72,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   parse: (text) => parseStates(text, features),
 });
 
-/** Registers features in the way of Kubernetes components. */
+/** Registers the metric of features with the name that Kubernetes components use. */
 export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
   meters.observed(
     {

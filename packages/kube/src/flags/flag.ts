@@ -2,7 +2,7 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** The placeholder of the value in the help, such as `<duration>`. A boolean flag may omit its value. */
+  /** The placeholder for the value in the help, such as `<duration>`. A boolean flag needs no value. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
@@ -11,14 +11,14 @@ export interface Flag<T> {
   readonly short?: string | undefined;
   /** The heading of the flag in the help (default: the heading for the flags of the binary). */
   readonly group?: string;
-  /** Deprecated names, and the reason not to use them. */
+  /** The deprecated names of the flag, each with the reason to avoid the name. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
   /**
-   * Set if the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may contain
-   * a mapping.
+   * Whether the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may
+   * contain a mapping.
    */
   readonly pairs?: true;
-  /** Set for flags without an effect, which are accepted for compatibility. */
+  /** Why the flag has no effect. mcm accepts such a flag for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;

@@ -1,3 +1,5 @@
-/** The parser of flags loads no client, because programs that only print their version import this file. */
+/**
+ * This entry loads only the parser of flags, and no client. Programs that only print their version import this entry.
+ */
 export { nearest } from '../base/nearest.ts';
 export { refusalOf, reportRefusals } from './refusal.ts';

@@ -12,12 +12,12 @@ export interface Program {
   readonly description: string;
 }
 
-/** The result of parsing a command line: run with these values, or print a text and exit. */
+/** The result of a parsed command line. The program either runs with the values, or prints a text and exits. */
 export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
 
-/** Go's flag sets accept `--a_b` for `--a-b`. */
+/** Replaces `_` by `-` in the name of a flag. The flag sets of Go accept `--a_b` for `--a-b`. */
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 
@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** The first source with a value applies. */
+/** Returns the value of a flag from the first source that has a value. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** One line for each invalid value, for which the parser uses the default. */
+  /** One line for each invalid value. The parser uses the default instead of an invalid value. */
   readonly problems: readonly string[];
 }
 

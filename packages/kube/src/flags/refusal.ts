@@ -8,8 +8,8 @@ const bare = (flag: string): string => flag.replace(/^--?/, '');
 
 /**
  * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value of
- * an unknown flag, which may be a secret. The function does not use the suggestion of commander, because commander
- * compares the flag together with its value.
+ * an unknown flag, which may be a secret. The function ignores the suggestion of commander, because commander compares
+ * the flag together with its value.
  * @param flags Names of all flags, without dashes.
  */
 export function refusalOf(text: string, flags: readonly string[]): string {
@@ -27,7 +27,7 @@ export function refusalOf(text: string, flags: readonly string[]): string {
 }
 
 /**
- * Configures a command so that it reports each command line error in one line, which starts with the name of the
+ * Configures a command so that it reports each command line error in one line. The line starts with the name of the
  * program.
  * @returns The command.
  */

@@ -2,17 +2,17 @@ import { isWatch } from '../client/paths.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** Any answer to a request of any cluster proves that the API server answers this process. */
+/** Measures the time since the last response of an API server. A response to any request of any cluster counts. */
 export class Answers {
   readonly #clock: Clock;
-  /** The time of the newest request that the server has answered, by the monotonic clock. */
+  /** The time of the newest request that has a response, by the monotonic clock. */
   #sentAt: number | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A watch or a server error (500 and above) does not prove an answer. */
+  /** Wraps a transport. A watch and a server error (500 and above) do not count as responses. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       const sentAt = this.#clock.monotonic();
@@ -22,7 +22,10 @@ export class Answers {
     };
   }
 
-  /** The age starts with the request, and is undefined before the first answer. */
+  /**
+   * Returns the age of the last response. The age starts with the request. Before the first response, the age is
+   * undefined.
+   */
   readonly ageMs = (): number | undefined =>
     this.#sentAt === undefined ? undefined : this.#clock.monotonic() - this.#sentAt;
 }

@@ -5,10 +5,10 @@ import { isForbidden } from '../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
 
-/** The delay before the next look after a failed or contradictory list. */
+/** The delay before the next check after a failed or contradictory list. */
 const RETRY_MS = 5_000;
 
-/** Objects that need the controllers of a cluster while its namespace is being deleted. */
+/** Objects in the namespace of a cluster that need the controllers while the namespace is being deleted. */
 interface NamespaceContent {
   readonly definition: ResourceDefinition<KubeObject>;
   /** Only objects with this finalizer count (default: all objects of the kind). */
@@ -16,17 +16,24 @@ interface NamespaceContent {
 }
 
 export interface DeletionSettings {
-  /** With the finalizer, the Lease and the kubeconfig Secret outlive the machines of a deleted namespace. */
+  /**
+   * The finalizer that keeps the Lease and the kubeconfig Secret until the machines of a deleted namespace are gone.
+   */
   readonly finalizer: string;
   readonly content: readonly NamespaceContent[];
 }
 
-/** The cluster's namespace is being deleted, and no object needs the controllers any more. */
+/**
+ * The error that ends the controllers of a cluster. The cluster's namespace is being deleted, and no object needs the
+ * controllers any more.
+ */
 export class NamespaceEmpty extends Error {
   override readonly name = 'NamespaceEmpty';
 }
 
-/** No process can acquire a Lease again in the deleted namespace. */
+/**
+ * The error after the deletion of a Lease in a namespace that is being deleted. No process can acquire the Lease again.
+ */
 export class LeaseDeleted extends Error {
   override readonly name = 'LeaseDeleted';
 }
@@ -43,7 +50,10 @@ export interface ContentQuery {
   readonly content: readonly NamespaceContent[];
 }
 
-/** In a terminating namespace, the result stays true, because the API server refuses new objects. */
+/**
+ * Returns true if no object needs the controllers. In a terminating namespace, the result stays true, because the API
+ * server refuses new objects.
+ */
 export async function isEmpty({ client, namespace, content }: ContentQuery, signal: AbortSignal): Promise<boolean> {
   for (const kind of content) {
     const options = kind.finalizer === undefined ? { limit: 1, signal } : { signal };
@@ -62,7 +72,7 @@ export async function whenEmpty(
   while (!signal.aborted) {
     await looksEmpty(query, signal);
     try {
-      // The cache of the API server may be outdated, but these lists read the newest state.
+      // The cache of the API server may be outdated, so these lists read the newest state from etcd.
       if (!signal.aborted && (await isEmpty(query, signal))) return true;
     } catch (error) {
       const { namespace } = query;
@@ -96,8 +106,8 @@ async function looksEmpty(
   };
   for (const { informer } of kinds) {
     informer.onChange(look);
-    // An empty list calls no handler. If the signal aborts before the first list, the promise rejects, and the informer
-    // ends.
+    // The first list may be empty, and then no handler is called. If the signal aborts before the first list, the
+    // promise rejects, and the informer ends.
     informer.whenSynced(both).then(look, () => undefined);
   }
   await Promise.all(kinds.map(({ informer }) => informer.run(both)));

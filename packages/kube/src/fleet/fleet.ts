@@ -21,7 +21,7 @@ export interface PeerCallbacks {
 export interface FleetOptions extends Omit<ServedClusterParts, 'elsewhere' | 'reachChanged'> {
   readonly replica: string;
   readonly discovery: Discovery;
-  /** `changed` is called after each change of the list of replicas. */
+  /** Creates the list of replicas. `changed` is called after each change of the list. */
   readonly peers: (callbacks: PeerCallbacks) => PeerList;
 }
 
@@ -72,7 +72,7 @@ export class Fleet implements Discovered {
     return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }
 
-  /** Returns the clusters in the region of a cluster, or undefined for an unknown cluster. */
+  /** Returns the reachability of all clusters in the region of a cluster, or undefined for an unknown cluster. */
   regionOf(cluster: string): RegionReach | undefined {
     const region = this.#clusters.get(cluster)?.region;
     return region === undefined ? undefined : this.#regions.of(region);
@@ -83,8 +83,8 @@ export class Fleet implements Discovered {
   }
 
   /**
-   * Releases the peer Lease before the Leases of the clusters. When the Leases of the clusters are released, other
-   * replicas already wait for the Leases.
+   * Runs until the signal aborts. At the end, the process releases its peer Lease before the Leases of the clusters.
+   * Other replicas then already wait for the Leases of the clusters.
    */
   async run(signal: AbortSignal): Promise<void> {
     const peers = new AbortController();

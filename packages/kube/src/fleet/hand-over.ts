@@ -7,12 +7,15 @@ import { namespaces } from '../types/core.ts';
 import { FleetAnnotations } from '../types/fleet-annotations.ts';
 
 const MIB = 2 ** 20;
-/** The time for which the caches must exceed the limit. A short drain of a few Nodes then does not move the cluster. */
+/**
+ * A cluster is handed over only if its caches exceed the limit for this time. A short drain of a few Nodes therefore
+ * does not move the cluster.
+ */
 const CONFIRM_MS = 30_000;
 /** Delay after a failed write of the annotation. */
 const RETRY_MS = 300_000;
 
-/** The sum of the estimated sizes of all caches of one cluster. */
+/** The estimated size of all caches of one cluster. */
 export class CacheSize {
   readonly #limitBytes: number;
   #bytes = 0;
@@ -63,22 +66,22 @@ export const registerCacheSize = (meters: Meters, { bytes }: { readonly bytes: (
 export interface HandOverParts {
   readonly size: CacheSize;
   readonly limitMiB: number;
-  /** The name of the program. */
+  /** The name of the program that hands the cluster over. */
   readonly program: string;
-  /** A client whose writes need the Lease of the cluster. */
+  /** The client of the seed. Each write of the client needs the Lease of the cluster. */
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Records an event about the cluster. The event does not need the Lease, because the Lease may already be free. */
+  /** Records an event about the cluster. The event needs no Lease, because the Lease may already be released. */
   readonly report: (reason: string, sentence: string) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Marks the namespace of a cluster whose caches exceed the limit. All replicas of both programs read the mark. The
- * replica that serves the cluster releases its Lease after it has read the mark, so the mark always precedes the
- * release. Without the mark, the replica continues to serve the cluster, because the next replica would have the same
- * caches.
+ * Adds an annotation to the namespace of a cluster whose caches exceed the limit. All replicas of both programs read
+ * the annotation. The replica that serves the cluster releases its Lease when it has read the annotation. If the
+ * annotation cannot be written, the replica continues to serve the cluster, because the next replica would have equally
+ * large caches.
  */
 export async function handOverLarge(parts: HandOverParts, signal: AbortSignal): Promise<void> {
   const { size, limitMiB, program, namespace, report, clock, log } = parts;
@@ -109,13 +112,13 @@ export async function handOverLarge(parts: HandOverParts, signal: AbortSignal): 
   }
 }
 
-/** Writes the mark. Returns false if the namespace is being deleted, because its caches then only become smaller. */
+/** Writes the annotation. Returns false if the namespace is being deleted, because its caches will become smaller. */
 async function mark({ client, namespace }: HandOverParts, reason: string, signal: AbortSignal): Promise<boolean> {
   const resource = client.resource(namespaces);
   const { metadata } = await resource.get(namespace, { signal });
   if (metadata.deletionTimestamp !== undefined) return false;
   const body = { metadata: { uid: metadata.uid, annotations: { [FleetAnnotations.HandedOver]: reason } } };
-  // The watch may deliver the mark before this response. The run then ends, and `signal` aborts.
+  // The watch may deliver the annotation before the response arrives. The run then ends, and `signal` aborts.
   await resource.patch(namespace, { type: 'merge', body });
   return true;
 }

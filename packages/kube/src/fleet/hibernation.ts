@@ -3,10 +3,10 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
 
-/** Objects in the seed whose changes wake a hibernated cluster. */
+/** The objects in the seed whose changes wake a hibernated cluster. */
 interface WakingContent {
   readonly definition: ResourceDefinition<KubeObject>;
-  /** Returns true if a cluster with this object must not hibernate. By default, no object prevents hibernation. */
+  /** Returns true if the object prevents the hibernation of its cluster. By default, no object prevents hibernation. */
   readonly busy?: (object: KubeObject) => boolean;
 }
 
@@ -15,23 +15,23 @@ export interface HibernationSettings {
   readonly content: readonly WakingContent[];
 }
 
-/** Interval between two checks whether the controllers have work. */
+/** The interval at which mcm checks whether the controllers have work. */
 const CHECK_MS = 60_000;
 /**
- * Maximum duration of a hibernation. After the hibernation, the controllers start again, and search for VMs without a
- * Machine and other left-over objects.
+ * Maximum duration of a hibernation. After this time, the controllers start again, and search for VMs without a
+ * Machine.
  */
 const LONGEST_MS = 12 * 3_600_000;
 
-/** A cluster without work. */
+/** The hibernation of a cluster without work. */
 export interface Sleep {
   /** Resolves when the cluster must be served again. The promise never rejects. */
   readonly woken: Promise<void>;
-  /** Removes the finalizer of the Lease, which no process holds, because the cluster leaves the fleet. */
+  /** Removes the finalizer from the Lease when the cluster leaves the fleet. No process holds the Lease. */
   readonly leave?: () => Promise<void>;
 }
 
-/** The controllers of the cluster end, because the cluster has no machines and no work. */
+/** The reason why the controllers of the cluster end: the cluster has no machines and no work. */
 export class Hibernated extends Error {
   override readonly name = 'Hibernated';
   readonly sleep: Sleep;
@@ -44,7 +44,7 @@ export class Hibernated extends Error {
 
 export interface HibernationParts {
   readonly content: readonly WakingContent[];
-  /** The time without work and machines after which the hibernation starts, in milliseconds. */
+  /** The hibernation starts after this time without work and machines, in milliseconds. */
   readonly afterMs: number;
   /** Returns true if the controllers have no work now. */
   readonly idle: () => boolean;
@@ -78,8 +78,8 @@ export async function whenAsleep(
 }
 
 /**
- * Opens the watches that wake the cluster, before the controllers end. Each change after the last decision of the
- * controllers therefore wakes the cluster.
+ * Opens the watches that wake the cluster. The watches open before the controllers end, so each change after the last
+ * decision of the controllers wakes the cluster.
  */
 async function fallAsleep(parts: HibernationParts, term: AbortSignal, awake: AbortSignal): Promise<Sleep | undefined> {
   const { client, namespace, runtime, content, idle } = parts;
@@ -93,7 +93,7 @@ async function fallAsleep(parts: HibernationParts, term: AbortSignal, awake: Abo
   try {
     await Promise.all(kinds.map(({ informer }) => informer.whenSynced(AbortSignal.any([term, signal]))));
   } catch {
-    over.abort(); // The term or the hibernation has ended before the first complete list.
+    over.abort(); // The controllers or the hibernation have ended before the first complete list.
     return undefined;
   }
   const isBusy = kinds.some(({ busy, informer }) => busy !== undefined && informer.store.list().some(busy));

@@ -10,15 +10,15 @@ import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 /**
- * The UID of this namespace identifies a cluster. The API server creates the namespace with the cluster and never
- * deletes it.
+ * The UID of this namespace identifies a cluster. The API server creates the namespace with the cluster, and refuses
+ * its deletion.
  */
 const NAMESPACE = 'kube-system';
-/** A request that fills no cache needs no further identity check until this age of the last check. */
+/** A request that fills no cache needs a check of the identity only if the last check is older than this time. */
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 
-/** The kubeconfig of a cluster now leads to another cluster. */
+/** The error if the kubeconfig of a cluster now leads to another cluster. */
 export class OtherCluster extends Error {
   override readonly name = 'OtherCluster';
 }
@@ -27,7 +27,7 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** A hint that tells the user how to accept the new identity of the cluster. */
+  /** The hint in the error. The hint tells the user how to accept the new identity of the cluster. */
   readonly fix: string;
 }
 
@@ -89,8 +89,8 @@ export class ClusterIdentity {
 }
 
 /**
- * Creates a transport that sends a request only if a recent check confirmed the identity of the cluster. A second
- * identity check after each list and watch keeps objects of another cluster out of the caches.
+ * Creates a transport that sends a request only if a recent check confirmed the identity of the cluster. After each
+ * list and watch, a second check prevents that objects of another cluster enter the caches.
  */
 export const identifiedTransport =
   (transport: Transport, identity: ClusterIdentity): Transport =>

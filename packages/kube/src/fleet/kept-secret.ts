@@ -6,8 +6,9 @@ import type { KubeObject } from '../contract/objects.ts';
 import { secrets } from '../types/core.ts';
 
 /**
- * The finalizer on the kubeconfig Secret of a cluster. With the finalizer, a new process can connect to the cluster
- * until the machines of a deleted namespace are deleted. Each write changes only this finalizer (strategic merge).
+ * Adds and removes the finalizer on the kubeconfig Secret of a cluster. The finalizer keeps the Secret until the
+ * machines of a deleted namespace are gone, so that a new process can connect to the cluster. Each write changes only
+ * this finalizer (strategic merge).
  */
 export class KeptSecret {
   readonly #finalizer: string;
@@ -32,7 +33,7 @@ export class KeptSecret {
     await this.#write(client, secret, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
   }
 
-  /** A cluster without the finalizer works, so an error is only logged. */
+  /** A failed write is only logged, because a cluster without the finalizer works. */
   async #write(client: KubeClient, { metadata }: KubeObject, change: object): Promise<void> {
     const { name, namespace, uid } = metadata;
     const body = { metadata: { uid, ...change } };

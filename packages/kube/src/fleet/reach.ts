@@ -3,22 +3,25 @@ import { isWatch } from '../client/paths.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** The time without a response after which a probe checks whether the API server responds to any request. */
+/** If a request has no response for this time, a probe checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
 const PROBE_MS = 5_000;
-/** The time without a response after which a replica releases a cluster, as in the original. */
+/** A replica releases a cluster whose API server does not respond for this time, as in the original. */
 const LIMIT_MS = 30_000;
-/** The HTTP code comes from a proxy that does not reach the API server. */
+/** The HTTP codes that a proxy returns if it does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
-/** This process gets no response from the API server of a cluster, which another replica may reach. */
+/**
+ * The error of a replica that gets no response from the API server of a cluster. Another replica may reach the API
+ * server.
+ */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 export class Reach {
   readonly #clock: Clock;
-  /** The time of the first request without a response since the last response, by the monotonic clock. */
+  /** The monotonic time of the first unanswered request after the last response. */
   #silentSince: number | undefined;
   #failure = '';
   #onSilence: () => void = () => undefined;
@@ -47,8 +50,8 @@ export class Reach {
   }
 
   /**
-   * While the API server does not answer, the missing answer is the likely cause of an error. Returns `error` unchanged
-   * while the API server answers.
+   * Returns the missing response as the cause of an error, while the API server does not respond. If the API server
+   * responds, the function returns `error` unchanged.
    */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
@@ -56,11 +59,11 @@ export class Reach {
   }
 
   /**
-   * Sends probes while the API server does not respond, until the signal aborts. `watch` returns an error after 30 s
-   * without a response, if another replica may reach the API server.
+   * Sends probes while the API server does not respond. After 30 s without a response, the function returns an error if
+   * another replica may reach the API server.
    * @param probe Sends a request.
-   * @param elsewhere Whether another replica may reach the API server.
-   * @param noted Called with true after 30 s without an answer, and with false after an answer.
+   * @param elsewhere Returns true if another replica may reach the API server.
+   * @param noted Called with true after 30 s without a response, and with false after a response.
    */
   async watch(
     probe: () => Promise<void>,
@@ -71,7 +74,7 @@ export class Reach {
     while (!signal.aborted) {
       await this.#silence(signal);
       while (this.#silentSince !== undefined && !signal.aborted) {
-        await probe().catch(() => undefined); // The transport already reports a missing answer.
+        await probe().catch(() => undefined); // The transport has already recorded the missing response.
         if (this.#silentMs >= LIMIT_MS) noted(true);
         if (this.#silentMs >= LIMIT_MS && elsewhere())
           return new Unreachable(

@@ -4,14 +4,14 @@ import type { ServedCluster } from './served-cluster.ts';
 
 /** The clusters of one region. */
 export interface RegionReach {
-  /** `region` is empty for clusters without a region. */
+  /** The name of the region, or an empty text for clusters without a region. */
   readonly region: string;
-  /** The number of clusters whose API server does not answer. */
+  /** The number of clusters whose API servers do not respond. */
   readonly unreachable: number;
   readonly clusters: number;
 }
 
-/** The time for which results are cached, because each decision about a machine needs a result. */
+/** The results are cached for this time, because each decision about a machine needs a result. */
 const MAX_AGE_MS = 5_000;
 
 export interface RegionsOptions {
@@ -22,8 +22,8 @@ export interface RegionsOptions {
 }
 
 /**
- * Counts the clusters of each region whose API server does not answer. The peer Lease of another replica contains the
- * state of its clusters.
+ * Counts the clusters of each region whose API servers do not respond. The peer Leases of other replicas contain the
+ * names of their unreachable clusters.
  */
 export class Regions {
   readonly #o: RegionsOptions;

@@ -10,12 +10,12 @@ export interface SlotsOptions {
 }
 
 /**
- * The time after which a request without a response counts only towards the limit of its cluster, and no longer towards
- * the total limit.
+ * A request without a response counts towards the total limit only for this time. After this time, the request counts
+ * only towards the limit of its cluster.
  */
 const SLOW_MS = 5_000;
 
-/** The cost of a list, because a page of a list contains up to 500 objects. Every other request has the cost 1. */
+/** The cost of a list request. A page of a list contains up to 500 objects. All other requests have the cost 1. */
 const LIST_COST = 5;
 
 interface Turn {
@@ -24,7 +24,7 @@ interface Turn {
 }
 
 export interface ClusterSlots {
-  /** Requests wait for a free slot, except watches. */
+  /** Wraps a transport so that requests wait for a free slot. Watches do not wait. */
   wrap(transport: Transport): Transport;
 }
 
@@ -32,9 +32,9 @@ interface Line {
   running: number;
   readonly waiting: Turn[];
   readonly share: () => number;
-  /** The cost that the cluster may still use in its turn. */
+  /** The request cost that the cluster may still use in its turn. */
   credit: number;
-  /** `inTurn` is true if the cluster has received its share of the current turn. */
+  /** True if the cluster has received its share of the current turn. */
   inTurn: boolean;
 }
 
@@ -42,9 +42,9 @@ const costOf = ({ method, path }: TransportRequest): number =>
   permissionOf(method, path)?.verb === 'list' ? LIST_COST : 1;
 
 /**
- * Limits the requests in flight of all clusters. Free slots go to the clusters in turn, in proportion to their shares
- * (deficit round robin). Many requests of one cluster do not delay other clusters. A cluster whose API server does not
- * respond occupies only its own slots.
+ * Limits the number of requests that are in progress for all clusters. The clusters get free slots in turn, in
+ * proportion to their shares (deficit round robin). Many requests of one cluster therefore do not delay other clusters.
+ * A cluster whose API server does not respond uses only its own slots.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -131,7 +131,7 @@ export class Slots {
     });
   }
 
-  /** Starts requests of each cluster in turn, as many as its share allows. */
+  /** Starts waiting requests of each cluster in turn. The share of a cluster determines the number of its requests. */
   #next(): void {
     for (const line of this.#lines) {
       if (this.#running >= this.#o.total) return;
@@ -153,12 +153,12 @@ export class Slots {
 
   #endTurn(line: Line): void {
     line.inTurn = false;
-    // A set visits its elements in the order in which they were added.
+    // A JavaScript set visits its elements in the order in which they were added.
     this.#lines.delete(line);
     this.#lines.add(line);
   }
 
-  /** A cluster without waiting requests saves no credit. */
+  /** Removes a cluster without waiting requests from the turns. The cluster loses its remaining credit. */
   #leaveLines(line: Line): void {
     line.inTurn = false;
     line.credit = 0;

@@ -5,7 +5,7 @@ import { objectBytes } from './object-bytes.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** If an index function throws for an object, this index does not contain the object. */
+/** Wraps an index function. If the function throws for an object, the index does not contain the object. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -22,7 +22,7 @@ export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
 /** Called after each change of a cache, with the change of its estimated size in bytes. */
 export type Sized = (changeBytes: number) => void;
 
-/** The estimated memory of the key and of the entries that refer to an object, in bytes. */
+/** The estimated memory of a cache entry without its object, in bytes: the key and the index entries. */
 const ENTRY_BYTES = 200;
 
 class Index<T> {
@@ -50,7 +50,7 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from the buckets of its old index values, except values of the new object `next`. */
+  /** Removes an object from the index for its old values. Values that the new object `next` also has stay. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {
@@ -62,7 +62,7 @@ class Index<T> {
   }
 }
 
-/** A cache with indexes. The cost of a change is independent of the number of cached objects. */
+/** A cache with indexes. The cost of a change does not depend on the number of cached objects. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;

@@ -20,31 +20,29 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * `freeze` makes the cache freeze stored objects deeply, so that a write to a shared object throws. Tests set
-   * `freeze`.
+   * Whether the cache freezes its objects deeply, so that a write to a shared object throws. Only tests set `freeze`.
    */
   readonly freeze?: boolean;
-  /** `observe` is called after each list with the number of objects, and after each watch with the number of events. */
+  /** Called after each list with the number of objects, and after each watch with the number of events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /**
-   * `outage` is called with the error of each failed list or watch. When a watch is open and the cache is complete,
-   * `outage` is called with undefined.
+   * Called with the error of each failed list or watch. When a watch is open and the cache is complete, `outage` is
+   * called with undefined.
    */
   readonly outage?: (resource: string, failure: unknown) => void;
   /**
-   * `malformed` is called once for each set of faults of an object, with a sentence for the log. `client` belongs to
-   * the cluster of the object.
+   * Called with a sentence for the log when an object gets new faults. `client` is the client of the object's cluster.
    */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
-  /** With `sized`, each cache estimates its size, and reports each change of the estimate. */
+  /** Called after each change of a cache's estimated size. Without `sized`, caches do not estimate their size. */
   readonly sized?: Sized | undefined;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/** The server sends a bookmark every minute, so a watch without data for 90 seconds is broken. */
+/** The API server sends a bookmark every minute, so a watch without data for 90 seconds is broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** Removes managed fields, which no controller reads, because they can be a third of an object. */
+/** Removes the managed fields of an object. No controller reads them, and they can be a third of the object. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -134,7 +132,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     return this.#replica.cache.malformed;
   }
 
-  /** If a projection throws, the cache stores the whole object. */
+  /** Projects an object. If the projection throws, the cache stores the complete object. */
   #projected(object: T, project: (object: T) => T): T {
     try {
       return project(object);
@@ -185,7 +183,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#demand?.progressed();
   }
 
-  /** `closed` is true while no caller uses an informer with `demand`. A closed informer has an empty cache. */
+  /** True while no caller uses an informer with the option `demand`. A closed informer has an empty cache. */
   get closed(): boolean {
     return this.#demand !== undefined && !this.#demand.open;
   }
@@ -222,7 +220,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Removes all objects. An informer that opens again starts with a list. */
+  /** Removes all objects from the cache. An informer that opens again starts with a list. */
   #forget(): void {
     this.#synced = false;
     this.#ready = Promise.withResolvers<void>();
@@ -243,7 +241,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   recordWrite(object: T): void {
     if (this.closed) return;
-    // A restore of the server has undone this write, so no watch event reports it.
+    // A restore of the API server has undone the write, so no watch event will report it.
     if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }
@@ -266,7 +264,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Reports faults of an object when they start, change or end. */
+  /** Reports the faults of an object when they start, change or end. */
   #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);

@@ -3,7 +3,7 @@ import type { DemandMember, InformerDemand } from '../contract/informer.ts';
 
 interface DemandOptions {
   readonly clock: Clock;
-  /** Milliseconds for which the informers stay open after their last user has left. */
+  /** The informers stay open for this time in milliseconds after their last user has left. */
   readonly lingerMs: number;
 }
 
@@ -21,7 +21,7 @@ export class Demand implements InformerDemand {
   readonly #members = new Set<DemandMember>();
   readonly #users = new Map<string, User>();
   readonly #onOpen = new Set<() => void>();
-  /** `#period` aborts when the informers close. `#period` is undefined while the informers are closed. */
+  /** The period in which the informers are open. The controller aborts when the informers close. */
   #period: AbortController | undefined;
   #closing: Timer | undefined;
 
@@ -33,7 +33,7 @@ export class Demand implements InformerDemand {
     return this.#period !== undefined;
   }
 
-  /** `ready` is true if each informer has a complete cache or may not read its kind. */
+  /** True if each informer has a complete cache, or has no permission for its kind. */
   get ready(): boolean {
     if (this.#period === undefined) return false;
     for (const { synced, refused } of this.#members) if (!synced && refused === undefined) return false;
@@ -41,8 +41,8 @@ export class Demand implements InformerDemand {
   }
 
   /**
-   * Adds a user. Returns true if the caches are complete. If the caches are incomplete, `wake` is called once, as soon
-   * as they are complete.
+   * Adds a user. Returns true if the caches are complete. If the caches are incomplete, `wake` is called once when they
+   * are complete.
    */
   want(user: string, wake: () => void): boolean {
     const known = this.#users.get(user) ?? { since: this.#o.clock.monotonic(), wake: undefined };

@@ -7,7 +7,7 @@ export function noteFaults(object: object, faults: readonly Fault[]): void {
   if (faults.length > 0) known.set(object, faults);
 }
 
-/** Returns the faults of an object from the cache. The cache contains a repaired copy of an object with faults. */
+/** Returns the faults of a cached object. The cache contains a repaired copy of an object with faults. */
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
@@ -20,7 +20,7 @@ export const isHeld = (object: object | undefined): boolean =>
 
 const REPORTED_FAULTS = 5;
 
-/** Returns a text for logs and events, with the faults of an object and how to fix them. */
+/** Returns a text for logs and events. The text contains the faults of an object, and how to fix them. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Freezes a value deeply, so that a write to a shared object throws. Only tests call `deepFreeze`, because it visits
+ * Freezes a value deeply, so that a write to a shared object throws. Only tests use this function, because it visits
  * all parts of each object.
  */
 export function deepFreeze<T>(value: T): T {

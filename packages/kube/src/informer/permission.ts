@@ -33,12 +33,12 @@ export function permissionOf(method: string, target: string): Permission | undef
 }
 
 /**
- * Matches the message of the Kubernetes authorizer. A refusal by an admission plugin has the same HTTP status, but
- * another message.
+ * Matches the message of the Kubernetes authorizer about a missing permission. A refusal by an admission plugin has the
+ * same HTTP status, but another message.
  */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** Returns the permission whose absence caused the error, or undefined for any other error. */
+/** Returns the missing permission that caused the error, or undefined for any other error. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};

@@ -21,74 +21,71 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects a parsed object, and freezes the object if `freeze` is set. */
+  /** Converts a parsed object to the form that the cache stores. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
   /**
-   * `onAccess` is called with the error when the server refuses access to the kind or does not serve the kind.
-   * `onAccess` is called with undefined when a watch is open.
+   * Called with the error when the API server refuses access to the kind or does not serve the kind. When a watch is
+   * open, `onAccess` is called with undefined.
    */
   readonly onAccess: (refused: KubeError | undefined) => void;
-  /** `onOutage` is called with the error of each failure, and with undefined when a watch is open. */
+  /** Called with the error of each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
   readonly observe?: ((what: 'list' | 'watch' | 'shortWatch', items: number) => void) | undefined;
 }
 
-/** The first delay is short, because most outages are restarts of the server. */
+/** The delays after failures. The first delay is short, because most outages are restarts of the API server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** The number of lists with expired pages after which the reflector requests a list without pages. */
+/** If this number of lists fails because pages expire, the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
 /**
- * The minimum duration of a watch without an event. A server that closes such a watch earlier is unhealthy. The limit
- * is from client-go.
+ * The minimum duration of a watch without an event, as in client-go. An API server that closes a watch earlier is
+ * unhealthy.
  */
 const SHORT_WATCH_MS = 1000;
 /**
- * A server that ends a watch this much earlier than requested is probably stopping. The next connection may reach
- * another server.
+ * If an API server ends a watch this much earlier than requested, it is probably stopping. The next connection may
+ * reach another replica of the API server.
  */
 const EARLY_MS = 2000;
 /**
- * After an outage of more than 30 seconds, the reflector lists again, because the server may have been restored to an older state. If the
- * restore undid only old deletions, the cached objects do not show the restore.
+ * After an outage of more than 30 seconds, the reflector lists the objects again. The API server may have been restored
+ * to an older state. If the restore undid only old deletions, the cached objects do not show the restore.
  */
 const LONG_OUTAGE_MS = 30_000;
-/**
- * Watches last 5 to 10 minutes, so that their connections move between the replicas of the server. The numbers are from
- * client-go.
- */
+/** Watches last 5 to 10 minutes, as in client-go, so that connections move between the replicas of the API server. */
 const WATCH_MIN_SECONDS = 300;
 
 const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
   metadata.uid === other.metadata.uid && metadata.resourceVersion === other.metadata.resourceVersion;
 
-/** Keeps a `Replica` up to date with a list and watches, and lists again after some failures. */
+/** Keeps a `Replica` up to date with a list and watches. After some failures, the reflector lists the objects again. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
-  /** The resource version at which the next watch starts, or undefined if a list is needed. */
+  /** The resource version at which the next watch starts, or undefined if a list is necessary. */
   #version: string | undefined;
   /**
-   * `#suspect` is true if the next connection may reach another server. While `#suspect` is true, the reflector
-   * verifies the version of the server before the next watch.
+   * True if the next connection may reach another API server. The reflector then verifies the version of the API server
+   * before the next watch.
    */
   #suspect = false;
   #rollbacks = 0;
   #doubted = false;
-  /** `#announces` is true while this reflector reports that its list shows an older state. */
+  /** True while the reflector reports that its list contains an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
   /**
-   * The monotonic time since which the cache may be outdated. `#behindSince` is undefined while a watch is open, and
-   * before the first watch.
+   * The monotonic time since which the cache may be outdated. The time is undefined while a watch is open, and before
+   * the first watch.
    */
   #behindSince: number | undefined;
-  /** The start of the last complete list. */
+  /** The monotonic time at which the last complete list started. */
   #listedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReflectorOptions<T>) {
@@ -111,14 +108,14 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * `proven` is false after a lost connection or a rollback, until a response proves that the server has the newest
-   * cached state.
+   * False after a lost connection or a restore. The value is true again when a response proves that the API server has
+   * the newest cached state.
    */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Prepares a further call of `run`, which starts with a list. The caller must empty the cache first. */
+  /** Prepares another call of `run`, which starts with a list. The caller must empty the cache first. */
   forget(): void {
     this.#version = undefined;
     this.#suspect = false;
@@ -150,10 +147,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * A restored server accepts a watch from a version in its future, but sends no events. After new writes have raised
-   * the server's version, the server sends only the events of these writes. If the server has the object of the newest
-   * known change, it has the history of the cache. If two versions cannot be compared, or after a long outage, the
-   * reflector lists again.
+   * Checks that the API server was not restored. A restored API server accepts a watch from a version in its future,
+   * but sends no events. When new writes have raised its version, the API server sends only the events of these writes.
+   * An API server that has the newest cached object was not restored. If the versions cannot be compared, or after a
+   * long outage, the reflector lists the objects again.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -170,10 +167,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Compares the server with the cache. The process knows its own writes before the watch, so the newest cached object
-   * may be newer than the version of the watch.
-   * @returns A text if the server has an older state, an empty text if the comparison has no result, and undefined if
-   * the server agrees.
+   * Compares the API server with the cache. The newest cached object may be newer than the version of the watch,
+   * because the process adds its own writes to the cache.
+   * @returns a text if the API server has an older state, an empty text if the comparison has no result, or undefined
+   *   if both agree
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;
@@ -184,11 +181,11 @@ export class Reflector<T extends KubeObject> {
     if (versionNumber(resourceVersion) < versionNumber(known))
       return `the API server has version ${resourceVersion}, which is older than the known version ${known}`;
     if (!(versionNumber(resourceVersion) >= versionNumber(known))) return '';
-    // After a deletion, the cache has no object that proves the newest change.
+    // After a deletion, no cached object proves the newest change.
     if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
     if (present.items.some((item) => isSame(item, newest))) return undefined;
-    // Either the object changed or was deleted during the outage, or the server was restored. To distinguish these
-    // cases, the reflector requests the server's state at the version of the cache.
+    // Either the object changed or was deleted during the outage, or the API server was restored. To distinguish these
+    // cases, the reflector requests the state of the API server at the version of the cache.
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known
@@ -197,7 +194,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Lists the object `newest`, or one object if `newest` is undefined. If `at` is undefined, the server returns its
+   * Lists the object `newest`, or any object if `newest` is undefined. If `at` is undefined, the API server returns its
    * newest state.
    */
   async #look(newest: T | undefined, at: string | undefined, signal: AbortSignal): Promise<List<T>> {
@@ -220,7 +217,7 @@ export class Reflector<T extends KubeObject> {
     return answer;
   }
 
-  /** Starts with a new list. Cached objects count as doubtful until this list is complete. */
+  /** Starts a new list after a restore. Until the list is complete, the cached objects count as doubtful. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -288,8 +285,8 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // A list without resourceVersion returns the newest state in pages. A list with resourceVersion "0" would return
-      // the server's cache in one page.
+      // A list without a resource version returns the newest state in pages. A list with the resource version "0" would
+      // return one page from the cache of the API server.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -308,7 +305,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#expiredLists = 0;
     this.#suspect = false;
-    // The server was restored during the list, so its pages may show different states.
+    // The API server was restored during the list, so the pages may contain different states.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
     this.#listedAt = started;
@@ -371,8 +368,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Versions increase from event to event, so a smaller version means that the server has an older state. The next list
-   * verifies the restore.
+   * Records the version of an event. Versions increase from event to event, so a smaller version shows that the API
+   * server has an older state. The next list verifies the restore.
    */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
@@ -383,7 +380,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** Records that the watch has delivered an event or has stayed open for some time. */
+  /** Records that the watch works: it has delivered an event, or has been open for some time. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -397,8 +394,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Returns a signal that aborts with the caller's signal, or after `silenceLimitMs` without data. If the timer fires
-   * too early, it is extended.
+   * Returns a signal that aborts with the caller's signal, or after `silenceLimitMs` without data. If data arrived in
+   * the meantime, the timer is extended.
    */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;

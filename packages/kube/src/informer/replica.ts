@@ -16,13 +16,13 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides whether a list page, a watch event or the response to a write changes the cache. List pages, watch events and
- * responses may report the same object at different times. A larger resourceVersion means a newer report.
+ * Decides whether a list page, a watch event or the response to a write changes the cache. All three may contain one
+ * object at different times. The object with the larger resource version is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
-  /** The list or watch has reported all changes up to this version. */
+  /** The version up to which the list or the watch has reported all changes. */
   #reported = Number.NEGATIVE_INFINITY;
   /**
    * Versions of this process's deletions that the watch has not reported yet. Older events of the deleted objects are
@@ -38,7 +38,7 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /** The object of the newest known change. `newest` is undefined after a deletion and for an empty cache. */
+  /** The object with the newest known change. After a deletion and for an empty cache, `newest` is undefined. */
   get newest(): T | undefined {
     return this.#newest;
   }
@@ -82,7 +82,7 @@ export class Replica<T extends KubeObject> {
     if (cached !== undefined) this.#drop(key, object);
   }
 
-  /** Removes all objects. If the server was restored to an older state, a later list still shows this. */
+  /** Removes all objects. A later list can still show that the API server was restored to an older state. */
   clear(): void {
     for (const key of [...this.cache.keys()]) {
       const cached = this.cache.get(key);
@@ -92,9 +92,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Starts a list that consists of several pages. At the end of the list, the cache removes objects that no page
-   * contains.
-   * @param doubted True if the server has an older state, which makes all cached objects doubtful.
+   * Starts a list with several pages. At the end of the list, the cache removes all objects that no page contained.
+   * @param doubted True if the API server has an older state, so that all cached objects are doubtful.
    * @param onRewound Called before the cache changes if the list shows an older state than the cache.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
@@ -128,8 +127,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Returns evidence of a restore: the page or one of its objects has an older version than the cache. After a restore,
-   * the version of the server may be larger; only the versions of objects show the restore.
+   * Returns evidence of a restore: the page or one of its objects has an older version than the cache. The version of a
+   * restored API server may be larger than before, so the versions of the objects are also compared.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported)

@@ -17,7 +17,7 @@ export interface LoggerOptions {
 
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** Returns the error with its causes and, unless a server refused a request, with the stack. */
+/** Returns the error with its causes for the log. The stack is omitted if an API server refused a request. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };

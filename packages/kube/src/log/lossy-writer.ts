@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
 /**
- * Writes bytes.
+ * Writes bytes to the destination of the log.
  * @throws Error if the write fails, such as on a full disk or a closed pipe
  */
 export type Sink = (bytes: Uint8Array) => void;
@@ -10,9 +10,9 @@ export type Sink = (bytes: Uint8Array) => void;
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line that reports dropped lines after a failure. */
+  /** Returns the log line that reports the number of dropped lines after a failure. */
   readonly notice: (dropped: number, reason: string) => string;
-  /** `failed` is called after each failed write, with the number of dropped lines since the start of the failure. */
+  /** Called after each failed write, with the number of lines that were dropped since the failure began. */
   readonly failed?: (dropped: number, reason: string) => void;
 }
 
@@ -38,7 +38,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // The line break ends a truncated line.
+        // The line break ends a line that was only partly written.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -53,7 +53,7 @@ export class LossyWriter {
 
 /** Milliseconds until the next attempt to write to a full pipe. */
 const FULL_PIPE_MS = 10;
-/** The number of waits after which the reader of the pipe counts as stopped: one second. */
+/** If the pipe stays full for this number of waits (one second), mcm assumes that the reader has stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
@@ -70,7 +70,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened for the first line. If the file cannot be opened, each later line tries again. */
+/** A log file. The file is opened for the first line. If the file cannot be opened, each later line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';
@@ -91,7 +91,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Closes the file; the next line opens the file again and appends. */
+  /** Closes the log file. The next line opens the file again and is added at the end. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

@@ -17,10 +17,10 @@ export interface MetricsOptions {
 /** The metrics of one process. */
 export interface Metrics {
   readonly registry: Registry;
-  /** The meters have no types of prom-client. */
+  /** Creates further metrics. The type contains no types of the library prom-client. */
   readonly meters: Meters;
   readonly queues: QueueMetrics;
-  /** Returns an observer of the requests to the server `host`. */
+  /** Returns an observer for the requests to the server `host`. */
   requests(host: string): (sample: RequestSample) => void;
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   caches(sizes: () => ReadonlyMap<string, number>): void;
@@ -28,9 +28,9 @@ export interface Metrics {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Buckets from 1e-8 s to 10 s, as for the queues of client-go. */
+/** The bounds of the queue metrics, from 1e-8 s to 10 s, as in client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** Buckets from 1 ms to 512 ms, as for the client of the original. */
+/** The bounds of the request metrics, from 1 ms to 512 ms, as in the client of the original. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
 
-/** The labels of a series; an absent label has an empty value. */
+/** The labels of a time series. An absent label has an empty value. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
-/** The current value of one series. */
+/** The current value of one time series. */
 export interface Sample {
   readonly labels?: MeterLabels;
   readonly value: number;
@@ -16,11 +16,14 @@ export interface MeterName {
   readonly labels?: readonly string[];
 }
 
-/** Creates metrics. The interface has no types of prom-client. */
+/** Creates metrics. The interface contains no types of the library prom-client. */
 export interface Meters {
-  /** Creates a gauge; `samples` returns its series at each scrape. A series that `samples` no longer returns is removed. */
+  /**
+   * Creates a gauge. `samples` returns its time series at each scrape. A time series that `samples` no longer returns
+   * is removed.
+   */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** Creates a counter without labels; `value` returns its value at each scrape. */
+  /** Creates a counter without labels. `value` returns the count at each scrape. */
   counted(meter: MeterName, value: () => number): void;
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   counter(meter: MeterName): (labels?: MeterLabels) => void;
@@ -34,7 +37,7 @@ export interface Meters {
 /** The default bucket bounds of Go's client_golang, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates meters for a registry, which refuses a second metric with the same name. */
+/** Creates meters for a registry. The registry refuses a second metric with an equal name. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

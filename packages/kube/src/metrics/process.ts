@@ -4,8 +4,8 @@ import type { Meters } from './meters.ts';
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
 /**
- * Registers process metrics with the names of the standard Go and Node.js collectors. The values are read at each
- * scrape, so that an idle process stays idle.
+ * Registers process metrics with the names of the standard Go and Node.js collectors. The values are read only at a
+ * scrape, so that an idle process needs no CPU time.
  */
 export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
@@ -20,7 +20,7 @@ export function registerProcessMetrics(meters: Meters): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
-/** Five samples per second of the event loop delay are cheap, and detect long delays. */
+/** The delay of the event loop is measured five times per second, which is cheap and detects long delays. */
 const DELAY_RESOLUTION_MS = 200;
 const COLLECTION_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 

@@ -5,7 +5,9 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/** Returns the error for a write that was not sent. Callers retry after this error, as after any failure. */
+/**
+ * Returns the error for a write that observe mode did not send. Callers retry after this error, as after any failure.
+ */
 const notSent = (request: string, object: string): KubeError =>
   new KubeError(`${request} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -40,11 +42,12 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // Events are neither sent nor recorded, because no decision depends on an Event.
+    // Events are neither sent nor recorded, because no decision depends on Events.
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several new objects of one owner are one decision, because new objects have no names yet.
+    // Returns true if a new object shows that the decision was executed. New objects have no names yet, so all new
+    // objects of one owner belong to one decision.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -116,7 +119,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** Wraps a client so that it sends no writes. Each write of an observing client is recorded as a decision and fails. */
+/** Wraps a client for observe mode. Each write is recorded as a decision and fails, but is not sent. */
 export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

@@ -4,27 +4,30 @@ import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
 /**
- * The outcome of a decision of this process.
+ * The outcome of a decision in observe mode.
  * - `wanted`: this process would have executed the decision now.
  * - `same`: another controller executed the decision.
- * - `gone`: the object was deleted first.
+ * - `gone`: the object was deleted before a controller executed the decision.
  * - `different`: no controller executed the decision in five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** An action that this process would execute without `--observe-only`. */
 export interface Decision {
-  /** Verb and resource, such as `patch machinesets/status` or `create vm`, from a small set of texts. */
+  /**
+   * The verb and the resource, such as `patch machinesets/status` or `create vm`. The number of different texts is
+   * small.
+   */
   readonly what: string;
   readonly resource: string;
   /** The object as `namespace/name`. A new object without a name is identified by its owner. */
   readonly object: string;
   /**
-   * `unnamed` is true for a new object whose name the API server generates. An object with any name may show that
-   * another controller executed the decision.
+   * True for a new object whose name the API server generates. Any new object may then show that another controller
+   * executed the decision.
    */
   readonly unnamed?: boolean;
-  /** The content of the decision. Decisions with equal contents are equal. */
+  /** The content of the decision. Two decisions with equal contents are equal. */
   readonly content: string;
   /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
@@ -32,7 +35,7 @@ export interface Decision {
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** The time within which the active controller must execute an equal decision. */
+/** The active controller must execute an equal decision within this time. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
@@ -43,7 +46,7 @@ interface Waiting {
   readonly followers: Set<Follower>;
   /** The fields in which the last known object differs from the decision. */
   lacks?: readonly string[];
-  /** `overdue` is set after the log has reported that no controller executed the decision in time. */
+  /** True after mcm has logged that no controller executed the decision in time. */
   overdue?: true;
 }
 
@@ -64,8 +67,8 @@ export class ObserveDecisions {
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * Decisions by resource and object; the inner key is the action. A repeated decision replaces the previous decision.
-   * An overdue decision is kept until it is executed or its object is deleted, so that the log reports it once.
+   * The waiting decisions by resource and object, and then by action. A repeated decision replaces the previous
+   * decision. An overdue decision stays until it is executed or its object is deleted, so that mcm logs it only once.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
   readonly #unnamed = new Map<string, Set<Waiting>>();
@@ -81,7 +84,7 @@ export class ObserveDecisions {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Records a decision; the log does not repeat an equal decision. */
+  /** Records a decision. An equal decision is logged only once. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -106,7 +109,7 @@ export class ObserveDecisions {
 
   /**
    * Records a decision whose execution takes time, such as the creation of a VM.
-   * @returns The object that shows that another controller executed the decision, also after more than five minutes.
+   * @returns the object that shows that another controller executed the decision. The wait has no time limit.
    * @throws the reason of the signal, or an error if the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {

@@ -7,7 +7,7 @@ import type { Key } from '../contract/objects.ts';
 /** Receives the values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** `started` is called when a worker takes a key, with the milliseconds for which the key has waited. */
+  /** Called when a worker takes a key, with the milliseconds for which the key has waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -19,11 +19,11 @@ export interface WorkQueueOptions {
   readonly backoff: BackoffOptions;
   readonly observer?: QueueObserver | undefined;
   readonly onReady: () => void;
-  /** Returns true if the queue should return the ready key before other keys. */
+  /** Returns true if the queue must return the ready key before other keys. */
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key is not urgent, if such a key is ready, so that urgent keys never block other keys. */
+/** Every n-th key is a key that is not urgent, so that urgent keys never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -38,7 +38,7 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** Takes the first key. Taken keys are removed from the array in batches. */
+  /** Removes and returns the first key. The array is shortened only after many keys were removed. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -57,9 +57,9 @@ class Line {
 }
 
 /**
- * A queue that contains each key at most once. Only one worker at a time processes a key. A key may be added with a
- * delay. The queue works like client-go's workqueue, except that a ready key loses its delay, because its reconcile
- * requests a new delay.
+ * A queue of keys that contains each key at most once. Only one worker at a time processes a key. A key may be added
+ * with a delay. The queue works like the workqueue of client-go with one exception. When a key becomes ready, its delay
+ * is removed, because the reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -105,9 +105,7 @@ export class WorkQueue {
     else this.#addNow(key);
   }
 
-  /**
-   * Adds a key again after its back-off, which grows with every call until `forget`. The delay is at least `leastMs`.
-   */
+  /** Adds a key again after a delay that grows with every call until `forget`. The delay is at least `leastMs`. */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
@@ -134,7 +132,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key, which is ready again if it was added in the meantime. */
+  /** Ends the processing of a key. If the key was added in the meantime, it is ready again. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);

@@ -24,7 +24,7 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** `decisions` is set in observe mode, and records writes instead of sending them. */
+  /** Set in observe mode: the clients record writes instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
@@ -38,11 +38,14 @@ export interface ContextParts<F extends Flags> {
   readonly sized?: ((changeBytes: number) => void) | undefined;
   /** The namespace of the controllers (default: the value of `--namespace`). */
   readonly namespace?: string;
-  /** If `fence` is set, the client sends writes only while no other process can be the leader. */
+  /** If `fence` is set, the clients send writes only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/** Creates the clients and event recorders. The second result lists the recorders to flush at the end. */
+/**
+ * Creates the clients and the event recorders. The second result lists the recorders whose Events must be sent before
+ * the process ends.
+ */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

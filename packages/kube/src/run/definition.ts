@@ -19,28 +19,28 @@ import type { DebugPages } from './health/debug-pages.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 
-/** The clients and services for the controllers of a leader. */
+/** The clients and services that the controllers of a leader use. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
-  /** Name of the cluster in fleet mode, in which one process has many contexts. */
+  /** Name of the cluster in fleet mode. In fleet mode, one process has many contexts. */
   readonly cluster: string | undefined;
-  /** Returns how many clusters of the region are reachable (absent outside of fleet mode). */
+  /** Returns the number of reachable clusters in the region. Outside of fleet mode, the function is absent. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
-   * Returns the milliseconds since the last answer of the API server with the machine objects to a request of any
-   * cluster. The function is absent outside of fleet mode.
+   * Returns the milliseconds since the control API server last responded to a request of any cluster. Outside of fleet
+   * mode, the function is absent.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
-  /** The permit for disruptions by rollouts, which only a fleet with a rollout budget has. */
+  /** The permit for disruptions by rollouts. Only a fleet with a rollout budget has permits. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
-  /** `sameCluster` is true if the machine objects and the nodes are in the same cluster. */
+  /** True if the control cluster is also the target cluster. */
   readonly sameCluster: boolean;
-  /** Client of the cluster with the machine objects. */
+  /** Client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the nodes. `target` is undefined for `--target-kubeconfig=none`. */
+  /** Client of the cluster with the Nodes. `target` is undefined for `--target-kubeconfig=none`. */
   readonly target: KubeClient | undefined;
-  /** Returns a client of the control cluster with the name of another component in its user agent. */
+  /** Returns a client of the control cluster whose user agent contains the name of another component. */
   readonly controlAs: (component: string) => KubeClient;
   readonly targetAs: (component: string) => KubeClient | undefined;
   readonly recorder: EventRecorder;
@@ -51,23 +51,23 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
   /**
-   * The decisions of observe mode about actions outside of the clusters. The clients of the clusters record writes to
-   * the clusters.
+   * Records decisions in observe mode about actions outside of the clusters, such as calls to a cloud. The clients of
+   * the clusters record their own writes.
    */
   readonly observe?: ObserveDecisions | undefined;
-  /** The fence for irreversible actions, absent without leader election. */
+  /** The fence before irreversible actions. Without leader election, the fence is absent. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
-   * Monitors when the certificate of a service expires.
+   * Returns an object that warns before the certificate of a service expires.
    * @param what Name of the certificate, such as `webhook certificate`
    */
   readonly serving: (what: string) => ServedCertificate;
 }
 
-/** The result of reading the settings that only this binary has. */
+/** The result of reading the settings of the binary. */
 export interface Configuration {
-  /** Settings for the first log line. */
+  /** Settings that the first log line contains. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /** One sentence for each setting that is valid but probably wrong. The warnings follow the first log line. */
   readonly warnings?: readonly string[];
@@ -78,19 +78,22 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
   /** The flags of the binary in addition to the common flags. */
   readonly flags: F;
-  /** Returns one error with the names of the flags for each invalid combination. */
+  /** Returns one error for each invalid combination of flags, with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
   /** Name of the Lease (default: the name of the binary). */
   readonly leaseName?: string;
   /**
-   * `fleet` is set if one process can serve many clusters. Flags that only apply to a process with one cluster. A
-   * process for many clusters does not call `serve`.
+   * Set if one process of the binary can serve many clusters. A process with many clusters does not call `serve`. The
+   * object lists the flags that apply only to a process with one cluster.
    */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the name of the rollout budget's ConfigMap, absent without rollouts. */
+    /** The flag with the name of the ConfigMap of the rollout budget. A binary without rollouts omits the field. */
     readonly rolloutBudget?: keyof F & string;
-    /** The settings for deleted namespaces, absent if the controllers are not needed in a deleted namespace. */
+    /**
+     * The settings for deleted namespaces. A binary whose controllers are not necessary in a deleted namespace omits
+     * the field.
+     */
     readonly deletion?: DeletionSettings;
     /** The objects that wake a hibernated cluster. A binary whose clusters never hibernate omits the field. */
     readonly hibernation?: HibernationSettings;
@@ -98,23 +101,23 @@ export interface BinaryDefinition<F extends Flags> extends Program {
   /** Prefix of the queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Reads the flags and environment variables that only this binary has. `configure` is called once, before any
+   * Reads the flags and environment variables of the binary. The process calls `configure` once, before it opens a
    * connection.
    * @throws ConfigError with one line for each invalid setting, which contains its name and a hint. The process exits
-   * after this error.
+   *   after this error.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** `begin` is called once, before any controller starts. */
+  /** Called once, before any controller starts. */
   begin?(log: Logger): void;
-  /** The CRDs that the binary expects; the process warns about differences from the CRDs of the server. */
+  /** The CRDs that the binary expects. The process warns if the CRDs of the API server differ. */
   readonly crds?: readonly ExpectedCrd[];
   /**
-   * Starts the services of every replica, whether or not it is the leader. The promise resolves to a function that
-   * stops the services.
+   * Starts the services that run in every replica, even if the replica is not the leader. The promise resolves to a
+   * function that stops the services.
    */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /**
-   * Returns the units that run while this process is the leader. `units` is called each time this process becomes the
+   * Returns the units that run while this process is the leader. The process calls `units` each time it becomes the
    * leader.
    */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;

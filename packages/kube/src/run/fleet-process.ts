@@ -184,7 +184,9 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /** Returns one summary for all clusters. A cluster that is not served does not make the process unready. */
+  /**
+   * Returns one summary for all clusters of the fleet. A cluster that is not served does not make the process unready.
+   */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -302,7 +304,7 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** Returns the state of all clusters, including the Lease holders that this process has observed. */
+  /** Returns the state of all clusters, including the holders of their Leases. */
   status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()

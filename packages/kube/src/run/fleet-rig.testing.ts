@@ -17,7 +17,7 @@ import { type Lease, leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
 import { runBinary } from './run-binary.ts';
 
-/** A request that a server receives from a process. */
+/** A request of a process that arrives at a simulated API server. */
 export interface Arrived {
   readonly process: string;
   readonly server: string;
@@ -39,17 +39,17 @@ interface PlaneOptions {
 
 export const LEASE = 'demo';
 export const FLEET_FINALIZER = 'example.com/fleet-demo';
-/** A ConfigMap with this finalizer needs the controllers of its namespace. */
+/** In the tests, a ConfigMap with this finalizer needs the controllers of its namespace. */
 const WORK_FINALIZER = 'example.com/work';
 const WORK = 'work';
-/** A cluster with a Secret of this name never hibernates. */
+/** In the tests, a cluster with a Secret of this name never hibernates. */
 export const BUSY = 'busy';
 const SEED = 'seed';
-/** The unit of a cluster with this prefix has a cache with the ConfigMaps of its namespace. */
+/** If the name of a cluster has this prefix, the unit of the cluster caches the ConfigMaps of its namespace. */
 const CACHED = 'cached';
-/** Milliseconds after the end of a unit at which the rig sends one more write of the unit. */
+/** After the end of a unit, the rig sends one more write of the unit with this delay, in milliseconds. */
 const LATE_MS = 20_000;
-/** Interval between the writes of a unit. Shorter intervals would take most of the time of the tests. */
+/** The interval between two writes of a unit. Shorter intervals would use most of the time of the tests. */
 export const BEAT_MS = 2_000;
 
 /** The test binary. The unit of this binary writes to both clusters every second. */
@@ -86,7 +86,7 @@ const demo: BinaryDefinition<Record<never, never>> = {
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
-        // A reconcile can last longer than its unit, so the rig sends a late write.
+        // A reconcile can last longer than its unit. To simulate this case, the rig sends a late write.
         clock.setTimeout(() => void both('late'), LATE_MS);
       },
     },
@@ -98,11 +98,11 @@ const orAbsent = (error: unknown): undefined => {
   return undefined;
 };
 
-/** One replica of the fleet, or a process without fleet mode. */
+/** One replica of the fleet, or one process without fleet mode. */
 export interface Replica {
   readonly name: string;
   stop(): Promise<number>;
-  /** Disconnects the process from the network, as after SIGKILL. */
+  /** Disconnects the process from the network, as SIGKILL does. */
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
@@ -116,22 +116,22 @@ export interface Replica {
 export class FleetRig {
   readonly clock = new VirtualClock();
   readonly arrived: Arrived[] = [];
-  /** Writes of processes that did not hold the Lease of the cluster. */
+  /** Writes that a process sent without holding the Lease of the cluster. */
   readonly unfenced: string[] = [];
   readonly #start: (options: PlaneOptions) => Promise<Plane>;
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
-  /** Pairs of a process and a server without a connection. */
+  /** Pairs of a process and a server that cannot communicate. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
   /**
-   * Server names that lead to another control plane, as after a wrong DNS change. A key may start with the name of a
-   * process, which limits it to this process.
+   * Server names that lead to another control plane, as after a wrong DNS change. If a key starts with the name of a
+   * process, the entry applies only to this process.
    */
   readonly redirected = new Map<string, string>();
   /** Returns true for requests that the API server refuses with the code 403. */
   refuse: (request: TransportRequest) => boolean = () => false;
-  /** The clusters of servers that have another name than their cluster. */
+  /** The clusters of servers whose name differs from the name of their cluster. */
   readonly #clusterOf = new Map<string, string>();
   readonly #regions: ReadonlyMap<string, string>;
   #folder = '';
@@ -177,7 +177,7 @@ export class FleetRig {
     });
   }
 
-  /** Returns a kubeconfig of a server; the token identifies the server. */
+  /** Returns a kubeconfig for a server. The token identifies the server. */
   kubeconfig(server: string, token = `token-of-${server}`): string {
     return JSON.stringify({
       'current-context': 'c',
@@ -201,7 +201,7 @@ export class FleetRig {
     return region === undefined ? {} : { 'topology.kubernetes.io/region': region };
   }
 
-  /** Adds an object that needs the cluster's controllers until `endWork`. */
+  /** Adds an object that needs the controllers of the cluster until `endWork` is called. */
   async addWork(cluster: string): Promise<void> {
     const metadata = { name: WORK, finalizers: [WORK_FINALIZER] };
     await this.admin(SEED).resource(configMaps, cluster).create({ metadata });
@@ -298,7 +298,7 @@ export class FleetRig {
       exit: () => undefined,
     });
     const failed = exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)));
-    failed.catch(() => undefined); // After the process is ready, the rejection of this promise does not matter.
+    failed.catch(() => undefined); // After the process is ready, a rejection of the promise is ignored.
     const address = await Promise.race([ready.promise, failed]);
     const read = async (path: string): Promise<string> => (await fetch(address + path)).text();
     const status = async (): Promise<readonly ClusterStatus[]> => JSON.parse(await read('/debug/fleet')).clusters;
@@ -374,7 +374,7 @@ export class FleetRig {
     return this.admin(SEED).resource(leases, cluster).get(LEASE);
   }
 
-  /** Returns the counter that the unit writes to the target cluster. */
+  /** Returns the counter that the unit has written to the target cluster. */
   async beats(server: string): Promise<number | undefined> {
     const map = await this.admin(server).resource(configMaps, 'default').get('beat').catch(orAbsent);
     return map?.data === undefined ? undefined : Number(map.data.beats);

@@ -15,7 +15,7 @@ export interface ManagerOptions {
 /** Starts phases in order, and stops the phases in reverse order. */
 export interface Manager {
   /**
-   * Starts the phases. The function must be called only once. The promise rejects with the error of the first failed
+   * Starts the phases. The caller must call `start` only once. The promise rejects with the error of the first failed
    * phase, or with the reason of `stop`.
    */
   start(): Promise<void>;

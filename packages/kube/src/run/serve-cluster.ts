@@ -38,11 +38,12 @@ export interface SharedParts<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** The connections to the seed, or undefined if each cluster contains its own machine objects. */
+  /** The connections to the seed, or undefined if each cluster contains its own Machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
   /**
-   * Returns the milliseconds since the seed last answered a request of any cluster (undefined before the first answer).
+   * Returns the milliseconds since the seed last responded to a request of any cluster. Before the first response, the
+   * result is undefined.
    */
   readonly answeredMs: () => number | undefined;
   readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit' | 'fleet-hibernate-after'>;
@@ -50,30 +51,33 @@ export interface SharedParts<F extends Flags> {
   /** Returns a new identity for each run. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
-  /** Records an event about a cluster, without its Lease. */
+  /** Records an event about a cluster. The event does not need the Lease of the cluster. */
   readonly event: (member: Member, reason: string, sentence: string) => void;
-  /** The rollout budget, or undefined if rollouts are not limited. */
+  /** The rollout budget, or undefined if the number of rollouts is not limited. */
   readonly budget: RolloutBudget | undefined;
   /**
-   * `serving` is called with the metrics and pages of a cluster when this process starts to serve the cluster. The
-   * returned function is called when this process stops serving the cluster.
+   * Called with the metrics and pages of a cluster when this process starts to serve the cluster. The process calls the
+   * returned function when it no longer serves the cluster.
    */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
-/** A leader renews its Lease after this fraction of the renew deadline, so several attempts are possible. */
+/**
+ * A leader renews its Lease after this fraction of the renew deadline, so that several attempts are possible before the
+ * deadline.
+ */
 const RENEW_PART = 0.4;
 
-/** The time without work after which a cluster counts as quiet. */
+/** A cluster counts as quiet after this time without work. */
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * Time limit for the last reconciles of a run. After the limit, the fence refuses all writes of the reconciles. Without
- * the limit, a request without a response could take a minute.
+ * Time limit for the last reconciles of a run. After the limit, the fence refuses all their writes. Without the limit,
+ * a request without a response could delay the end of the run by a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
-/** The parts that belong to one cluster. */
+/** The objects that belong to one cluster and one run. */
 interface Own {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -81,7 +85,7 @@ interface Own {
   readonly warnings: Warnings;
   readonly certificates: CertificatesInUse;
   readonly clusters: MemberClusters;
-  /** Observes whether the target cluster's API server answers. */
+  /** Observes whether the API server of the target cluster responds. */
   readonly reach: Reach;
   /** Resolves when all work has ended. The Lease may be released earlier. */
   work: Promise<void>;
@@ -89,7 +93,7 @@ interface Own {
   idle: () => boolean;
 }
 
-/** Serves one cluster. Serves one cluster with separate connections, Leases, caches, controllers and metrics. */
+/** Serves one cluster with its own connections, Leases, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<RunEnd> {
   const own = await connect(run, shared);
   const ending = new AbortController();
@@ -102,7 +106,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has its own identity, so an earlier run that did not release its Lease counts as another process.
+    // Each run has its own identity. An earlier run that did not release its Lease therefore counts as another process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {
@@ -137,7 +141,9 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/** Returns the finalizer for the Secrets of a seed (undefined without a seed). */
+/**
+ * Returns the object that maintains the finalizer on the kubeconfig Secrets. Without a seed, the result is undefined.
+ */
 export const keptSecret = <F extends Flags>({
   definition: { fleet },
   log,
@@ -145,8 +151,8 @@ export const keptSecret = <F extends Flags>({
   fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
 
 /**
- * Returns the finalizer for the Lease. A Lease in the seed must outlive the machines of its namespace. In a fleet from
- * a folder, the Lease is in the target cluster.
+ * Returns the finalizer for the Lease of a cluster. A Lease in the seed must exist until the machines of its namespace
+ * are gone. In a fleet from a folder, the Lease is in the target cluster and needs no finalizer.
  */
 function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
   const name = definition.fleet?.deletion?.finalizer;
@@ -178,9 +184,8 @@ const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; rea
   `Lease ${namespace}/${name} was deleted with its namespace and cannot be created again; run a single process with --leader-elect=false`;
 
 /**
- * Returns true if the deleted namespace needs no controllers any more. For a deleted namespace, `endsWith` removes the
- * finalizer from the Secret. If the cluster has no Lease, no process can write to the cluster, so this write needs no
- * Lease.
+ * Returns true if the deleted namespace needs no controllers any more. The function then removes the finalizer from the
+ * Secret. This write needs no Lease, because no process can acquire a Lease in the namespace.
  */
 async function endsWith<F extends Flags>(
   error: unknown,
@@ -214,8 +219,8 @@ export async function probeCluster<F extends Flags>(run: ClusterRun, shared: Sha
 }
 
 /**
- * Returns the identity of a cluster that its Lease in the seed records. If the seed does not respond, the result is
- * undefined.
+ * Returns the identity of a cluster from the record on its Lease in the seed. If the seed does not respond, the result
+ * is undefined.
  */
 async function recorded<F extends Flags>(
   { signal }: ClusterRun,
@@ -241,7 +246,7 @@ async function identify(
   return memory.uid;
 }
 
-/** Returns the options of the election that all terms share. */
+/** Returns the options of the leader election for a cluster. */
 function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, own: Own) {
   const { log, clusters } = own;
   const { definition, host, flags } = shared;
@@ -263,7 +268,10 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, ow
   };
 }
 
-/** Returns the longer Lease timings that apply after a minute without work (undefined without their flag). */
+/**
+ * Returns the longer Lease timings that apply after a minute without work. Without the flag for these timings, the
+ * result is undefined.
+ */
 function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedParts<F>, idle: () => boolean) {
   const leaseMs = fleetFlags['fleet-quiet-lease-duration'];
   if (leaseMs === 0) return undefined;

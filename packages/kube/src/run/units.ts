@@ -13,7 +13,7 @@ import type { Check } from './health/health.ts';
 
 export interface Runnable {
   readonly synced: boolean;
-  /** `closed` is true while no user needs the cached objects. */
+  /** True while no user needs the cached objects. */
   readonly closed?: boolean | undefined;
   readonly refused?: KubeError | undefined;
   /** The resource in the cache, for a metric. */
@@ -34,11 +34,11 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** The informers of the unit, of which each runs once even if several units have it. */
+  /** The informers of the unit. An informer that several units share runs only once. */
   readonly informers: readonly Runnable[];
-  /** Informers without which the unit also works, if the API server refuses their kinds. */
+  /** Informers that the unit does not need. If the API server refuses their kinds, the unit works without them. */
   readonly spares?: readonly Runnable[];
-  /** Returns true if the unit has no work at present. Without this function, the unit always counts as busy. */
+  /** Returns true if the unit currently has no work. Without this function, the unit always counts as busy. */
   readonly quiet?: () => boolean;
   /** Runs until the signal aborts. The promise resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -52,7 +52,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** The runner polls for missing kinds, because API discovery cannot be watched. */
+/** The delays between checks for missing kinds. The runner polls, because the discovery API cannot be watched. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -101,8 +101,8 @@ export class UnitRunner {
   }
 
   /**
-   * Returns one check for each unit, which lists the missing kinds of the unit. The checks fail only if no unit could
-   * start.
+   * Returns one check for each unit. The check lists the kinds that the unit lacks. The checks fail only if no unit
+   * could start.
    */
   checks(): Check[] {
     const some = this.#started.size > 0;

@@ -3,13 +3,13 @@ import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
 /**
- * Time that running reconciles get after a request to stop. After the grace time, the process may end during a
- * reconcile, because each step is idempotent.
+ * After a stop request, running reconciles get this time. The process may then end during a reconcile, because each
+ * step is idempotent.
  */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
-/** Waits for the work, at most until the time limit. */
+/** Waits for `work`, at most until the time limit. */
 export const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());

@@ -13,8 +13,8 @@ export function oldNode(name: string, version: string): string | undefined {
 }
 
 /**
- * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` and a thread of
- * Maglev may also wait for each other forever.
+ * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` and the thread
+ * of Maglev may wait for each other forever.
  */
 const NO_MAGLEV = '--no-maglev';
 
@@ -24,7 +24,7 @@ const NO_MAGLEV = '--no-maglev';
  * This module and its callers must not import Node.js modules statically. If an old Node.js lacks an imported name, the
  * program ends with a `SyntaxError` before any code runs.
  * @param load Imports the rest of the program.
- * @param v8Flags V8 flags to set before this import.
+ * @param v8Flags V8 flags that are set before the import.
  */
 export function startProgram(name: string, load: () => Promise<unknown>, v8Flags: readonly string[] = []): void {
   const problem = oldNode(name, process.versions.node);
@@ -39,7 +39,7 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   // contains the generated JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The handler prints the error as the last line, where Node.js would print its version.
+    // The handler prints the error last. Without the handler, Node.js would print its version last.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

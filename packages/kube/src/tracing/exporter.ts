@@ -7,7 +7,7 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches in the background. */
 export interface SpanExporter {
-  /** Adds a span to the queue without waiting, and drops the span if the queue is full. `export` never throws. */
+  /** Adds a span to the queue without waiting. If the queue is full, the span is dropped. `export` never throws. */
   export(span: Span): void;
   /**
    * Sends all pending spans when the process ends. The promise resolves after all spans are sent, after a failed batch,
@@ -30,14 +30,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** Delay of a batch, as by default in OpenTelemetry's batch processor. */
+/** Delay of a batch, as in the batch processor of OpenTelemetry. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
 /** Time limit of `flush`. */
 const TIMEOUT_MS = 1_000;
 
-/** Creates an exporter that sends spans in OTLP as JSON. The spans of a refused batch are lost. */
+/** Creates an exporter that sends spans in OTLP as JSON. If the collector refuses a batch, its spans are lost. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

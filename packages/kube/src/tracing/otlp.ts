@@ -7,7 +7,7 @@ export interface Resource {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Numbers of `SpanKind` and `StatusCode` in opentelemetry-proto. */
+/** The numbers of `SpanKind` and `StatusCode` in opentelemetry-proto. */
 const KINDS: Readonly<Record<Span['kind'], number>> = { internal: 1, client: 3 };
 const ERROR = 2;
 
@@ -21,7 +21,7 @@ function anyValue(value: SpanValue): object {
 const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-/** Returns nanoseconds as a string, because the number exceeds the safe integers of JSON parsers. */
+/** Returns nanoseconds as a string, because the number is too large for JSON parsers. */
 const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 const spanOf = (span: Span): object => ({

@@ -8,18 +8,20 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The result if tracing is disabled. */
+/** The result if tracing is disabled, with the reason. */
 export interface TracingOff {
   readonly off: true;
-  /** A sentence for the log that explains why tracing is disabled (absent if tracing was not requested). */
+  /**
+   * The reason why tracing is disabled, as a sentence for the log. If no user requested tracing, the field is absent.
+   */
   readonly because?: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. Returns undefined for
- * invalid text.
+ * Parses `key=value,key=value` with percent-encoded values, as in the variables of OpenTelemetry. The result is
+ * undefined for an invalid text.
  */
 function pairs(text: string): Record<string, string> | undefined {
   const parts = text
@@ -42,8 +44,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
- * Reads the environment variables of OpenTelemetry. Tracing needs the variable with the endpoint. An invalid value
- * disables tracing, because a controller must run even without telemetry.
+ * Reads the environment variables of OpenTelemetry. Tracing needs the variable with the endpoint. An invalid value only
+ * disables tracing, because a controller must run even without tracing.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -53,7 +55,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // OTLP over gRPC is not supported; collectors accept OTLP over HTTP on a separate port.
+  // OTLP over gRPC is not supported. Collectors accept OTLP over HTTP on a separate port.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,
@@ -64,7 +66,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
   const headers = pairs(
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
-  // The message does not contain the value, which may be a token.
+  // The message omits the value, because the value may be a token.
   if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS must have the format key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
   if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES must have the format key=value,key=value');

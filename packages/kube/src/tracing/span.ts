@@ -11,13 +11,13 @@ export interface Span {
   readonly spanId: string;
   readonly parentId?: string | undefined;
   readonly name: string;
-  /** `internal` is work of this process, and `client` is a request to another program. */
+  /** `internal` means work of this process, and `client` means a request to another program. */
   readonly kind: 'internal' | 'client';
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
-  /** The error text, absent after a success. */
+  /** The text of the error. After a success, the field is absent. */
   readonly error?: string | undefined;
 }
 
@@ -32,7 +32,10 @@ export interface SpanEvent {
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** Returns the trace ID of the object that `words` name. The trace ID does not change when the process restarts. */
+/**
+ * Returns the trace ID for an object. `words` identify the object. The trace ID does not change when the process
+ * restarts.
+ */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
 /** Returns a span ID from words that are unique in the trace. A span that is sent twice keeps its ID. */

@@ -3,8 +3,8 @@ import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
 /**
- * Returns the result of `work`, or rejects when the signal aborts. After an abort, the handler continues in the
- * background.
+ * Resolves with the result of `work`, or rejects when the signal aborts. The work continues in the background after an
+ * abort.
  */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
@@ -25,15 +25,15 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only watches get a signal, because a Request with a signal is expensive and other requests are short.
+      // Only watches get a signal. A Request with a signal is expensive, and other requests are short.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * Makes the signal hold a strong reference to the request. A `Request` holds its signal only weakly, so after a garbage
- * collection an abort would not end the watch.
+ * Adds a reference from the signal to the request. A `Request` has only a weak reference to its signal, so an abort
+ * after a garbage collection would not end the watch.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });

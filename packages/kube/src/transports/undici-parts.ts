@@ -5,8 +5,8 @@ export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
  * Loads undici without fetch, caches, mocks and web sockets, which saves 3 MB of memory and a hundred files. The loaded
- * files are internal to undici, so if a file is missing, all of undici is loaded. File names are literals, because
- * bundlers do not follow computed names.
+ * files are internal files of undici. If a file is missing, the function loads the whole library. File names are
+ * literals, because bundlers cannot resolve computed names.
  */
 export function undiciParts(): UndiciParts {
   try {
@@ -19,6 +19,6 @@ export function undiciParts(): UndiciParts {
       },
     };
   } catch {
-    return load('undici') as Undici; // The file layout of undici has changed, so all of undici is loaded.
+    return load('undici') as Undici; // The internal files of undici have changed, so the whole library is loaded.
   }
 }

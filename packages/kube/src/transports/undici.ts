@@ -9,11 +9,11 @@ import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A constant bearer token, which applies only without `authorization`. */
+  /** A constant bearer token. The token is ignored if `authorization` is set. */
   readonly token?: string | undefined;
   /**
-   * Maximum number of connections for requests (default: 32). Each watch has its own connection, and their number is
-   * not limited.
+   * Maximum number of connections for requests (default: 32). Each watch has its own connection, and the number of
+   * watches is not limited.
    */
   readonly connections?: number;
 }
@@ -26,19 +26,19 @@ export type UndiciTransport = Transport & {
 
 const DEFAULT_CONNECTIONS = 32;
 /**
- * Timeout of idle connections. The timeout must be shorter than the timeout of the servers (kube-apiserver: at least 90
- * s). If a response contains a shorter timeout, the shorter timeout applies.
+ * An idle connection is closed after this time. The time must be shorter than the timeout of the servers
+ * (kube-apiserver: at least 90 s). If a response contains a shorter timeout, the shorter timeout applies.
  */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * The time without data after which the kernel probes a connection up to ten times, once per second. mcm therefore
- * detects a stopped server after 40 s, even if a watch receives no data for a minute. client-go's pings take 45 s.
+ * After this time without data, the kernel sends up to ten probes, one per second. mcm therefore detects a stopped
+ * server after 40 s, even if a watch receives no data for a minute. The pings of client-go need 45 s.
  */
 const PROBE_AFTER_MS = 30_000;
 
 /**
- * Returns true if the server closed an idle connection while a request was being sent. After the loss of an idle
- * connection, the transport repeats a read request, as net/http does.
+ * Returns true if the server closed an idle connection while the client was sending a request. The transport then
+ * repeats read requests, as Go's net/http does.
  */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -67,8 +67,8 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Creates one TLS context for all connections with these certificates, so that the certificates are parsed and stored once. Without a
- * context, invalid certificates go to each connection, so that each request fails with the certificate error.
+ * Creates one TLS context for all connections, so that the certificates are parsed and stored only once. Invalid
+ * certificates are passed to each connection, so that each request fails with the error of the certificates.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -80,11 +80,12 @@ function secureContext(certificates: SecureContextOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // undici's time limits are disabled, because the client enforces time limits by its own clock.
+  // The time limits of undici are disabled, because the client enforces time limits by its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    // With TLS options, undici would use TLS for the connection to a SOCKS proxy, which SOCKS proxies do not support.
+    // If `proxyTls` were set, undici would use TLS for the connection to a SOCKS proxy. SOCKS proxies do not support
+    // TLS.
     const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
     return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
@@ -112,13 +113,16 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
-/** Connections with the same credentials and the same certificate authority. */
+/** Connections with equal credentials and an equal certificate authority. */
 interface Connections {
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
 }
 
-/** The connections with the current credentials. Connections with old credentials close after their last request. */
+/**
+ * Manages the connections with the current credentials. Connections with old credentials close after their last
+ * request.
+ */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -133,7 +137,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // The configuration of a delayed request may be old, and must not replace the current configuration.
+    // A delayed request may have an old configuration. An old configuration must not replace the current configuration.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -197,7 +201,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // The request repeats these options, because undici does not pass them from the dispatcher to a SOCKS proxy.
+        // The request repeats the time limits, because undici does not pass them from the dispatcher to a SOCKS proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
@@ -211,8 +215,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
   };
 
   /**
-   * Sends the request. If the server's certificate is not trusted, the function returns the error, because no request
-   * was sent.
+   * Sends the request. If the server's certificate is not trusted, the function returns the error instead of throwing
+   * it, because the request was not sent.
    */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
@@ -224,7 +228,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Returns connections with the changed files (undefined if no file has changed). */
+  /** Returns connections with the changed files. If no file has changed, the result is undefined. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
@@ -236,7 +240,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // The server refused the credentials, so the request had no effect and is sent again with the current credentials.
+    // The server refused the credentials, so the request had no effect. The transport sends it again with the current
+    // credentials.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

@@ -9,7 +9,7 @@ import {
   secretShape,
 } from './shapes.ts';
 
-/** A node or pod condition. Times are RFC 3339. */
+/** A condition of a Node or Pod. Times have the RFC 3339 format. */
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -19,7 +19,7 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
-/** Returns true if the Node is ready. A Node without the condition is not ready. */
+/** Returns true if the Node is ready. A Node without the condition `Ready` is not ready. */
 export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
@@ -78,7 +78,7 @@ export interface Pod extends KubeObject {
   status?: { phase?: string; conditions?: Condition[]; reason?: string; [field: string]: unknown };
 }
 
-/** A Secret, with base64 in `data`. */
+/** A Secret. The values in `data` are base64 texts. */
 export interface Secret extends KubeObject {
   type?: string;
   data?: Record<string, string>;

@@ -62,15 +62,18 @@ export interface PodEviction extends KubeObject {
   };
 }
 
-/** The CSI drivers of the Node with the same name, and their limits. */
+/** The CSI drivers of a Node, and their limits. A CSINode has the name of its Node. */
 export interface CsiNode extends KubeObject {
   spec: {
-    /** `allocatable.count` is the maximum number of the driver's volumes on the Node (absent: no limit). */
+    /**
+     * `allocatable.count` is the maximum number of the driver's volumes on the Node. If the count is absent, there is
+     * no limit.
+     */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };
 }
 
-/** A Lease. A Lease, whose times are in RFC 3339 with microseconds. */
+/** A Lease. The times have the RFC 3339 format with microseconds. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;

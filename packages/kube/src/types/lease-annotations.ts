@@ -1,4 +1,4 @@
-/** The annotations of Leases. A Lease of leader election has the first four, and a peer Lease of a fleet has the others. */
+/** The annotations of Leases: the Leases of leader election, and the peer Leases of a fleet. */
 export const LeaseAnnotations = {
   /**
    * On a Lease: version and identity of its holder at the time of the write. Other candidates do not remove the

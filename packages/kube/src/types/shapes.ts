@@ -1,8 +1,8 @@
 import type { Shape } from '../contract/shape.ts';
 
 /**
- * Shapes of Kubernetes kinds, with the fields that this project reads. The informer checks each object against its
- * shape before caching the object.
+ * The types of Kubernetes kinds, with the fields that mcm reads. The informer checks each object against its type
+ * before it caches the object.
  */
 
 const text: Shape = { type: 'string' };

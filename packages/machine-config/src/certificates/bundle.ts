@@ -26,8 +26,8 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 /**
- * Returns the name of the MachineConfig with the certificates of a pool. No pool selects the MachineConfig of the
- * certificates, because it has no labels.
+ * Returns the name of the MachineConfig with the certificates of a pool. No pool selects this MachineConfig, because it
+ * has no labels.
  */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
@@ -62,7 +62,10 @@ export function certificatesOfPool(
   };
 }
 
-/** Returns the files of a MachineConfig. The rendering reports the error of an unreadable MachineConfig. */
+/**
+ * Returns the files of a MachineConfig. An unreadable MachineConfig has no files here, because the rendering reports
+ * its error.
+ */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -72,7 +75,9 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/** Returns true if the content of a file can be read. The rendering reports the error of unreadable content. */
+/**
+ * Returns true if the content of a file can be read. The rendering reports the error of content that cannot be read.
+ */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -98,8 +103,8 @@ function controllerCertificates(config: ControllerConfig | undefined): readonly 
 }
 
 /**
- * Returns the files with the CA bundles of registries. In the name of a bundle, `..` stands between host and port, in
- * place of the colon.
+ * Returns the files with the CA bundles of registries. The name of a bundle contains `..` instead of the colon between
+ * host and port.
  */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
@@ -117,7 +122,8 @@ export function registryCertificates(config: ControllerConfig | undefined): read
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
-  // A bundle may contain bytes that are not UTF-8, such as comments in another encoding.
+  // The content is encoded in base64. A bundle may contain bytes that are not UTF-8, such as comments in another
+  // encoding.
   const source = encodeBase64DataUrl(Buffer.from(data, 'base64'));
   return [{ path, mode, overwrite: true, contents: { source } }];
 }
@@ -147,7 +153,7 @@ export const certificatesConfigOf = (version: string): string => version.replace
 export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[] =>
   (ignitionOf(config)?.storage?.files ?? []).filter(({ path }) => isCertificatePath(path));
 
-/** The record of the daemon about the certificates on its disk. */
+/** The record that the daemon writes about the certificates on its disk. */
 export interface CertificatesNote {
   /** The version of the certificates, as in the annotation of the node. */
   readonly version: string;
@@ -155,7 +161,7 @@ export interface CertificatesNote {
   readonly pending: readonly string[];
 }
 
-/** Returns the record for certificates that Ignition wrote at the first boot. */
+/** Returns the record for the certificates that Ignition wrote at the first boot. */
 export const certificatesNote = (config: MachineConfig): CertificatesNote => ({
   version: certificatesVersion(config),
   files: certificateFiles(config),

@@ -4,7 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/** A condition to set, with a reason from the table of its type. */
+/** A condition that a controller sets. The reason must be in the table of its condition type. */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -17,8 +17,8 @@ export type WantedCondition = {
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
- * Returns the condition with a type. If several conditions have the type, the last one applies, because a changed
- * condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
+ * Returns the condition with a type. If a status contains several conditions of the type, the last one applies, because
+ * a changed condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
@@ -30,10 +30,10 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
   conditionOf(conditions, type)?.status === 'True';
 
 /**
- * Sets a condition and keeps entries of other types.
- * - If status, reason and message are the same, nothing changes.
+ * Sets a condition, and keeps the conditions of other types.
+ * - If status, reason and message are equal, nothing changes.
  * - A changed condition moves to the end. The time of the condition changes only with the status.
- * - The last of several entries with the type is compared, and the result replaces all of them.
+ * - If the list contains several conditions of the type, the last one is compared. The result replaces all of them.
  * @param now RFC 3339
  */
 export function withCondition(
@@ -49,7 +49,7 @@ export function withCondition(
   return [...others, { type, status, lastTransitionTime: kept ?? now, reason, message }];
 }
 
-/** An event about the pool. */
+/** An event that a controller sends about a pool. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: ConfigEvent;

@@ -1,9 +1,10 @@
 import { isForbidden, type KubeError, permissionText, refusedPermission } from '@mcm/kube';
 
 /**
- * Waits for writes that RBAC may forbid. Each retry returns an equal text, because the text names no object.
+ * Waits for writes that RBAC may forbid. The text about a missing permission names no object, so that each retry
+ * returns an equal text.
  * @returns the missing permission, or undefined after success
- * @throws every other error of the writes
+ * @throws all other errors of the writes
  */
 export async function unlessForbidden(work: Promise<unknown>): Promise<string | undefined> {
   try {
@@ -18,7 +19,7 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
 /** Returns the verb, the resource and the hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission plugins also respond with 403, and their message contains the reason.
+  // Admission plugins also respond with 403. Their message contains the reason of the refusal.
   if (permission === undefined) return message;
   return (
     `the machine-config-controller has no permission to ${permissionText(permission)}: ` +

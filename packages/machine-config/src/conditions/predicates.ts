@@ -6,7 +6,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 const { CurrentConfig, DesiredConfig, CurrentImage, DesiredImage, State, Reason } = NodeAnnotations;
 
-/** Returns the value of an annotation, or '' if it is absent. */
+/** Returns the value of a Node annotation, or '' if the annotation is absent. */
 export const annotationOf = (node: Node, key: string): string => node.metadata.annotations?.[key] ?? '';
 const has = (node: Node, key: string): boolean => node.metadata.annotations?.[key] !== undefined;
 
@@ -15,7 +15,7 @@ export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configura
 
 /**
  * Returns why a node is not ready, or undefined if the node is ready.
- * - An absent condition counts as healthy. A condition with the status Unknown counts as unhealthy.
+ * - An absent Node condition counts as healthy. A Node condition with the status Unknown counts as unhealthy.
  * - The conditions for memory and process pressure do not count.
  * - DiskPressure is reported as OutOfDisk, the older name of the condition.
  */
@@ -32,7 +32,7 @@ export function notReadyReason(node: Node): string | undefined {
 /** Returns true if the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Returns true if the node has a daemon. Without a daemon, the state of the node is unknown. */
+/** Returns true if the node has a machine-config-daemon. Without a daemon, the state of the node is unknown. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -47,11 +47,13 @@ function imageDone(node: Node): boolean {
   return current !== '' && current === annotationOf(node, DesiredImage);
 }
 
-/** Returns true if the node has its desired config and the daemon has finished. */
+/** Returns true if the node has its desired config, and its daemon has completed the update. */
 export const isDone = (node: Node): boolean =>
   configDone(node) && imageDone(node) && annotationOf(node, State) === DaemonStates.Done;
 
-/** Returns true if node and pool have the same target, and the node has no annotations of image mode. */
+/**
+ * Returns true if the target of the node equals the target of the pool, and the node has no annotations of image mode.
+ */
 export const isTargeted = (node: Node, pool: MachineConfigPool): boolean =>
   annotationOf(node, DesiredConfig) === targetOf(pool);
 
@@ -70,13 +72,13 @@ export const isDegraded = (node: Node): boolean => {
 };
 
 /**
- * Returns true if the node failed to apply its target. A failing node may get a new target, so it does not count as
- * unavailable.
+ * Returns true if the node failed to apply its target. A failing node does not count as unavailable, because it may get
+ * a new target.
  */
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** Maximum age of a new node. An older node has workloads, so even its first config waits for the rollout. */
+/** A node counts as new up to this age. An older node has workloads, so even its first config waits for the rollout. */
 export const NEW_NODE_MS = 600_000;
 
 /**
@@ -100,7 +102,7 @@ export const isUnavailable = (node: Node): boolean =>
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** Returns true if the node is NotReady only because of the drain that its daemon requested. */
+/** Returns true if the node is NotReady only because its daemon requested a drain. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -115,5 +117,5 @@ const isDrainedForUpdate = (node: Node): boolean => {
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);
 
-/** Returns the reason for Degraded that the daemon of the node reports. */
+/** Returns the reason for the state Degraded that the daemon of the node reports. */
 export const degradedReason = (node: Node): string => annotationOf(node, Reason);

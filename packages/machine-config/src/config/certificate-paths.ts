@@ -1,5 +1,8 @@
 export const PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
-/** CAs for the certificates with which clients connect to the kubelet. The kubelet reads a new file automatically. */
+/**
+ * The CAs of the certificates with which clients connect to the kubelet. When the file changes, the kubelet reads it
+ * automatically.
+ */
 export const KUBELET_CA_PATH = '/etc/kubernetes/kubelet-ca.crt';
 export const ROOT_CA_PATH = '/etc/kubernetes/root-ca.crt';
 export const TRUST_BUNDLE_PATH = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
@@ -7,7 +10,9 @@ export const CLOUD_CA_PATH = '/etc/kubernetes/static-pod-resources/configmaps/cl
 export const REGISTRY_PULL_SECRET_PATH = '/etc/mco/internal-registry-pull-secret.json';
 export const REGISTRY_CERTIFICATES_DIRECTORY = '/etc/docker/certs.d';
 
-/** Certificate files rotate, so nodes get the files independently of a rollout. */
+/**
+ * The paths of certificate files. Nodes get these files immediately, without a rollout, because certificates rotate.
+ */
 export const CERTIFICATE_PATHS: readonly string[] = [
   ...[KUBELET_CA_PATH, ROOT_CA_PATH, TRUST_BUNDLE_PATH, CLOUD_CA_PATH, PULL_SECRET_PATH, REGISTRY_PULL_SECRET_PATH],
   REGISTRY_CERTIFICATES_DIRECTORY,

@@ -22,10 +22,10 @@ function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: s
 
 /**
  * Finds two entries that cannot both exist on a disk:
- * - a path below a file, link or unit,
+ * - a path below a file, a link or a unit,
  * - a file with the path of a unit.
  *
- * Ignition finds some collisions in one config, and none across several configs.
+ * Ignition finds only some collisions within one config, and no collisions between several configs.
  * @throws RenderError naming both paths, their MachineConfigs, and the fix
  */
 export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
@@ -38,8 +38,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Adjacent files are mostly in the same directory, so the check of the previous file has already covered the
-    // parents.
+    // Adjacent files are usually in one directory. The check of the previous file has then already covered the parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
@@ -74,7 +73,7 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   });
 }
 
-/** Returns the last source that contains the path, because the last source decides the content of the file. */
+/** Returns the last source that contains the path. The last source determines the content of the file. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

@@ -5,8 +5,8 @@ import { RenderError } from './error.ts';
 import { ignitionOf } from './parsed.ts';
 
 /**
- * Finds files that the merge broke, although Ignition accepts the result:
- * - content with a hash of other content,
+ * Finds files that became invalid in the merge, although Ignition accepts the result:
+ * - content with the hash of other content,
  * - compressed content without its compression, because a later MachineConfig repeats the file without content.
  * @throws RenderError naming file and MachineConfig
  */
@@ -39,13 +39,13 @@ const dataOf = (source: string): Buffer | undefined => {
   }
 };
 
-/** Returns true if the content starts with the first bytes of gzip although its compression is not set. */
+/** Returns true if the content starts with the first bytes of gzip, although the field `compression` is not set. */
 const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
 /**
- * Refuses a file that one MachineConfig compresses, if a later MachineConfig drops the compression. If no source
- * compresses the file, its content is an archive on purpose.
+ * Refuses a compressed file if a later MachineConfig removes its field `compression`. If no source sets the field, the
+ * content is an archive on purpose.
  */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;

@@ -24,7 +24,7 @@ export const ignitionOrEmpty = (config: Pick<MachineConfig, 'spec'> | undefined)
 
 /**
  * Returns the difference between two configs.
- * @param old absent if the node had no config
+ * @param old undefined if the node had no config
  */
 export function diffConfigs(old: MachineConfig | undefined, wanted: MachineConfig | undefined): ConfigDiff {
   const [before, after] = [ignitionOrEmpty(old), ignitionOrEmpty(wanted)];

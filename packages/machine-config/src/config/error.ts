@@ -1,7 +1,7 @@
-/** A pool cannot be rendered. */
+/** The error if a pool cannot be rendered. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** The hint, absent if the message contains the fix. */
+  /** The hint for the user. If the message contains the fix, the hint is absent. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -11,7 +11,7 @@ import { RenderError } from './error.ts';
 import { mergeOrder } from './order.ts';
 import { ignitionOf } from './parsed.ts';
 
-/** Images that every machine has, unless a MachineConfig of a user sets another image. */
+/** The images of the operating system for every machine, unless a MachineConfig of a user sets another image. */
 export interface BaseImages {
   readonly osImageURL: string;
   readonly extensionsImage: string;
@@ -77,7 +77,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** An explicit empty compression prevents that a file inherits the compression of its parent. */
+/** Sets an empty compression. Without an explicit value, a file would inherit the compression of the earlier file. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -94,8 +94,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * A file without content only sets a mode or appends, so Ignition refuses `overwrite` in a file without content. The
- * original sets `overwrite` in a file without content, and cannot read the result.
+ * Sets `overwrite` on a file with content. Ignition refuses `overwrite` on a file without content. The original sets
+ * `overwrite` in this case, too, and cannot read the result.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

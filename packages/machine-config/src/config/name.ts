@@ -3,8 +3,7 @@ import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { printTo, printYaml } from './yaml/yaml.ts';
 
 /**
- * The salt of the original. The salt gives equal content the same name as in the original, so a take-over changes no
- * node.
+ * The salt of the original for hashes. With the salt, equal content gets an equal name, so a take-over changes no node.
  */
 const SALT = Buffer.from([
   ...[16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253],
@@ -13,7 +12,10 @@ const SALT = Buffer.from([
   ...[133, 188, 238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22],
 ]);
 
-/** Returns the text for the hash, which contains all seven fields of the spec, including absent fields. */
+/**
+ * Returns the text from which the hash is computed. The text contains all seven fields of the spec, including absent
+ * fields.
+ */
 export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
 
 const hashed = (spec: MachineConfigSpec): object => ({
@@ -27,7 +29,7 @@ const hashed = (spec: MachineConfigSpec): object => ({
 });
 
 /**
- * The name `rendered-<pool>-<hash of the spec>` depends only on the pool's name and the content.
+ * Returns the name `rendered-<pool>-<hash of the spec>`. The name depends only on the name of the pool and on the spec.
  * @throws YamlError for a spec with control characters
  */
 export function renderedName(pool: string, spec: MachineConfigSpec): string {

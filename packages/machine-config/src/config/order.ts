@@ -3,21 +3,21 @@ import { WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { RenderError } from './error.ts';
 
-/** Compares names by bytes, as the original sorts them. */
+/** Compares names by bytes, as the original does. */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
-  // Below the surrogates, the order of code units equals the order of bytes.
+  // Below the surrogates of UTF-16, the order of code units equals the order of UTF-8 bytes.
   if (!/[\ud800-\uffff]/.test(a + b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Sorts objects by name: bytewise and stably. */
+/** Sorts objects by the bytes of their names. Objects with equal names keep their order. */
 export const byName = <T extends { readonly metadata: { readonly name: string } }>(objects: readonly T[]): T[] =>
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * Sorts MachineConfigs: the role worker first, then custom roles, each by name. A later MachineConfig overrides earlier
- * MachineConfigs.
+ * Sorts MachineConfigs for the merge: first the role worker, then custom roles, and within a role by name. A later
+ * MachineConfig overrides earlier MachineConfigs.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

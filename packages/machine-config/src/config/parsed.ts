@@ -8,7 +8,10 @@ import {
 } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** Objects of caches are shared and never changed, so a parsed result is valid for the lifetime of its object. */
+/**
+ * The parsed configs are cached by object. The objects in caches never change, so a result is valid for the lifetime of
+ * its object.
+ */
 const parsed = new WeakMap<object, ParsedIgnition | IgnitionError>();
 const unified = new WeakMap<object, IgnitionConfig | IgnitionError>();
 

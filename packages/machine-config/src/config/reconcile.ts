@@ -11,14 +11,14 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 export interface Irreconcilable {
   readonly message: string;
   /**
-   * Returns true if a MachineConfig contains the setting that cannot change. If the config cannot be read, `concerns`
-   * is absent.
+   * Returns true if a MachineConfig contains the setting that cannot change. Without a readable config, `concerns` is
+   * absent.
    */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
 /**
- * Returns why a running machine cannot change to a new config.
+ * Returns the reason why a running machine cannot change to a new config.
  * @returns undefined if the machine can change
  */
 export function irreconcilable(
@@ -79,7 +79,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The daemon can change the listed fields of a user. A change of any other field needs a new machine. */
+/** The fields of a user that the daemon can change. A change of any other field needs a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 
@@ -108,7 +108,7 @@ function sectionChanges(
   const changed = sections.find(([name, part, override]) => {
     if (override !== undefined && overrides.includes(override)) return false;
     if (isDeepStrictEqual(part(old), part(next))) return false;
-    // The daemon can delete links, but only all links of a config at the same time.
+    // The daemon can delete links only if the new config contains no links at all.
     return name !== 'links' || (next.storage?.links ?? []).length > 0;
   });
   if (!changed) return undefined;

@@ -5,14 +5,14 @@ import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts
 import { RenderError } from './error.ts';
 
 /**
- * Returns true if a selector is `{}`. The controller refuses an empty selector, because it would also select rendered
- * MachineConfigs.
+ * Returns true if the selector of a pool is `{}`. The controller refuses an empty selector, because it would select
+ * rendered MachineConfigs.
  */
 export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
- * Returns the MachineConfigs that a pool selects, in the given order. An absent selector selects no MachineConfig.
+ * Returns the MachineConfigs that a pool selects, in their given order. Without a selector, the result is empty.
  * @throws RenderError for an invalid selector
  */
 export function selectMachineConfigs(

@@ -1,6 +1,6 @@
 const TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** Ciphers by OpenSSL's names. Ciphers that Go does not support are omitted. */
+/** The OpenSSL names of ciphers, with the names in Go. Ciphers that Go does not support are omitted. */
 const CIPHERS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(TLS_13.map((name) => [name, name])),
   'ECDHE-ECDSA-AES128-GCM-SHA256': 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
@@ -36,7 +36,7 @@ const OLD = [
   ...['AES128-SHA', 'AES256-SHA', 'DES-CBC3-SHA'],
 ];
 
-/** A TLS profile in the form of the cluster's API server object. */
+/** A TLS profile, as in the APIServer object of OpenShift. */
 export interface TlsProfile {
   readonly type?: string;
   readonly custom?: { readonly ciphers?: readonly string[]; readonly minTLSVersion?: string } | null;
@@ -54,8 +54,8 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
 });
 
 /**
- * Returns the settings of a profile. Intermediate is the default for an absent or unknown profile, and for a custom
- * profile without content.
+ * Returns the settings of a profile. The profile Intermediate is used if the profile is absent or unknown, and for a
+ * custom profile without content.
  */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {

@@ -5,7 +5,7 @@ import { parsedIgnition } from './parsed.ts';
 
 const KERNEL_TYPES = ['', 'default', 'realtime', '64k-pages'];
 
-/** OS extensions that can be installed. */
+/** The extensions of the operating system that can be installed. */
 export const SUPPORTED_EXTENSIONS: ReadonlySet<string> = new Set([
   ...['two-node-ha', 'ipsec', 'usbguard', 'kerberos', 'kernel-devel', 'sandboxed-containers', 'sysstat'],
 ]);
@@ -38,6 +38,6 @@ function validateConfig(config: unknown): void {
   }
 }
 
-/** Returns true if an error is a problem of a MachineConfig, and not of this program. */
+/** Returns true if the error comes from a MachineConfig, and not from a defect of mcm. */
 export const isRenderFailure = (error: unknown): error is Error =>
   error instanceof RenderError || error instanceof IgnitionError;

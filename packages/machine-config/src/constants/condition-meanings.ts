@@ -19,8 +19,8 @@ const CANNOT_BE_APPLIED = {
 } as const;
 
 /**
- * Every condition that the machine-config-controller writes on a MachineConfigPool. The key `''` is a condition without a
- * reason.
+ * All conditions that the machine-config-controller writes on a MachineConfigPool. The key `''` is a condition without
+ * a reason.
  */
 export const POOL_CONDITIONS = {
   Updated: {
@@ -215,7 +215,7 @@ export const POOL_CONDITIONS = {
   Record<(typeof PoolConditions)[keyof typeof PoolConditions] | 'ImageBuildDegraded', ConditionMeaning>
 >;
 
-/** Every condition that the machine-config-controller writes on the ControllerConfig. */
+/** All conditions that the machine-config-controller writes on the ControllerConfig. */
 export const TEMPLATE_CONDITIONS = {
   TemplateControllerCompleted: {
     means: 'The controller rendered MachineConfigs from the templates.',
@@ -250,7 +250,7 @@ export const TEMPLATE_CONDITIONS = {
 } as const satisfies Readonly<Record<(typeof TemplateConditions)[keyof typeof TemplateConditions], ConditionMeaning>>;
 
 /**
- * Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. Only the last
+ * All conditions that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. Only the last
  * condition in the list is valid.
  */
 export const NODE_CONFIG_CONDITIONS = {

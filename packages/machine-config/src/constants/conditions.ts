@@ -15,15 +15,15 @@ export const PoolConditions = {
   RolloutWaiting: 'RolloutWaiting',
   /** Several custom pools select a node of the pool, so no pool updates the node. Only in mcm. */
   NodesClaimed: 'NodesClaimed',
-  /** The controller lacks a permission to write. Only in mcm. */
+  /** The controller lacks a permission for its writes. Only in mcm. */
   WritesForbidden: 'WritesForbidden',
-  /** A field or annotation for the rollout of the pool is invalid. Only in mcm. */
+  /** A field or an annotation that controls the rollout of the pool is invalid. Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
-  /** The pool's canaries have the target. Only in mcm. */
+  /** The canaries of the pool have the target and completed their soak time. Only in mcm. */
   CanaryPassed: 'CanaryPassed',
 } as const;
 
-/** Conditions of the ControllerConfig, written by the TemplateController. */
+/** Conditions that the TemplateController writes on the ControllerConfig. */
 export const TemplateConditions = {
   Completed: 'TemplateControllerCompleted',
   Running: 'TemplateControllerRunning',
@@ -36,7 +36,7 @@ export const KubeletConditions = {
   Success: 'Success',
   Failure: 'Failure',
   /**
-   * The object has unknown fields. `UnknownFields` is always first in the list, because readers use the last condition
+   * The object has unknown fields. The condition is always first in the list, because programs read the last condition
    * as the result. Only in mcm.
    */
   UnknownFields: 'UnknownFields',
@@ -51,9 +51,11 @@ export const ConfigEvents = {
   Updating: 'Updating',
   Completed: 'Completed',
   DeferringOperatorNodeUpdate: 'DeferringOperatorNodeUpdate',
-  /** The controller refused a render, and the last valid render stays the target. Only in mcm. */
+  /**
+   * The controller refused to render a pool, and the last valid rendered MachineConfig stays the target. Only in mcm.
+   */
   RenderFailed: 'RenderFailed',
-  /** A rendered MachineConfig is almost as large as the limit of the API server. Only in mcm. */
+  /** The size of a rendered MachineConfig is near the limit of the API server. Only in mcm. */
   RenderedConfigLarge: 'RenderedConfigLarge',
   /**
    * The templates, the pull secret or the ControllerConfig are invalid, so the controller writes no MachineConfigs. Only in
@@ -68,9 +70,9 @@ export const ConfigEvents = {
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
   /** The daemon of a node requests something other than a drain or an uncordon. Only in mcm. */
   DrainRequestInvalid: 'DrainRequestInvalid',
-  /** The controller lacks a permission to write. Only in mcm. */
+  /** The controller lacks a permission for its writes. Only in mcm. */
   WritesForbidden: 'WritesForbidden',
-  /** A field or annotation for the rollout of a pool is invalid. Only in mcm. */
+  /** A field or an annotation that controls the rollout of a pool is invalid. Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
   /** Several custom pools select a node. Only in mcm. */
   NodesClaimed: 'NodesClaimed',

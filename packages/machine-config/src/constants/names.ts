@@ -14,14 +14,14 @@ export const ARBITER_POOL = 'arbiter';
 /** Path of the kubelet's configuration on a node. */
 export const KUBELET_CONF_PATH = '/etc/kubernetes/kubelet.conf';
 
-/** A file that makes the daemon write all files again. A configuration with the path of the force file is refused. */
+/** A file with which a user requests that the daemon writes all files again. A config must not contain this file. */
 export const FORCE_FILE_PATH = '/run/machine-config-daemon-force';
 
 /** Limit of etcd for a rendered MachineConfig as JSON, in bytes. */
 export const MAX_RENDERED_BYTES = 1_572_864;
 
-/** The controller warns when the size reaches a share of {@link MAX_RENDERED_BYTES}. */
+/** If the size of a rendered MachineConfig exceeds this share of {@link MAX_RENDERED_BYTES}, the controller warns. */
 export const LARGE_RENDERED_SHARE = 0.8;
 
-/** The number of unused rendered MachineConfigs that the controller keeps for each pool, starting with the newest. */
+/** The number of unused rendered MachineConfigs that the controller keeps for each pool. The newest ones are kept. */
 export const KEPT_RENDERS = 10;

@@ -1,4 +1,4 @@
-/** The values of {@link NodeAnnotations.State}. */
+/** The states of the daemon, which are the values of {@link NodeAnnotations.State}. */
 export const DaemonStates = {
   Done: 'Done',
   Working: 'Working',

@@ -29,7 +29,7 @@ import {
   machineConfigs,
 } from '../kinds/resources.ts';
 
-/** The caches that the controllers of this package read. */
+/** The caches that the controllers for machine configs read. */
 export interface ConfigCaches {
   readonly machineConfigs: Informer<MachineConfig>;
   readonly pools: Informer<MachineConfigPool>;
@@ -39,11 +39,11 @@ export interface ConfigCaches {
   readonly nodes: Informer<Node>;
 }
 
-/** The context of all controllers of this package. */
+/** The clients and caches of all controllers for machine configs. */
 export interface ConfigContext {
-  /** The cluster with the kinds of this package. */
+  /** The client of the cluster with the MachineConfigs and pools. */
   readonly client: KubeClient;
-  /** The cluster of the nodes, if it differs from the cluster of the MachineConfigs. */
+  /** The client of the cluster with the Nodes, if that cluster has no MachineConfigs. */
   readonly target?: KubeClient;
   readonly caches: ConfigCaches;
   readonly clock: Clock;
@@ -57,7 +57,7 @@ export interface ConfigContext {
 /** The index of nodes by label, with the keys `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** The index of nodes by rendered MachineConfig: the current, the desired, and the first config of a node. */
+/** The index of nodes by rendered MachineConfig. A node is indexed by its current, its desired and its first config. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -65,7 +65,10 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/** The label has a unique value on each node, so no pool selects nodes by the host name. */
+/**
+ * The label of the host name is not indexed. The host name is unique on each node, so no pool selects nodes by this
+ * label.
+ */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>
@@ -73,7 +76,9 @@ const labelTerms = ({ metadata }: Node): readonly string[] =>
     key === UNIQUE_LABEL ? [] : [key, `${key}=${value}`],
   );
 
-/** Creates the informers for the kinds of this package, and for the nodes with the indexes by pool. */
+/**
+ * Creates the informers for MachineConfigs, pools and other kinds of the API group, and for Nodes with their indexes.
+ */
 export function createConfigCaches(control: KubeClient, target: KubeClient, runtime: InformerRuntime): ConfigCaches {
   return {
     machineConfigs: createInformer(control, machineConfigs, runtime),
@@ -89,7 +94,7 @@ export function createConfigCaches(control: KubeClient, target: KubeClient, runt
   };
 }
 
-/** Removes the list of images, because it is the largest part of a Node. */
+/** Removes the list of images, which is the largest part of a Node, to save memory. */
 function projectNode(node: Node): Node {
   const { conditions, addresses } = node.status ?? {};
   return {

@@ -2,7 +2,7 @@ import type { Informer, KubeObject, ResourceDefinition } from '@mcm/kube';
 import { withoutUndefined } from '@mcm/kube';
 import type { TlsProfile } from '../config/tls.ts';
 
-/** Settings of the cluster for its kubelets. */
+/** Settings of the cluster that affect its kubelets. */
 export interface ClusterSettings {
   /** The known feature gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
@@ -10,7 +10,7 @@ export interface ClusterSettings {
   readonly latencyProfile?: string | undefined;
 }
 
-/** A source of cluster settings, with a callback for changes. */
+/** A source of cluster settings. The source calls a function after each change. */
 export interface ClusterSettingsSource {
   get(): ClusterSettings;
   onChange(listener: () => void): void;
@@ -23,8 +23,8 @@ export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource 
 });
 
 /**
- * The API server configuration of OpenShift, with the TLS profile of the cluster. The only object of the kind has the
- * name `cluster`.
+ * The APIServer object of OpenShift, which contains the TLS profile of the cluster. The only object of this kind has
+ * the name `cluster`.
  */
 export interface ApiServerConfig extends KubeObject {
   readonly spec?: { readonly tlsSecurityProfile?: TlsProfile | null };
@@ -39,7 +39,7 @@ export const apiServerConfigs: ResourceDefinition<ApiServerConfig> = {
   namespaced: false,
 };
 
-/** Settings with the TLS profile of the watched API server configuration. */
+/** Returns cluster settings with the TLS profile in the watched APIServer object. */
 export function watchedSettings(base: ClusterSettings, servers: Informer<ApiServerConfig>): ClusterSettingsSource {
   const profile = () => servers.store.get('cluster')?.spec?.tlsSecurityProfile;
   return {

@@ -2,7 +2,9 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machin
 import { machineConfigPools } from '../kinds/resources.ts';
 import type { ConfigContext } from './caches.ts';
 
-/** Writes the status with the version that was read, because two controllers write the status. */
+/**
+ * Writes the status of a pool. The version that was read is a precondition, because two controllers write the status.
+ */
 export async function writePoolStatus(
   { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,
   { metadata }: MachineConfigPool,

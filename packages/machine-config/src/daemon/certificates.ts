@@ -15,7 +15,7 @@ import {
   RESTART_KUBELET,
 } from './policy/disruption.ts';
 
-/** Actions on services that do not disturb a workload. */
+/** Actions on services that do not disrupt a workload. */
 const QUIET: ReadonlySet<PostAction['type']> = new Set(['Reload', 'Restart', 'DaemonReload']);
 
 export interface CertificatesJob {
@@ -26,9 +26,9 @@ export interface CertificatesJob {
 }
 
 /**
- * Writes certificates, CA bundles and pull secrets and restarts or reloads their services, without a drain and a
- * reboot. After a crash, the daemon can repeat every step. The record names the written files until their services have
- * read the files.
+ * Writes certificates, CA bundles and pull secrets, and restarts or reloads the services that use them. No drain and no
+ * reboot is necessary. After a crash, the daemon can repeat every step. A record names the written files until their
+ * services have read them.
  */
 export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
   const { disk } = host;
@@ -44,7 +44,7 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
   const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
-  // The kubeconfigs come before the CA. After a crash, the old CA on the disk still shows which kubeconfigs are
+  // The kubeconfigs are written before the CA. After a crash, the old CA on the disk shows which kubeconfigs are
   // outdated.
   for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
@@ -58,8 +58,8 @@ function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonl
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // The daemon always restarts the kubelet, because a kubelet with the old CA cannot connect to the API server. The
-  // policy of the user applies only to rollouts.
+  // A change of the certificate authority always restarts the kubelet, because a kubelet with an old CA cannot connect
+  // to the API server. The disruption policy of the user applies only to rollouts.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

@@ -36,9 +36,9 @@ import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from '
 export interface NodeDaemonOptions {
   readonly nodeName: string;
   readonly client: KubeClient;
-  /** The cluster of the MachineConfigs, if it differs from the cluster of the nodes. */
+  /** The client of the cluster with the MachineConfigs, if that cluster has no Nodes. */
   readonly configs?: KubeClient;
-  /** Returns the last known state of the node, and receives the node after each write. */
+  /** The last known state of the Node. `wrote` stores the Node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
   readonly host: DaemonHost;
   readonly clock: Clock;
@@ -47,15 +47,15 @@ export interface NodeDaemonOptions {
   readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
   /**
-   * `onStored` is called with the config to watch on the disk: at the start, and after each change of the stored
-   * config.
+   * Called with the config whose files must be watched on the disk: when the daemon starts, and after each change of
+   * the stored config.
    */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** Returns true after the end of the machine or the process. A failure after the end is not the fault of a config. */
+  /** Returns true after the machine or the process has ended. A failure after the end is not caused by a config. */
   readonly ended?: () => boolean;
 }
 
-/** The delays between retries, as in the original's daemon. */
+/** The delays between retries, as in the daemon of the original. */
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.1 };
 
 interface Failure {
@@ -65,14 +65,14 @@ interface Failure {
   readonly count: number;
 }
 
-/** A config, or the reason why it cannot be applied. */
+/** A config that can be applied, or the reason why it cannot be applied. */
 type ReadConfig =
   | { readonly config: MachineConfig; readonly refusal?: undefined }
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
- * The daemon of one node applies the target to the disk and reports the progress. The daemon can continue after a crash
- * at any point, because all its state is on the disk and in the Node.
+ * The machine-config-daemon of one node. The daemon applies the target to the disk and reports its progress. After a
+ * crash at any point, the daemon can continue, because all necessary data is on the disk and in the Node.
  */
 export class NodeDaemon {
   readonly #options: NodeDaemonOptions;
@@ -103,7 +103,7 @@ export class NodeDaemon {
   /**
    * Executes all steps that are possible without waiting.
    * @returns milliseconds until the next check, or undefined to wait for the next change
-   * @throws errors of the API server; call `look` again later
+   * @throws errors of the API server. The caller must call `look` again later.
    */
   async look(signal: AbortSignal): Promise<number | undefined> {
     for (;;) {
@@ -113,7 +113,7 @@ export class NodeDaemon {
       const step = decide(await this.#view(node));
       if (step.kind === 'idle') return undefined;
       if (step.kind === 'wait') {
-        // A daemon that waits for a pool looks up the pool again in the next run.
+        // If the daemon waits for a pool, it looks for the pool again in its next run.
         this.#first = undefined;
         return step.ms;
       }
@@ -170,7 +170,7 @@ export class NodeDaemon {
     const { host, node, recorder } = this.#options;
     this.#checkDue = false;
     const before = this.#drift;
-    // The watch starts before the check, because a change in between must not be lost.
+    // The watch of the files starts before the check of the disk, because no change in between must be missed.
     await this.#options.onStored?.(stored);
     this.#drift = await findDrift(host.disk, stored);
     const object = node.get();
@@ -219,7 +219,7 @@ export class NodeDaemon {
         cause: error,
       });
     }
-    // A reboot of a real machine ends this process. A simulated machine continues with a new boot ID.
+    // A reboot of a real machine ends the process. A simulated machine continues with a new boot ID.
     this.#bootId = await host.bootId();
   }
 
@@ -233,7 +233,7 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** Runs a step towards the target. A failure of the step counts as a failure of the target. */
+  /** Runs a step of the update. If the step fails, the target counts as failed. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();
@@ -264,8 +264,8 @@ export class NodeDaemon {
   }
 
   /**
-   * Adopts the config of the first boot. Ignition wrote the files, so the journal contains only the kernel arguments
-   * and the reboot.
+   * Adopts the config of the first boot. Ignition has written the files, so the journal contains only the kernel
+   * arguments and the reboot.
    */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;
@@ -280,7 +280,7 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** Refuses a MachineConfig with a field of a wrong type, because the meaning of the field is unknown. */
+  /** Reads a MachineConfig. A field with a wrong type causes an error, because its meaning is unknown. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
     const conforming = conformingClient(configs, () => undefined);
@@ -329,7 +329,7 @@ export class NodeDaemon {
       this.#drift = drift;
       return;
     }
-    // Content that cannot be read fails before the daemon writes anything.
+    // If a file has content that cannot be read, the update fails before the daemon writes anything.
     await resolveWanted(host.disk, to);
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();

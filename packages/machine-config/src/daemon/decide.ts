@@ -7,11 +7,11 @@ export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** The state of node and disk, from which the daemon decides. All times are milliseconds of one clock. */
+/** The data about node and disk from which the daemon decides. All times are in milliseconds, from one clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Name of the config whose files are all on the disk. */
+  /** Name of the config whose files are complete on the disk. */
   readonly stored?: string | undefined;
   readonly boot?: string | undefined;
   readonly journal?:
@@ -20,23 +20,22 @@ export interface DaemonView {
         readonly to: string;
         readonly rebootDue: boolean;
         /**
-         * `first` is true until the first boot is complete. During the first boot, the node cannot return to an earlier
-         * config.
+         * True until the first boot is complete. During the first boot, the node cannot return to an earlier config.
          */
         readonly first?: boolean;
       }
     | undefined;
   readonly drift?: string | undefined;
-  /** `forced` is true if the force file exists. With the force file, the daemon writes all files again and reboots. */
+  /** True if the force file exists. The daemon then writes all files again and reboots. */
   readonly forced: boolean;
-  /** `settled` is true if the node is older than its first config. An older node waits until the rollout selects it. */
+  /** True if the node existed before it got its first config. Such a node waits until the rollout selects it. */
   readonly settled?: boolean;
   /**
-   * The config that the node's pool gives to new nodes. The value is undefined if the daemon has not read the pools
-   * yet, and null if no pool selects the node.
+   * The config for new nodes in the pool of the node. Before the daemon has read the pools, the value is undefined. If
+   * no pool selects the node, the value is null.
    */
   readonly first?: string | null | undefined;
-  /** The check of the update from the stored config to the target. */
+  /** The result of the check whether the node can update from the stored config to the target. */
   readonly verdict?: Verdict | undefined;
   readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number } | undefined;
   readonly askedAt?: number;
@@ -55,28 +54,25 @@ export type DaemonStep =
   | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
-/** After the time limit of a drain, the daemon reports the failed drain and requests the drain again. Source: drain.go. */
+/** After this time, the daemon reports a failed drain and requests the drain again. Source: drain.go. */
 export const DRAIN_TIMEOUT_MS = 3_600_000;
-/** The time limit for an uncordon. */
+/** After this time, the daemon reports a failed uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
 /** Maximum length of a reason. Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** Interval of checks of the disk. The daemon polls, because a repair of the disk may send no event. */
+/** The interval between two checks of the disk. The daemon polls, because a repair of the disk may cause no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/**
- * Interval of lookups of the node's pool. The daemon polls, because a new pool or its first render sends no event to
- * the daemon.
- */
+/** The interval between two lookups of the node's pool. The daemon polls, because it gets no event about a new pool. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
-/** Prefix of a drain request. The name of the configuration that needs the drain follows the prefix. */
+/** The prefix of a drain request. The name of the config that needs the drain follows it. */
 const DRAIN = 'drain-';
 
-/** Decides the next step. `decide` is pure, and the daemon calls it again after each step. */
+/** Decides the next step of the daemon. The function has no side effects. The daemon calls it again after each step. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -87,11 +83,11 @@ export function decide(view: DaemonView): DaemonStep {
     return desired === '' ? begun(view) : update(view, desired);
   }
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup that is older than the last update. All nodes detect the restore at the
-  // same time, so each node reports its config and waits for the rollout.
+  // The API server was restored from a backup from before the last update. All nodes detect the restore at the same
+  // time. Each node therefore only reports its config, and waits for the rollout.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
-  // Certificates have priority over a changed disk, a refusal and a drain.
+  // New certificates have priority over a changed disk, a refused target and a drain.
   if (version !== '' && version !== annotations[CurrentCertificates]) {
     return unlessFailed(view, version, () => ({ kind: 'certificates', version }));
   }
@@ -100,18 +96,20 @@ export function decide(view: DaemonView): DaemonStep {
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
 
-/** Returns true if the node reports Done for a configuration that is not on its disk, and has no other target. */
+/**
+ * Returns true if the annotations report Done for a config that is not on the disk, and the node has no other target.
+ */
 const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
   annotations[State] === DaemonStates.Done &&
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
- * A machine without a config at its first boot uses the config of its pool. An older node has workloads, so the update
- * controller sets its target during the rollout.
+ * Decides about a node without a config. At its first boot, the machine uses the config of its pool. An older node has
+ * workloads, so the update controller sets its target during the rollout.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
-  // Without a target to apply, the daemon withdraws the drain request of an earlier process.
+  // If there is no target to apply, the daemon withdraws the drain request of an earlier process.
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
@@ -156,7 +154,7 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** Returns the annotations that a node with the stored config does not have yet. */
+/** Returns the annotations that a node with the stored config must have but lacks. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;
@@ -167,7 +165,10 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/** When the disk has the target, the daemon requests the uncordon, waits for the uncordon, and then reports Done. */
+/**
+ * Completes an update. When the disk has the target, the daemon requests the uncordon, waits for it, and then reports
+ * Done.
+ */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';
@@ -194,7 +195,9 @@ function update(view: DaemonView, target: string): DaemonStep {
   });
 }
 
-/** The only node of a cluster is not drained, because its pods have no other node. */
+/**
+ * Decides whether a drain is necessary. The only node of a cluster is not drained, because its pods have no other node.
+ */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const wanted = `${DRAIN}${target}`;
@@ -213,7 +216,10 @@ function begin(view: DaemonView, target: string): DaemonStep {
   return Object.keys(changes).length > 0 ? write(changes) : { kind: 'apply', target };
 }
 
-/** A node that is Degraded or Unreconcilable keeps its state until it can continue. */
+/**
+ * Returns the annotations for an update in progress. A node that is Degraded or Unreconcilable keeps its state until
+ * the update can continue.
+ */
 function working({ annotations }: DaemonView): Record<string, string> {
   const { Working, Degraded, Unreconcilable } = DaemonStates;
   const said = annotations[State] ?? '';

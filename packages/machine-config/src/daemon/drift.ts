@@ -2,7 +2,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { Entry, NodeDisk } from './disk/disk.ts';
 import { resolveWanted } from './disk/resolve.ts';
 
-/** Files that other programs of the node update. Source: the original's on-disk validation. */
+/** Files that other programs on the node update. Source: the on-disk validation of the original. */
 const OTHERS = new Set([
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -31,7 +31,7 @@ export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<
   return undefined;
 }
 
-/** Returns the difference between an entry and the disk, or undefined. */
+/** Returns the difference between a wanted entry and the disk, or undefined if both are equal. */
 export async function mismatch(disk: NodeDisk, path: string, wanted: Entry): Promise<string | undefined> {
   const found = await disk.read(path);
   const name = JSON.stringify(path);

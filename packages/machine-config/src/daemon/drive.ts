@@ -1,7 +1,7 @@
 import { backoffMs, type Random } from '@mcm/kube';
 import type { NodeDaemon } from './daemon.ts';
 
-/** The life of a daemon. All work and timers of a daemon end with the machine or the process. */
+/** The lifetime of a daemon. All work and all timers of the daemon end with the machine or the process. */
 export interface DaemonLife {
   readonly signal: AbortSignal;
   run(work: () => Promise<void>): void;
@@ -10,7 +10,7 @@ export interface DaemonLife {
 
 const RETRY = { baseMs: 1_000, maxMs: 30_000, jitter: 0.2 };
 
-/** Runs the daemon after each change, one run at a time. */
+/** Runs the daemon after each change. Only one run is in progress at a time. */
 export class DaemonDriver {
   readonly #daemon: NodeDaemon;
   readonly #life: DaemonLife;
@@ -22,8 +22,8 @@ export class DaemonDriver {
   #timer: { cancel(): void } | undefined;
 
   /**
-   * @param onError called with the error of a run, which the driver then repeats. Most errors of a run come from the
-   * API server
+   * @param onError called with the error of a failed run. The driver then repeats the run. Most errors come from the
+   *   API server.
    */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;

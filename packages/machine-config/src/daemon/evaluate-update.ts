@@ -28,7 +28,7 @@ export function evaluateUpdate(
 ): Verdict {
   const { host, policy = DEFAULT_POLICY } = on;
   try {
-    // Without a config, a machine can apply every config that fits on a disk.
+    // A machine without a config can apply every config that fits on its disk.
     const refused = from && irreconcilable(from, to)?.message;
     if (refused !== undefined) return { kind: 'refused', reason: refused };
     const diff = diffConfigs(from, to);

@@ -20,10 +20,10 @@ export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
 }
 
 /**
- * Returns the remaining steps for the config of the first boot: kernel arguments, which Ignition does not set, and the
+ * Returns the remaining steps of the first boot: the kernel arguments, because Ignition does not set them, and the
  * reboot.
  * @param line the kernel's command line of the next boot
- * @returns undefined if the line has all arguments
+ * @returns undefined if the command line contains all arguments
  */
 export function firstBootJournal(config: MachineConfig, line: string, bootId: string): Journal | undefined {
   const left = [...splitArguments([line])];

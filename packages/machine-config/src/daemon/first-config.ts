@@ -5,7 +5,7 @@ import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
 /**
- * The time for which a node waits for the update controller, if a pool may contain the node through its Machine. The
+ * If a pool may contain the node through its Machine, the node waits for the update controller for this time. The
  * Machine gets the name of the node only after the join.
  */
 const MACHINE_MS = 120_000;
@@ -27,7 +27,7 @@ export async function lookUpFirstConfig(
     const [pool] = poolsOfNode(node, items);
     return pool && bootConfigName(pool);
   } catch (error) {
-    // The update controller reports a node of several pools, so the daemon must not choose a pool.
+    // If several pools contain the node, the update controller reports the conflict, and the daemon selects no pool.
     if (error instanceof MembershipError) return undefined;
     throw error;
   }

@@ -22,10 +22,11 @@ export class PlayedHost implements DaemonHost {
   readonly actions: string[] = [];
   readonly services: string[] = [];
   /**
-   * Number of disk operations that succeed before the process dies. The process gets no result of the next operation.
+   * Number of disk operations that succeed before the simulated process ends. The process gets no result of the next
+   * operation.
    */
   left = Number.POSITIVE_INFINITY;
-  /** `done` is true if an operation takes effect although the process dies during the operation. */
+  /** True if the last operation takes effect although the process ends during the operation. */
   done = false;
   boots = 0;
   line = 'ro quiet';

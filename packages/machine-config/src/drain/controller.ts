@@ -31,30 +31,30 @@ import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
   /**
-   * The informer of budgets. A changed budget retries its blocked pods. Without the informer, pods are retried at a
-   * fixed interval.
+   * The informer of PodDisruptionBudgets. After a change of a budget, the controller retries the pods that the budget
+   * blocked. Without the informer, the controller retries blocked pods at a fixed interval.
    */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
   /**
-   * Returns true if a node may be uncordoned, and false while the machine of the node is being deleted. By default,
-   * every node may be uncordoned.
+   * Returns true if a node may be uncordoned (default: true). The result is false while the machine of the node is
+   * being deleted.
    */
   readonly mayUncordon?: ((node: Node) => boolean) | undefined;
 }
 
 const CONCURRENCY = 5;
 /**
- * The times after which a drain counts as slow or as failed. A slow or failed drain continues. Source:
+ * A drain that takes longer counts as slow, and later as failed. The drain continues in both cases. Source:
  * drain_controller.go.
  */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** Interval of checks without an event. */
+/** The interval between two checks of a drain without an event. */
 const LOOK_AGAIN_MS = 60_000;
 const PODS_NAMED = 5;
 
-/** The state of a drain. After a restart of the process, the drain loses only its timers. */
+/** The progress of a drain. After a restart of the process, only the timers of the drain are lost. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -63,8 +63,8 @@ interface UnderWay {
 }
 
 /**
- * Drains and uncordons nodes when their daemons request it. The controller does not wait for pods, because their
- * deletion events start the next check.
+ * Drains and uncordons nodes when their daemons request it. The controller does not wait for the end of pods, because
+ * the deletion of a pod starts the next check.
  */
 export function createDrainController(context: ConfigContext, options: DrainControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
@@ -124,8 +124,8 @@ class Drains {
   }
 
   /**
-   * Retries nodes that a budget blocked, up to the number of evictions that the budget allows. The server would refuse
-   * further evictions, so the remaining nodes keep their interval.
+   * Retries nodes that a budget blocked, up to the number of evictions that the budget allows. The API server would
+   * refuse further evictions, so the other nodes wait for their next check.
    */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
@@ -155,7 +155,8 @@ class Drains {
 
   async #uncordon(node: Node, { value }: DrainRequest): Promise<Outcome> {
     const { mayUncordon = () => true } = this.#options;
-    // The write contains the version that was read, because mcm may start or end a drain of the node at the same time.
+    // The write has the observed version as a precondition, because mcm may start or end a drain of the node at the
+    // same time.
     if (isEmptiedByMcm(node)) {
       await this.#answer(node, value, node.metadata.resourceVersion);
       return done;
@@ -169,7 +170,7 @@ class Drains {
     const { clock, recorder } = this.#context;
     const { name } = node.metadata;
     let state = this.#underWay.get(name);
-    // Another client has uncordoned the node, so the drain starts again for new pods.
+    // If another client has uncordoned the node, the drain starts again, because new pods may run on the node.
     const begun = state?.value === request.value && node.spec?.unschedulable === true;
     if (!begun || !state) {
       state = { value: request.value, since: clock.monotonic(), attempts: new Map(), reported: 'nothing' };
@@ -194,7 +195,10 @@ class Drains {
     return again(Math.max(latest - now.getTime(), 1_000));
   }
 
-  /** Without an eviction API, the controller respects the known budgets, and an event names the pods. */
+  /**
+   * Evicts pods. Without an eviction API, the controller respects the cached budgets, and an event names the deleted
+   * pods.
+   */
   async #evict(node: Node, going: readonly DrainPod[], options: Omit<EvictOptions, 'mayDelete'>): Promise<void> {
     const { client, target = client, recorder } = this.#context;
     const { pods, budgets } = this.#options;
@@ -211,7 +215,7 @@ class Drains {
     recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
-  /** Reads the node again. A node that another client has uncordoned in the meantime is not drained. */
+  /** Ends a drain. The node is read again, because another client may have uncordoned the node. */
   async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
     const { client, target = client, caches } = this.#context;
     const node = await ignoreNotFound(target.resource(nodes).get(name));
@@ -243,15 +247,12 @@ class Drains {
   }
 }
 
-/**
- * Returns true if mcm has drained the node for an in-place update or another reason. mcm uncordons the node itself
- * after its drain.
- */
+/** Returns true if mcm has drained the node, for example for an in-place update. mcm uncordons such a node itself. */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
-/** Returns the event about a slow drain. Each event is sent once. */
+/** Returns the event about a slow drain. Each event is sent only once. */
 function slowDrainEvent(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
   if (age >= FAILED_MS && state.reported !== 'failed') {

@@ -5,16 +5,19 @@ import { inParallel } from '../controllers/parallel.ts';
 const PARALLEL = 10;
 
 export interface EvictOptions {
-  /** The last response of the API server for each pod, by UID. */
+  /** The last response of the API server to the eviction of each pod, by UID. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;
-  /** Returns true if the budgets allow the deletion of the pod, for an API server without an eviction API. */
+  /**
+   * Returns true if the budgets allow the deletion of the pod. The function is used for an API server without an
+   * eviction API.
+   */
   readonly mayDelete: (pod: DrainPod) => boolean;
 }
 
 /**
- * Evicts pods. Throws only if the connection is lost or the process stops.
+ * Evicts pods. The function throws only if the connection is lost or the process stops.
  * @returns the pods that were deleted because the API server has no eviction API
  */
 export async function evict(
@@ -47,7 +50,8 @@ export async function evict(
 const KEPT = 'the API server has no eviction API, and a PodDisruptionBudget allows no disruption now';
 
 /**
- * Returns the result of a failed eviction. In a terminating namespace, no object can be created, not even an Eviction.
+ * Returns the result of a failed eviction. In a terminating namespace, the API server refuses all new objects,
+ * including Evictions.
  */
 function resultOf(error: KubeError): Attempt['result'] {
   const ends = error.status.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') ?? false;

@@ -3,12 +3,12 @@ import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } f
 import { controllerOf, isReady, type Pod } from '@mcm/kube';
 
 const DEFAULT_GRACE_SECONDS = 30;
-/** A drain for an update is never forced, because the daemon has its own timeout and requests the drain again. */
+/** A drain for a config update is never forced, because the daemon has its own timeout and requests the drain again. */
 const NEVER = new Date(8.64e15);
 
 /**
- * Returns the input of the drain in `@mcm/core` for a node that stays in the cluster. The drain does not wait for
- * volumes, because they return together with the node.
+ * Returns the input for the drain planner of `@mcm/core`. The node stays in the cluster, so the drain does not wait for
+ * volumes.
  */
 export const observeNode = (
   nodeName: string,

@@ -3,10 +3,7 @@ import { createInformer, type Informer, type InformerRuntime, type KubeClient, t
 
 const NODE_INDEX = 'node';
 
-/**
- * Creates the cache of pods for drains, with an index of their nodes. The pod cache keeps only the fields that drains
- * read.
- */
+/** Creates the cache of pods for drains, with an index by node. The cache contains only the fields that drains read. */
 export const createPodCache = (target: KubeClient, runtime: InformerRuntime): Informer<Pod> =>
   createInformer<Pod>(target, pods, {
     ...runtime,

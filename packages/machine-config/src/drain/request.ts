@@ -3,21 +3,21 @@ import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
 /**
- * A request of the daemon. `value` is the whole annotation. The controller copies the value of the request as its
- * response.
+ * A drain request of the daemon. `value` is the value of the annotation. As its response, the controller copies the
+ * value to another annotation.
  */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;
 }
 
-/** A request that the controller does not know. */
+/** The error for a drain request that the controller does not know. */
 export class DrainRequestError extends Error {
   override readonly name = 'DrainRequestError';
 }
 
 /**
- * Parses the request of a node.
+ * Parses the drain request of a node.
  * @throws DrainRequestError naming annotation and value
  */
 export function drainRequestOf(node: Node): DrainRequest | undefined {

@@ -12,12 +12,15 @@ import { FaultyWire } from './wire.testing.ts';
 const MINUTE = 60_000;
 const ROLE = 'node-role.kubernetes.io/';
 
-/** The workers' pool, with every node that no custom pool selects, and two custom pools. */
+/**
+ * The pools of the simulation: the pool of the workers and two custom pools. The workers are all nodes that no custom
+ * pool selects.
+ */
 export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
 
-/** An action of a user, or a fault. */
+/** A random action of a user, or a fault. */
 export type PoolAct =
   | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
   | { readonly kind: 'break'; readonly pool: PoolName }
@@ -41,15 +44,15 @@ export interface PoolsOptions {
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** `single` is true for a cluster with a single node. In a cluster with a single node, the daemons do not drain. */
+  /** True for a cluster with only one node. In such a cluster, the daemons do not drain. */
   readonly single?: boolean;
   /** Returns a transport that gives the controllers a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 
 /**
- * A simulated cluster with pools and daemons, whose nodes move between pools. The cluster injects faults and has a
- * verifier.
+ * A simulated cluster with pools and daemons. Nodes move between the pools. The simulation injects faults and checks
+ * the rules of rollouts.
  */
 export class PoolsWorld {
   readonly world: World;
@@ -169,7 +172,7 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** Adds a path below a file, which no disk can have. */
+  /** Adds a path below a file to the config of a pool. No disk can have such a path. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);
@@ -234,7 +237,7 @@ export class PoolsWorld {
     }
   }
 
-  /** Nodes that are younger than the backup register again, as their kubelets do after a restart. */
+  /** Restores a backup. Nodes that are younger than the backup register again, as kubelets do after a restart. */
   async restore(bump = false): Promise<void> {
     if (!this.#backup) return;
     const before = await this.nodes();
@@ -259,7 +262,7 @@ export class PoolsWorld {
     [host.left, host.done] = [one.steps, one.done];
   }
 
-  /** Stops the faults, but keeps the changes of users. Waits until the cluster no longer changes. */
+  /** Stops the faults, and waits until the cluster no longer changes. The changes of users stay. */
   async rest(): Promise<void> {
     this.wire.repair();
     for (const name of this.fleet.hosts.keys()) this.fleet.restart(name);

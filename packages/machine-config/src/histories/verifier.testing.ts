@@ -12,12 +12,12 @@ const { DesiredConfig } = NodeAnnotations;
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
- * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads the events in the order
- * of the API server, without the caches of the controllers.
+ * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads events directly from
+ * the API server, not from the caches of the controllers.
  * - A pool that sets the target of a node is responsible for the node. The responsibility ends when the node is Done
  *   and schedulable, or leaves the pool.
  * - A node that was never Done is new, and counts as unavailable.
- * - Changes by other clients count for no pool.
+ * - Changes by other clients are not attributed to a pool.
  */
 export class PoolVerifier {
   readonly problems: string[] = [];
@@ -28,14 +28,14 @@ export class PoolVerifier {
   readonly #charges = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #pools = new Map<string, MachineConfigPool>();
-  /** The limits of each pool with their end times. */
+  /** The limits of each pool in the past, each with the time at which it ended. */
   readonly #limits = new Map<string, { readonly value: MachineConfigPool['spec']; until: number }[]>();
-  /** The time of the last change of pools that moved nodes between pools. */
+  /** The time of the last change that moved nodes between pools. */
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
   /**
    * @param bad names of configs that no node can apply.
-   * @param ageMs maximum age of the state on which an arriving write is based
+   * @param ageMs returns the maximum age of the data on which an arriving write is based
    */
   constructor(clock: Clock, bad: ReadonlySet<string>, ageMs: () => number) {
     [this.#clock, this.#bad, this.#ageMs] = [clock, bad, ageMs];
@@ -65,7 +65,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Reads the state again after a restore, which no controller has caused. */
+  /** Reads the state again after a restore. No controller has caused the changes by a restore. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();

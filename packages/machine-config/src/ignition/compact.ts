@@ -1,7 +1,7 @@
 import type { IgnitionConfig } from './versions/schema.ts';
 
 /**
- * Removes empty objects and lists from a config, but no entries of lists. The given config is not changed, and the
+ * Removes empty objects and empty lists from a config. Entries of lists stay. The given config is not changed. The
  * result shares unchanged parts with it.
  */
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;

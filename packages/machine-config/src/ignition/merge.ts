@@ -5,9 +5,9 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Merges two configs of version 3.5 by Ignition's rules.
- * - Values of the child replace values of the parent.
- * - Objects are merged field by field, lists by the key of their entries.
- * - The parent's order stays, and new entries follow in the child's order.
+ * - Values of the child config replace values of the parent config.
+ * - Objects are merged by field, and lists are merged by the key of their entries.
+ * - The order of the parent stays. New entries follow in the order of the child.
  * - The arguments are not changed, and the result shares parts with both arguments.
  * - The result of two valid configs may be an invalid config.
  */
@@ -54,8 +54,8 @@ const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string =>
 type Places = Map<string, number>;
 
 /**
- * Indexes of the newest list in a chain of merges. A merge moves the indexes to its result, so a chain of a hundred
- * merges indexes each entry once.
+ * The indexes of merged lists. A merge passes its indexes to the result, so a chain of a hundred merges indexes each
+ * entry only once.
  */
 const known = new WeakMap<object, Places>();
 
@@ -83,7 +83,7 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // The slow path is for two rare cases: a duplicate key in the child, or a removed entry.
+    // The slow merge handles two rare cases: a duplicate key in the child config, or a removed entry.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);
@@ -117,15 +117,15 @@ function mergeThrough(
 }
 
 /**
- * Returns true for an entry of the child without a value, which removes the entry of the parent. Only headers have
- * `name` and `value`.
+ * Returns true if the child config contains an HTTP header without a value. Such an entry removes the header of the
+ * parent config.
  */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
 /**
- * Returns the keys of the child's other lists in the same group. Entries of the other lists replace entries with equal
- * keys.
+ * Returns the keys of the other lists in the group of the child. An entry of another list replaces entries with an
+ * equal key.
  */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,

@@ -9,7 +9,7 @@ import type { IgnitionV2 } from './versions/schema-v2.ts';
 import { translateV2 } from './versions/translate-v2.ts';
 import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions/versions.ts';
 
-/** A valid config in its original version. */
+/** A valid Ignition config in its original version. */
 export type ParsedIgnition =
   | { readonly version: 2; readonly config: IgnitionV2 }
   | { readonly version: 3; readonly config: IgnitionConfig };
@@ -35,7 +35,7 @@ const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = 
     options,
   );
 
-/** Returns the error for a config that the decoder of its version refuses. */
+/** Returns the error for an Ignition config that the decoder of its own version refuses. */
 function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
   const issues = [{ path: cause.path, message: cause.detail }];
   switch (decoderOfRest(raw, version)) {
@@ -65,7 +65,7 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
-/** Returns the version of a config, or an empty text if the config has no version. */
+/** Returns the version of a config. Without a version, the text is empty. */
 function versionText(raw: unknown): string {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
@@ -80,7 +80,7 @@ function versionText(raw: unknown): string {
   throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
 }
 
-/** Returns a field, whose name may have any letter case. */
+/** Returns a field of an object. The letter case of its name is ignored. */
 function field(value: object, name: string): unknown {
   const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
@@ -107,11 +107,11 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // A partition with the number 0 has no number, so the number is not written.
+    // The partition number 0 means that the partition has no number, so the number is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;
-  // Texts that were required before 3.3 are written even if they are empty.
+  // Texts that were required before version 3.3 are written even if they are empty.
   for (const link of config.storage?.links ?? []) link.target ??= '';
   for (const { clevis } of config.storage?.luks ?? []) {
     if (clevis?.custom) clevis.custom = { config: '', pin: '', ...clevis.custom };
@@ -133,8 +133,8 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Writes the fields that were required before 2.2. The function changes the given config. Source: translate.go of each
- * version.
+ * Writes the fields that were required before version 2.2. The function changes the given config. Source: translate.go
+ * of each version.
  */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';

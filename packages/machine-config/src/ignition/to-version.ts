@@ -4,7 +4,7 @@ import { IgnitionError, printIssues } from './values/report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './versions/schema.ts';
 import { toV2 } from './versions/to-v2.ts';
 
-/** Versions in which the config server can serve a config. */
+/** Versions of Ignition in which the config server can serve a config. */
 export const SERVED_VERSIONS = ['2.2.0', '3.1.0', '3.2.0', '3.3.0', '3.4.0', IGNITION_VERSION] as const;
 
 /** A version in which the config server can serve a config. */
@@ -19,7 +19,7 @@ interface Missing {
 const luksOf = (config: IgnitionConfig) => config.storage?.luks ?? [];
 const isSpecial = ({ mode = 0 }: { mode?: number }): boolean => mode > 0o777;
 
-// Features that older versions do not have. Source: coreos/ign-converter, translate/v34tov33 and below.
+// Features that older versions of Ignition do not have. Source: coreos/ign-converter, translate/v34tov33 and below.
 const MISSING: readonly Missing[] = [
   {
     since: 5,
@@ -90,7 +90,7 @@ export function toIgnitionVersion(raw: unknown, version: string): object {
   const minor = version === '2.2.0' ? 2 : Number(version.split('.')[1]);
   const missing = MISSING.find(({ since, used }) => minor < since && used(config));
   if (missing) throw new IgnitionError(missing.message);
-  // Finds values that the version does not support, such as a scheme or a filesystem.
+  // The validation finds values that the version does not support, such as the scheme of a URL.
   const issues = validateIgnition(config, minor);
   if (issues.length > 0) {
     throw new IgnitionError(`Converted spec has unexpected fatal error:\n${printIssues(issues)}`, issues);

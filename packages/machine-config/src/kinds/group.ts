@@ -1,7 +1,7 @@
-/** The API group of the original, because mcm reads objects of the original unchanged. */
+/** The API group of the original. mcm uses the group of the original, so that it can read existing objects. */
 export const GROUP = 'machineconfiguration.openshift.io';
 
-/** The only served and stored version. */
+/** The only version of the API group. The version is served and stored. */
 export const VERSION = 'v1';
 
 /** `apiVersion` of every object of the group. */

@@ -19,7 +19,7 @@ export const poolConfigurationSchema = z
 /** A rendered MachineConfig, and the MachineConfigs that it contains. */
 export type PoolConfiguration = z.infer<typeof poolConfigurationSchema>;
 
-/** A MachineDeployment or MachineSet with the nodes of the pool. */
+/** The schema of a reference to a MachineDeployment or MachineSet with the nodes of the pool. */
 export const machineRefSchema = crd(
   z.object({
     apiGroup: optional(text('`machine.sapcloud.io`, the default.')),
@@ -30,7 +30,7 @@ export const machineRefSchema = crd(
   { description: 'A MachineDeployment or MachineSet with the nodes of the pool.', 'x-kubernetes-map-type': 'atomic' },
 );
 
-/** A MachineDeployment or MachineSet with the nodes of the pool. */
+/** A reference to a MachineDeployment or MachineSet with the nodes of the pool. */
 export type MachineRef = z.infer<typeof machineRefSchema>;
 
 /** The ways in which running machines get a new configuration. */
@@ -40,8 +40,8 @@ export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**
- * The CRD of the original has no bounds, so stored values may be invalid. The controller reports an invalid value, and
- * an update of unrelated fields may keep the value.
+ * The schema of `maxUnavailable`. The CRD of the original has no limits for the value, so stored values may be invalid.
+ * The controller reports an invalid value. An update of other fields may keep the invalid value.
  */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
   description: 'Maximum number of unavailable nodes: a count, or a percentage such as `10%`. Default 1.',

@@ -2,7 +2,7 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** Returns a selector schema with a description for the field. */
+/** Returns the schema of a selector with a description of the field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
@@ -27,7 +27,7 @@ const conditionSchema = z
   .object({ type: text('Type of the condition.'), ...CONDITION_FIELDS })
   .meta({ description: 'A condition.' });
 
-/** A condition of a kind in the group of machine configs. */
+/** A condition of an object in the API group of machine configs. */
 export type ConfigCondition = z.infer<typeof conditionSchema>;
 
 /** Returns the schema of the conditions of a status. */

@@ -9,13 +9,13 @@ import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
 import { KubeletConfigError } from './validate.ts';
 
-/** Returns the kubelet.conf of a MachineConfig, or undefined. */
+/** Returns the kubelet.conf in a MachineConfig, or undefined if the MachineConfig has no such file. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {
   const file = ignitionOf(config)?.storage?.files?.find(({ path }) => path === KUBELET_CONF_PATH);
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
 }
 
-/** Interval at which a worker reports its status, by latency profile. */
+/** The intervals at which kubelets report their status, by latency profile. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
   '': '10s',
   Default: '10s',
@@ -35,8 +35,9 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * Returns the base for the settings of users: the kubelet.conf from the templates, with the feature gates and TLS
- * settings of the cluster. A rendered config cannot be the base, because a rendered config contains settings of users.
+ * Returns the kubelet configuration to which the settings of users are added. The base is the kubelet.conf from the
+ * templates, with the feature gates and TLS settings of the cluster. A rendered config cannot be the base, because it
+ * contains settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -56,7 +57,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** Returns the configuration with the settings of a latency profile. An unknown profile is ignored. */
+/** Returns the configuration with the settings of a latency profile. An unknown latency profile is ignored. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,

@@ -4,9 +4,9 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a KubeletConfig: the last three results, then one entry in the old form. If the
- * message equals the message of the last result, only the time changes.
- * @param problem why the object was refused, or undefined if it was accepted
+ * Adds a result to the conditions of a KubeletConfig. The list contains the last three results, and then one entry in
+ * an older format. If the message equals the message of the last result, only the time changes.
+ * @param problem the reason of the refusal, or undefined if the object was accepted
  * @param now RFC 3339
  */
 export function withVerdict(

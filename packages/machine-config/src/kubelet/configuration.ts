@@ -2,17 +2,17 @@ import { formatDurationNs, formatQuantity, parseDurationNs, parseQuantity } from
 import { isRecord } from '@mcm/kube';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** An invalid KubeletConfiguration. */
+/** The error for an invalid KubeletConfiguration. */
 export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** The fields of a configuration without zero values. Only optional fields keep their zero values. */
+/** A kubelet configuration without zero values. Only optional fields keep their zero values. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
 /**
- * Decodes a configuration as Go's decoder does: field names are case-insensitive, and unknown fields are dropped.
+ * Decodes a kubelet configuration like Go: field names are case-insensitive, and unknown fields are dropped.
  * @throws KubeletConfigurationError naming the field
  */
 export function decodeKubelet(raw: unknown): KubeletConfiguration {
@@ -34,7 +34,7 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** Decodes a field. Returns undefined for a value that counts as absent. */
+/** Decodes a field. If the value counts as absent, the result is undefined. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -88,7 +88,7 @@ function decodeEntries({ fields, zeros }: Entries, value: unknown, path: string)
   });
 }
 
-/** Formats a quantity as Kubernetes writes it: `500m` for `0.5`. */
+/** Formats a quantity like Kubernetes: `500m` for `0.5`. */
 function decodeQuantity(value: unknown, path: string): string {
   const parsed = typeof value === 'string' || typeof value === 'number' ? parseQuantity(value) : undefined;
   return parsed === undefined ? wrong(path, 'a quantity', value) : formatQuantity(parsed);
@@ -113,8 +113,8 @@ const isZero = (value: unknown): boolean => value === 0 || value === false || va
 
 /**
  * Merges a user's settings into the base. Values of the user replace values of the base. Maps are merged by key, and
- * objects by field. A zero value of the user applies only if the base has no value, because the original does not
- * distinguish zero from absent. Source: imdario/mergo v0.3.16, WithOverride.
+ * objects are merged by field. If the user sets a zero value, it applies only if the base has no value, because the
+ * original treats a zero value as absent. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>
   overlayFields(KUBELET_FIELDS, base, user);
@@ -132,7 +132,7 @@ function overlayFields(fields: Fields, base: Raw, user: Raw): Raw {
   return result;
 }
 
-/** The listed fields are always written, even with their zero values. */
+/** Adds the fields that are always written, even with their zero values. */
 function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   const result: Record<string, unknown> = { ...values };
   for (const [name, type] of Object.entries(fields)) {
@@ -146,7 +146,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   return result;
 }
 
-/** Returns the complete configuration, as the original serializes it. */
+/** Returns the complete kubelet configuration, as the original serializes it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
   const complete = withZeros(KUBELET_FIELDS, configuration);
   return {

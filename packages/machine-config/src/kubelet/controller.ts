@@ -5,7 +5,7 @@ import { kubeletConfigs } from '../kinds/resources.ts';
 import { createNodeConfigController, type NodeConfigOptions } from '../node-config/controller.ts';
 import { KUBELET_KIND } from './kind.ts';
 
-/** Creates the MachineConfigs of KubeletConfigs. */
+/** Creates the controller that writes MachineConfigs for KubeletConfigs. */
 export const createKubeletConfigController = (context: ConfigContext, options: NodeConfigOptions): Controller =>
   createNodeConfigController(
     context,

@@ -1,6 +1,6 @@
 /**
- * The type of a field. `optional…` distinguishes the zero value from an absent value (a pointer in the original). In
- * all other types, the zero value counts as absent.
+ * The type of a field. A type `optional…` is a pointer in the original, so its zero value differs from an absent value.
+ * For all other types, the zero value counts as absent.
  */
 export type FieldType =
   | 'text'
@@ -32,10 +32,10 @@ export class Pointer {
   }
 }
 
-/** A list of objects. A merge replaces the list as a whole. */
+/** A list of objects. In a merge, the new list replaces the whole old list. */
 export class Entries {
   readonly fields: Fields;
-  /** Fields that each entry always has, with their zero values. */
+  /** Fields that each entry always has, even with their zero values. */
   readonly zeros: Readonly<Record<string, unknown>>;
   constructor(fields: Fields, zeros: Readonly<Record<string, unknown>>) {
     this.fields = fields;

@@ -15,7 +15,7 @@ import { KubeletConfigError } from './validate.ts';
 const SIZING_PATH = '/etc/node-sizing-enabled.env';
 const LOGGING_PATH = '/etc/systemd/system/kubelet.service.d/20-logging.conf';
 
-/** Fields of the user's systemReserved that are written to a separate file. */
+/** The fields of the user's systemReserved that are in a separate file. */
 const SIZED = {
   memory: 'SYSTEM_RESERVED_MEMORY',
   cpu: 'SYSTEM_RESERVED_CPU',
@@ -40,7 +40,7 @@ export function parseKubeletConf(text: string): KubeletConfiguration {
 /**
  * Returns the files of the MachineConfig of a KubeletConfig, in order.
  * @param base kubelet.conf of the templates with the settings of the cluster
- * @throws KubeletConfigError for an invalid combination of the user's settings and the base
+ * @throws KubeletConfigError if the settings of the user contradict the base
  */
 export function kubeletFiles(base: KubeletConfiguration, { spec = {} }: KubeletConfig): readonly IgnitionFile[] {
   const user = decodeUser(spec.kubeletConfig);
@@ -69,7 +69,7 @@ function decodeUser(raw: unknown): KubeletConfiguration {
 type Texts = Readonly<Record<string, string>>;
 const reservedOf = (user: KubeletConfiguration): Texts => (user.systemReserved ?? {}) as Texts;
 
-/** Removes the sizes, because the sizing file contains them. */
+/** Removes the sizes of reserved resources, because a separate file contains them. */
 function withoutSizes(user: KubeletConfiguration): KubeletConfiguration {
   if (user.systemReserved === undefined) return user;
   const { systemReserved: _all, ...rest } = user;
@@ -90,7 +90,7 @@ function sizingFile(autoSizing: boolean | null | undefined, user: KubeletConfigu
 const RESERVED = ['system-reserved', 'system-reserved-compressible'];
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/** Corrects the fields that a merge cannot combine. */
+/** Corrects fields for which the merge rules are wrong. */
 function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration, raw: unknown): KubeletConfiguration {
   const result: Record<string, unknown> = { ...merged };
   const enforced = listOf(user.enforceNodeAllocatable);
@@ -98,7 +98,7 @@ function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration
   const enforces = enforced.some((name) => RESERVED.includes(name));
   if (enforced.length > 0 && !enforces && user.systemReservedCgroup === undefined) delete result.systemReservedCgroup;
   if (result.reservedSystemCPUs === undefined) return result;
-  // With reserved CPUs, the kubelet has no control group to enforce.
+  // If CPUs are reserved, the kubelet enforces no control group.
   delete result.systemReservedCgroup;
   const rest = listOf(result.enforceNodeAllocatable).filter((name) => !RESERVED.includes(name));
   return { ...result, enforceNodeAllocatable: rest.includes('pods') ? rest : ['pods', ...rest] };

@@ -11,7 +11,10 @@ import { kubeletFiles } from './files.ts';
 import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 
-/** Returns the names that older controllers used: with the UID of the pool, or as in the first design. */
+/**
+ * Returns the names that older controllers used for the generated MachineConfig. One of the names contains the UID of
+ * the pool.
+ */
 export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] => [
   `99-${metadata.name}-${metadata.uid}-kubelet`,
   `99-${metadata.name}-kubelet-managed`,

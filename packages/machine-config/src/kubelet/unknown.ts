@@ -2,12 +2,12 @@ import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** The valid fields of the header, which the reader ignores. */
+/** The fields that identify the type. The reader ignores these fields, so they are not reported as unknown. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**
- * Returns the unknown fields of a user's KubeletConfiguration, one sentence each. The reader drops unknown fields like
- * the original, so only the warning reveals a typing error.
+ * Returns the unknown fields of a user's KubeletConfiguration, one sentence each. mcm ignores unknown fields, as the
+ * original does. Only the warning shows a typing error.
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));

@@ -5,7 +5,7 @@ import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
 /**
- * The controller refuses a KubeletConfig, and a retry would have the same result. The condition of the KubeletConfig
+ * The error if the controller refuses a KubeletConfig. A retry would fail again. The condition of the KubeletConfig
  * contains the message.
  */
 export class KubeletConfigError extends NodeConfigError {
@@ -13,10 +13,10 @@ export class KubeletConfigError extends NodeConfigError {
 }
 
 const MAX_LOG_LEVEL = 10;
-/** Settings that must be equal on all nodes of a cluster. */
+/** Settings that a KubeletConfig must not contain, because they must be equal on all nodes of a cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
-/** Prints a value as Go does. */
+/** Formats a value like Go. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);

@@ -1,12 +1,15 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
-/** The access to machines. A refusal blocks only the pools that refer to machines. */
+/**
+ * Tracks whether the controller has permission to read machines. Without permission, only the pools that refer to
+ * machines are blocked.
+ */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** Returns the refusal of the API server, or undefined without a known refusal. */
+  /** Returns the error about the missing permission, or undefined if no permission is missing. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }
@@ -26,7 +29,10 @@ export class MachineAccess {
 
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /** Returns the informer, or undefined if its resource was refused. A caller must not wait for a refused informer. */
+  /**
+   * Returns the informer, or undefined if its permission is missing. A caller must not wait for an informer without
+   * permission.
+   */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;
@@ -43,7 +49,7 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
-      // No pool is refused here, because pools that refer to machines read the refusal themselves.
+      // The pools that refer to machines check the permission themselves, so no pool is blocked here.
       refused: undefined,
       onRefused: () => () => undefined,
       get doubted() {

@@ -28,15 +28,15 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** The time for which a machine counts as updating. A machine that fails after the time limit is replaced. */
+/** A machine counts as updating for this time. If the machine is unhealthy after this time, mcm replaces it. */
 const UPDATE_MS = 3_600_000;
-/** The controller renews the time of an update when the remaining time is less than the limit. */
+/** The controller extends the update time of a machine if less than this time remains. */
 const RENEW_MS = 1_200_000;
 
 /** The annotations to change. The value null removes an annotation. */
 type Changes = Readonly<Record<string, string | null>>;
 
-/** The changes for the Machine, the autoscaler and mcm that an update of a node requires. */
+/** The changes that the update of a node requires: on the Machine, and on the Node for the autoscaler. */
 export interface CompanionPlan {
   readonly machine: Changes;
   readonly node: Changes;
@@ -46,7 +46,7 @@ export interface CompanionPlan {
 const NOTHING: CompanionPlan = { machine: {}, node: {} };
 
 /**
- * Plans the changes of a machine and its node, without side effects.
+ * Plans the changes of a machine and its node.
  * @param node undefined if the machine has no node
  * @param now milliseconds
  */
@@ -59,8 +59,8 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // The update time of a machine with an unreachable node is not renewed, so the machine is replaced when the time
-  // ends.
+  // If the node of a machine is unreachable, its update time is not extended. When the update time ends, mcm replaces
+  // the machine.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -92,7 +92,7 @@ function set(
 }
 
 /**
- * Lowers the priority of a machine that cannot be updated, so that a scale-in deletes the machine first. A machine that
+ * Lowers the deletion priority of a machine that cannot be updated, so that a scale-in deletes it first. A machine that
  * is marked for deletion keeps its priority.
  */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
@@ -101,7 +101,7 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
   const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
   if (first && !marked) {
-    // Another client set the priority, so the priority stays unchanged.
+    // If another client set the priority, the priority stays unchanged.
     if (ours || rank !== normal) return;
     changes[Annotations.Priority] = lowered;
     changes[ConfigAnnotations.PriorityLowered] = 'true';
@@ -109,13 +109,13 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // The priority of another client, or a mark for deletion, takes precedence.
+  // The priority that another client set, or a mark for deletion, takes precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. The annotation of another client stays. mcm uses the
- * same annotation, and may remove the annotation during an update.
+ * Prevents the autoscaler from removing a node during its update. The annotation of another client stays. The machine
+ * controller uses this annotation, too, and may remove it during an update.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;
@@ -133,7 +133,7 @@ function keepFromAutoscaler(node: Node, working: boolean): Changes {
   return { [Annotations.ScaleDownDisabled]: 'true', [ConfigAnnotations.ScaleDownDisabledByUs]: 'true' };
 }
 
-/** Creates the controller for all nodes of pools that refer to machines. */
+/** Creates the controller that marks Machines and Nodes during updates, for pools that refer to machines. */
 export function createCompanionController(context: ConfigContext, own: MachineCaches): Controller {
   const { caches, clock, random, log, metrics, client, target = client } = context;
   const fleet = machineFleet(own);
@@ -151,7 +151,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
       if (answer) own.machines.recordWrite(answer);
     }
     if (node && Object.keys(plan.node).length > 0) {
-      // The write contains the version that was read, because mcm may set the annotation at the same time.
+      // The write has the observed version as a precondition, because mcm may set the annotation at the same time.
       const { uid: nodeUid, resourceVersion } = node.metadata;
       const version = resourceVersion === undefined ? {} : { resourceVersion };
       const body = { metadata: { uid: nodeUid, ...version, annotations: plan.node } };
@@ -171,7 +171,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     metrics,
   });
   controller.watch(own.machines, ({ key }) => [key]);
-  // A user may create a pool after its machines, and delete the pool before its machines.
+  // A user may create a pool after its machines, or delete the pool before its machines.
   controller.watch(caches.pools, (change) => {
     const refs = referencesOf(change.object);
     if (change.type === 'updated' && JSON.stringify(referencesOf(change.old)) === JSON.stringify(refs)) return [];
@@ -180,8 +180,8 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return found.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
   });
   controller.watch(caches.nodes, (change) => {
-    // Returns the values whose change starts a reconcile. When a node becomes Ready after a reboot, the controller
-    // renews the update time of its machine.
+    // Returns the values of a Node whose change starts a reconcile. When the Node becomes Ready after a reboot, the
+    // controller extends the update time of its machine.
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))

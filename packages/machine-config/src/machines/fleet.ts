@@ -32,7 +32,8 @@ export interface MachineCaches {
 }
 
 /**
- * The index of deployments by the pool that paused them, or by the pool whose configuration their rollouts wait for.
+ * The index of deployments by pool. The pool has paused the deployment, or rollouts of the deployment wait for its
+ * configuration.
  */
 export const HELD_BY = 'heldBy';
 
@@ -58,22 +59,19 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
   };
 }
 
-/**
- * Finds machines by their owners, and owners by their machines. Names and labels of sets do not matter, only owner
- * references.
- */
+/** Finds machines by their owners, and owners by their machines. Only owner references count, not names and labels. */
 export interface MachineFleet {
-  /** Returns the object of a reference, or undefined. */
+  /** Returns the object to which a reference points, or undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
   /**
-   * Returns the machines of a node. A node has several machines while a machine replaces another machine with the same
+   * Returns the machines of a node. A node has several machines if one machine replaces another machine with an equal
    * node name.
    */
   machinesOf(nodeName: string): readonly Machine[];
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
 }
 
-/** The object of a reference. */
+/** The object to which a reference points. */
 export interface ResolvedRef {
   readonly deployment?: MachineDeployment;
   readonly sets: readonly MachineSet[];
@@ -81,7 +79,7 @@ export interface ResolvedRef {
   readonly replicas: number;
 }
 
-/** A reference of a pool. `resolved` is undefined if the object does not exist. */
+/** A reference of a pool. If the object does not exist, `resolved` is undefined. */
 export interface PoolRef {
   readonly ref: MachineRef;
   readonly found: ResolvedRef | undefined;
@@ -99,7 +97,7 @@ interface FleetSource {
   deployment(key: string): MachineDeployment | undefined;
 }
 
-/** Creates the lookups of machines, whose cost does not depend on the machines of other pools. */
+/** Creates the lookups of machines. The cost of a lookup does not depend on the machines of other pools. */
 export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
   fleetOf({
     machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),
@@ -109,7 +107,7 @@ export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches
     deployment: (key) => deployments.store.get(key),
   });
 
-/** Returns a fleet from lists, for a single lookup. */
+/** Returns lookups that search lists, for programs without caches. */
 export function listedFleet(lists: {
   readonly machines: readonly Machine[];
   readonly sets: readonly MachineSet[];
@@ -162,7 +160,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** Returns the pools that refer to the machine of a node. If no pool refers to the machine, node selectors decide. */
+/** Returns the pools that refer to the machine of a node. If the list is empty, the node selectors of pools apply. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** Returns the {@link ClaimsOf} function of a fleet. */

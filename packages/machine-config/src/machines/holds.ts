@@ -1,7 +1,7 @@
 import type { MachineDeployment } from '@mcm/api';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 
-/** Returns the pool for which the deployment waits, or ''. */
+/** Returns the pool for whose configuration the rollouts of the deployment wait, or ''. */
 export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 

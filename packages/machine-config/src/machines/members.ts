@@ -9,32 +9,34 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineFleet, nodeNameOf, type PoolRef } from './fleet.ts';
 import { claimedTemplates } from './node-template.ts';
 
-/** The members of a pool by its references. */
+/** The nodes and machines of a pool that refers to machines. */
 export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
-  /** Returns the machine with a node name. */
+  /** The machines by the names of their nodes. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** `unresolved` is true if the object of a reference does not exist. */
+  /** True if the object of a reference does not exist. */
   readonly unresolved: boolean;
-  /** The number of slots of maxUnavailable for machines whose nodes are not counted. */
+  /** The number of machines that count towards maxUnavailable, although they have no node that is counted. */
   readonly reserved: number;
-  /** The number of wanted machines, an upper limit for unavailable nodes. */
+  /** The sum of the replicas. At most this number of nodes can be unavailable. */
   readonly replicas: number;
-  /** Names of sets that the safety controller froze. */
+  /** Names of MachineSets that are frozen because they have too many machines. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
   /**
-   * Why templates of machines are refused, one sentence each. A refused template stops all targets and replacements.
+   * The reasons why templates of machines are refused, one sentence each. If a template is refused, no node gets a
+   * target and no machine is replaced.
    */
   readonly refused: readonly string[];
 }
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 /**
- * Finds nodes and machines of a pool that refers to machines. A machine of two pools belongs to no pool.
- * @param nodeOf the node of a name
+ * Finds the nodes and machines of a pool that refers to machines. If two pools refer to a machine, it belongs to no
+ * pool.
+ * @param nodeOf returns the node with a name
  * @returns undefined for a pool that selects nodes
  */
 export function membersOf(
@@ -99,8 +101,8 @@ const ambiguous = ({ metadata }: Machine, pools: readonly MachineConfigPool[]): 
   'Refer to the machine in machineRefs of one pool only';
 
 /**
- * Returns true if a machine can get a target. A machine that is being deleted or changed by another controller gets no
- * target.
+ * Returns true if the node of a machine can get a target. A machine that is being deleted or changed by another
+ * controller gets no target.
  */
 export function isSteady({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase ?? '';

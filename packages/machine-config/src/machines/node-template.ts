@@ -6,9 +6,9 @@ import type { PoolRef } from './fleet.ts';
 const FIELD = 'spec.template.spec.nodeTemplate';
 
 /**
- * Finds templates of a pool's machines that set labels, annotations or taints of machine configs on nodes. mcm would
- * write the values to all nodes at once, without a rollout. The pool waits until a user removes the values.
- * @returns one sentence for each template, with object, field and hint
+ * Finds machine templates with labels, annotations or taints that only the machine-config-controller may write. mcm
+ * would copy them to all nodes at once, without a rollout. The pool waits until a user removes them.
+ * @returns one sentence for each template, with the object, the field and a hint
  */
 export const claimedTemplates = (refs: readonly PoolRef[]): readonly string[] =>
   refs.flatMap(({ ref, found }) => {

@@ -14,11 +14,11 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { awaitedBy, pausedBy } from './holds.ts';
 import type { PoolMembers } from './members.ts';
 
-/** The way in which the running machines of a pool get its target. */
+/** The way in which the running machines of a pool get a new target. */
 export interface StrategyVerdict {
-  /** `replaces` is true if new machines replace the nodes. With new machines, the nodes get no target. */
+  /** True if new machines replace the nodes. The old nodes then get no target. */
   readonly replaces: boolean;
-  /** The condition to report, absent if there is none. */
+  /** The condition about the strategy. Without a condition to report, the field is absent. */
   readonly condition?: WantedCondition;
 }
 
@@ -64,13 +64,13 @@ export function evaluateStrategy(
 }
 
 /**
- * Returns true if the daemon refuses the target. The daemon knows the limits of the host, and has the current config on
- * its disk, even after the deletion of the MachineConfig.
+ * Returns true if the daemon refuses the target. The daemon can check the limits of its host. The disk of the node
+ * contains the current config, even after the deletion of the MachineConfig.
  */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Returns true if some nodes do not have the target, and their configs differ from the target only by certificates. */
+/** Returns true if some nodes do not have the target, but their configs differ from the target only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -86,22 +86,23 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
 }
 
 /**
- * A write to a MachineDeployment. The write changes the template, which starts a rollout, or pauses or resumes the
+ * A write to a MachineDeployment. The write changes the template, which starts a rollout, or it pauses or resumes the
  * deployment.
  */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
-  /** The UID of the deployment for which the write was decided. */
+  /** The UID of the deployment that was read for the decision. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Body of a merge patch. */
+  /** The body of the merge patch. */
   readonly body: { readonly metadata?: object; readonly spec?: object | undefined };
 }
 
 /**
- * Returns the writes to the deployments of a pool whose machines are replaced: the target in the template, and the
- * pool's pause. Machines of a set without a deployment get the target when a user deletes them.
+ * Returns the writes to the deployments of a pool whose machines are replaced. A write changes the target in the
+ * template, or pauses the deployment. If a set has no deployment, its machines get the target only when a user deletes
+ * them.
  * @param closed true if windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
@@ -120,8 +121,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // Machines that have the content of the target need no replacement. Machines that were created for the target and
-    // then changed in place need a replacement, so the rollout gets a new time.
+    // If machines have the content of the target, they are not replaced. If machines were created for the target and
+    // then changed in place, they are replaced, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -149,8 +150,8 @@ function writeOf(
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * Makes the rollout wait until new machines have applied their configuration. Machines that already have a
- * configuration are marked first, because the rollout would treat them as idle.
+ * Adds an annotation to a deployment: its rollout waits until new machines have applied their configuration. Machines
+ * with a configuration are marked first. Without the mark, the rollout would wait for them.
  */
 function awaitMark(
   pool: string,
@@ -166,22 +167,22 @@ function awaitMark(
   return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };
 }
 
-/** Returns true if the machine was created without a configuration, or if its node has applied one. */
+/** Returns true if the machine was created without a configuration, or if its node has applied a configuration. */
 export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[ConfigAnnotations.TemplateConfig] === undefined ||
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
 /**
- * Returns true if a rollout of the deployment keeps its machines. A new template does not change the config of nodes
- * with in-place updates, so only the pool may set their target.
+ * Returns true if a rollout of the deployment updates its machines in place. A new template does not change the config
+ * of their nodes, so the pool sets the target of these nodes.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
 /**
  * Reverts the changes that a pool made to deployments:
  * - removes the pause of the pool, if the pool replaces no machine,
- * - removes the annotation of the pool, if the pool no longer refers to the deployment.
- * @param still uids of deployments that the pool refers to
+ * - removes the annotations of the pool, if the pool no longer refers to the deployment.
+ * @param still the UIDs of the deployments that the pool refers to
  */
 export const releaseWrites = (
   pool: string,
@@ -199,7 +200,10 @@ export const releaseWrites = (
     return writeOf(deployment, marks, { ...pause?.spec });
   });
 
-/** A pool ends only its own pause, which the annotation names. */
+/**
+ * Removes the pause of a pool. The annotation names the pool that paused the deployment. A pause of another pool or a
+ * user stays.
+ */
 function pauseOf(
   pool: string,
   paused: boolean,
@@ -214,8 +218,8 @@ function pauseOf(
 }
 
 /**
- * Returns true if the node is at the target. A node without a config counts as at the target, because it gets its first
- * config soon. The exception is a node whose daemon waits for the rollout.
+ * Returns true if the node has the target. A node without a config counts too, because it gets its first config soon.
+ * If the daemon of the node waits for the rollout, the result is false.
  */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);

@@ -46,7 +46,8 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // Objects are processed one at a time, because each name depends on the names of all other MachineConfigs.
+  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of all other
+  // MachineConfigs.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -71,7 +72,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** Returns true if a change of a pool changes its node configs or their validity. */
+/** Returns true if a change of a pool affects its KubeletConfigs and ContainerRuntimeConfigs. */
 function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);
@@ -100,7 +101,7 @@ async function sync<T extends NodeConfig>(
   });
   const isGoing = config.metadata.deletionTimestamp !== undefined;
   if (!isGoing) await carryOut(context, room, config, plan);
-  // Outdated MachineConfigs are deleted last, because nodes use their content until then.
+  // Outdated MachineConfigs are deleted last, because nodes use them until the new MachineConfigs exist.
   await removeAll(context, plan.remove, stored);
   if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
@@ -108,7 +109,7 @@ async function sync<T extends NodeConfig>(
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // The controller watches every object that can fix the failure, so it retries only after an event.
+  // The controller retries only after an event, because it watches every object that can fix the failure.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);
@@ -129,7 +130,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** The cache may lack a name if the response to its create request was lost. */
+/** Deletes MachineConfigs. If the response to a create request was lost, the cache may lack the MachineConfig. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -154,7 +155,8 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // The removal of the last finalizer deletes a terminating object, so the response must not enter the cache.
+  // The removal of the last finalizer deletes a terminating object. The response must therefore not be added to the
+  // cache.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

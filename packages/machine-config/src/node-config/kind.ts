@@ -7,48 +7,48 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 
-/** Each object results in one MachineConfig for each selected pool. */
+/** A KubeletConfig or ContainerRuntimeConfig. For each selected pool, the controller writes one MachineConfig. */
 export type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
-/** The input for the files of an object, in addition to the object. */
+/** The input from which the files of a KubeletConfig or ContainerRuntimeConfig are computed. */
 export interface NodeConfigInput {
   readonly tree: TemplateTree;
   readonly controllerConfig: ControllerConfig;
   readonly cluster: ClusterSettings;
 }
 
-/** The differences between the names of the two kinds. */
+/** The parts of names that differ between KubeletConfigs and ContainerRuntimeConfigs. */
 export interface NodeConfigNaming {
-  /** `kubelet`: the MachineConfigs are `99-<pool>-generated-kubelet`. */
+  /** The part of the name. For `kubelet`, the MachineConfigs have the name `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
   readonly noun: string;
-  /** Returns the names that older controllers used. */
+  /** Returns the names that older controllers used for the MachineConfig of a pool. */
   readonly formerNames: (pool: MachineConfigPool) => readonly string[];
 }
 
 export interface NodeConfigKind<T extends NodeConfig> {
   readonly kind: T['kind'];
   readonly naming: NodeConfigNaming;
-  /** Returns the text that names an object without a known pool, for messages. */
+  /** Returns a text with the name of an object whose pool is unknown, for messages. */
   readonly noPool: (config: T) => string;
-  /** Returns the unknown fields, one sentence each. The controller applies the known fields. */
+  /** Returns the unknown fields, one sentence each. The controller ignores unknown fields. */
   readonly unknown: (config: T) => readonly string[];
   /**
-   * Validates an object.
+   * Validates a KubeletConfig or ContainerRuntimeConfig.
    * @throws NodeConfigError naming the field
    */
   readonly validate: (config: T) => void;
   /**
-   * Validates an object for a pool.
+   * Validates a KubeletConfig or ContainerRuntimeConfig for a pool.
    * @throws NodeConfigError naming the field
    */
   readonly validateFor: (config: T, pool: MachineConfigPool) => void;
   /**
-   * Returns the files of an object for a pool.
+   * Returns the files that a KubeletConfig or ContainerRuntimeConfig adds to a pool.
    * @throws NodeConfigError, TemplateError
    */
   readonly files: (config: T, pool: MachineConfigPool, input: NodeConfigInput) => readonly IgnitionFile[];
-  /** Adds a result to the conditions. `now` is RFC 3339. */
+  /** Adds a result to the conditions of an object. `now` has the format RFC 3339. */
   readonly withVerdict: (
     existing: readonly ConfigCondition[],
     problem: string | undefined,

@@ -4,7 +4,10 @@ import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 
-/** The largest suffix. A suffix has one digit, because names are sorted by bytes and the newest name must be last. */
+/**
+ * The largest suffix of a name. A suffix has one digit, because names are sorted by bytes and the newest name must be
+ * last.
+ */
 const MAX_SUFFIX = 9;
 
 const baseName = ({ part }: NodeConfigNaming, { metadata }: MachineConfigPool): string =>
@@ -20,13 +23,14 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
       Object.entries(parsed).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
     );
   } catch {
-    return {}; // A user wrote an invalid annotation, so the name has no suffix.
+    return {}; // A user wrote an invalid annotation, so mcm ignores the annotation.
   }
 }
 
 /**
- * In the original, all pools of an object share one suffix, so an object may overwrite the MachineConfig of another
- * object. A pool without a suffix in the annotation of mcm has the suffix of the original.
+ * Returns the suffix of an object for a pool. In the original, all pools of an object share one suffix, so two objects
+ * may overwrite each other's MachineConfig. If the annotation of mcm contains no suffix for a pool, the suffix of the
+ * original applies.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -36,7 +40,7 @@ export function suffixOf(config: NodeConfig, pool: string): string | undefined {
     : config.metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffix];
 }
 
-/** Returns the annotations with the suffix, and with all remaining annotations unchanged. */
+/** Returns the annotations with the suffix for a pool. All other annotations stay unchanged. */
 export function withSuffixFor(config: NodeConfig, pool: string, suffix: string): Record<string, string> {
   const { annotations = {} } = config.metadata;
   const suffixes = { ...suffixMap(config), [pool]: suffix };
@@ -60,13 +64,13 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** The MachineConfig with a former name, which the new MachineConfig replaces. */
+  /** An older name of the MachineConfig. The MachineConfig with the new name replaces it. */
   readonly former?: string | undefined;
 }
 
 /**
- * Returns the name of a MachineConfig. A new object gets the largest suffix and takes precedence. Unused suffixes stay
- * unused.
+ * Returns the name of a MachineConfig. A new object gets the largest suffix, so it takes precedence over older objects.
+ * A free smaller suffix is not used.
  * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
@@ -108,7 +112,10 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/** Returns the largest suffix in the finalizers, which contain the names of the generated MachineConfigs. */
+/**
+ * Returns the largest suffix in the finalizers of an object. The finalizers contain the names of the generated
+ * MachineConfigs.
+ */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

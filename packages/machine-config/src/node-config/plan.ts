@@ -16,31 +16,34 @@ import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigInput, NodeConfigKind } from './kind.ts';
 import { nameNodeConfig, selecting, withSuffixFor } from './names.ts';
 
-/** The input of a decision about an object. */
+/** The input for the decision about a KubeletConfig or ContainerRuntimeConfig. */
 export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfigInput, 'controllerConfig'> {
   readonly config: T;
   readonly stored: readonly T[];
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
   readonly controllerConfig: ControllerConfig | undefined;
-  /** The hash of this controller's build. */
+  /** The hash of the controller's build. */
   readonly hash: string;
 }
 
 export interface NodeConfigVerdict {
-  /** The reason of the refusal, undefined if the object was accepted. */
+  /** The reason of the refusal, or undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
-  /** Unknown fields, which are only reported. */
+  /** A text about unknown fields. Unknown fields do not cause a refusal. */
   readonly ignored?: string;
 }
 
-/** The actions for an object, in this order: MachineConfigs, the object, its status, outdated MachineConfigs. */
+/**
+ * The actions for a KubeletConfig or ContainerRuntimeConfig. The controller first writes the MachineConfigs, then the
+ * object and its status, and then deletes outdated MachineConfigs.
+ */
 export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** `annotations` is absent if the stored annotations are correct. */
+  /** The new annotations. If the stored annotations are correct, the field is absent. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   readonly verdict?: NodeConfigVerdict;
@@ -76,16 +79,19 @@ export function planNodeConfig<T extends NodeConfig>(
   }
 }
 
-/** Deletes one MachineConfig in each call, in the order of the finalizers. The object itself is deleted last. */
+/**
+ * Plans the deletion of an object. Each call deletes one MachineConfig, in the order of the finalizers. The object
+ * itself is deleted last.
+ */
 function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** The MachineConfig has no free name. The original reports the failure with another text. */
+/** The error if no name is free for the MachineConfig. The original reports this failure with another text. */
 class NamingFailure extends NodeConfigError {}
 
-/** The work for an object. A failure of one pool keeps the results of earlier pools. */
+/** Collects the actions for an object. If one pool fails, the results of the earlier pools are kept. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -174,7 +180,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** Stores the suffix as an annotation and the name as a finalizer. Finalizers in older forms are removed. */
+  /** Stores the suffix in an annotation and the name in a finalizer. Finalizers in older formats are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);
@@ -205,8 +211,8 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 });
 
 /**
- * Finds unneeded MachineConfigs of another version of this controller.
- * - A MachineConfig without a version in its annotation belongs to a user.
+ * Finds MachineConfigs of another version of the controller that are no longer necessary.
+ * - A MachineConfig without a version in its annotations belongs to a user.
  * - A MachineConfig with a known owner stays, because its deletion would remove settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(

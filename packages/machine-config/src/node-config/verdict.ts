@@ -7,13 +7,13 @@ import type { NodeConfigVerdict } from './plan.ts';
 type Reported = Pick<NodeConfig, 'metadata' | 'status'>;
 const { UnknownFields, Success, Failure } = KubeletConditions;
 
-/** Returns true if the condition for the generation already contains the result. */
+/** Returns true if the condition for the current generation already contains the result. */
 export const isVerdictReported = (config: Reported, verdict: NodeConfigVerdict): boolean =>
   isProblemReported(config, verdict.problem) && isIgnoredReported(config, verdict.ignored);
 
 /**
- * Returns true if the condition for the generation reports the problem. For an undefined problem, the condition must
- * report no problem.
+ * Returns true if the condition for the current generation reports the problem. If `problem` is undefined, the
+ * condition must report a success.
  */
 export function isProblemReported({ metadata, status }: Reported, problem: string | undefined): boolean {
   const last = status?.conditions?.at(-1);
@@ -26,8 +26,8 @@ export const isIgnoredReported = ({ status }: Reported, ignored: string | undefi
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
 /**
- * Returns the conditions of a result. The condition for unknown fields is the first condition, and exists only while
- * there are unknown fields.
+ * Returns the conditions with a new result. The condition about unknown fields is first in the list, and exists only
+ * while there are unknown fields.
  */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,

@@ -2,13 +2,13 @@ import { Annotations, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
-/** Prefixes of the IDs of notices that the daemon writes and removes. Other agents use different IDs. */
+/** The prefixes of notice IDs that the daemon writes and removes. Other agents use other IDs. */
 const OURS = /^(azure|gce)-/;
 
 /**
- * Returns the value of the Node's annotation: a text to write, null to remove it, or undefined for no change. The
- * notice with the earliest deadline applies, and keeps its times while the metadata service reports it. An edited
- * annotation is written again.
+ * Returns the annotation of the Node: a text, null for its removal, or undefined for no change. If there are several
+ * notices, the notice with the earliest deadline applies. The times in the annotation stay unchanged while the metadata
+ * service reports the notice. An annotation that a user edited is written again.
  */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
@@ -23,8 +23,8 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
 }
 
 /**
- * Without a deadline from the cloud, the deadline is at most `withinMs` ahead. An edited annotation cannot delay the
- * deadline.
+ * Returns a notice with its deadline. If the cloud gives no deadline, the deadline is at most `withinMs` in the future.
+ * An edited annotation cannot delay the deadline.
  */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();
@@ -47,6 +47,6 @@ function fieldsOf(text: string | undefined): Known {
     const { id = '', noticedAt = '', deadline = '' }: Record<string, unknown> = JSON.parse(text ?? '{}') ?? {};
     return { id: String(id), noticedAt: String(noticedAt), deadline: String(deadline) };
   } catch {
-    return none; // Another program has written the annotation.
+    return none; // Another program has written the annotation, so it stays unchanged.
   }
 }

@@ -1,41 +1,45 @@
 import type { Transport } from '@mcm/kube';
 import { z } from 'zod';
 
-/** A notice of the metadata service about the VM of this node. */
+/** A notice of the metadata service about the VM of the node. */
 export interface NodeNotice {
   readonly id: string;
   readonly kind: 'Terminate' | 'Maintenance';
   /**
-   * The time at which the cloud acts, in RFC 3339. If absent, the cloud acts at the earliest `withinMs` after the first
-   * report.
+   * The time at which the cloud acts, in RFC 3339. Without a deadline, the cloud acts `withinMs` or more after the
+   * first report.
    */
   readonly deadline?: string | undefined;
-  /** The minimum time between a notice of one kind and its event. */
+  /** The cloud waits at least this time between a notice and its event. */
   readonly withinMs: number;
   readonly detail: string;
 }
 
 /**
  * Reads the notices.
- * @throws Error if the metadata service does not answer
+ * @throws Error if the metadata service does not respond
  */
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
 
 /**
- * Minimum time between the notice of Azure and the end of a spot VM. Source: learn.microsoft.com, Scheduled Events for
- * Linux VMs.
+ * Azure ends a spot VM at the earliest after this time from its notice. Source: learn.microsoft.com, Scheduled Events
+ * for Linux VMs.
  */
 const AZURE_PREEMPT_MS = 30_000;
 /**
- * Minimum time between the notice of Azure and the start of any other event. Source: learn.microsoft.com, Scheduled
+ * Azure starts any other event at the earliest after this time from its notice. Source: learn.microsoft.com, Scheduled
  * Events for Linux VMs.
  */
 const AZURE_EVENT_MS = 5 * 60_000;
 /**
- * Minimum time between the notice of a preemption and the end of the VM. Source: cloud.google.com, preemption process.
+ * Google ends a preempted VM at the earliest after this time from its notice. Source: cloud.google.com, preemption
+ * process.
  */
 const GCE_PREEMPT_MS = 30_000;
-/** Minimum time between the notice of host maintenance and its start. Source: cloud.google.com, maintenance events. */
+/**
+ * Google starts host maintenance at the earliest after this time from its notice. Source: cloud.google.com, maintenance
+ * events.
+ */
 const GCE_MAINTENANCE_MS = 60_000;
 
 const azureEvents = z.looseObject({
@@ -75,7 +79,7 @@ export const azureSource =
         {
           id: `azure-${EventId}`,
           kind,
-          // An event that has started has no time.
+          // Azure reports no time for an event that has already started.
           deadline: Number.isNaN(at) ? undefined : new Date(at).toISOString(),
           withinMs: EventType === 'Preempt' ? AZURE_PREEMPT_MS : AZURE_EVENT_MS,
           detail: `${EventType}${Description === '' ? '' : `: ${Description}`}`,
@@ -86,7 +90,7 @@ export const azureSource =
 
 /**
  * Reads notices of preemption and host maintenance from Compute Engine. A live migration
- * (`MIGRATE_ON_HOST_MAINTENANCE`) pauses the VM for less than a second, so it is ignored.
+ * (`MIGRATE_ON_HOST_MAINTENANCE`) is ignored, because it pauses the VM for less than a second.
  */
 export const gceSource: NoticeSource = async (transport, signal) => {
   const value = async (key: string): Promise<string> =>

@@ -19,15 +19,15 @@ import type { NoticeSource } from './sources.ts';
  * per second.
  */
 const LOOK_EVERY_MS = 2_000;
-/** Time limit of a read. The metadata service is on the same host, so it responds immediately or never. */
+/** Time limit of a read. The metadata service is on the host of the VM, so it responds immediately or never. */
 const LOOK_FOR_MS = 5_000;
 
-/** The source of notices of a node, and the Node that gets them. */
+/** The metadata service from which notices are read, and the Node to which they are written. */
 export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;
   readonly client: KubeClient;
-  /** The Node of the daemon in the cache. `node` returns undefined before the Node registers. */
+  /** Returns the Node of the daemon from the cache, or undefined before the Node is registered. */
   readonly node: () => Node | undefined;
   readonly wrote: (node: Node) => void;
   readonly clock: Clock;
@@ -35,8 +35,8 @@ export interface NoticeWatchOptions {
 }
 
 /**
- * Reads the notices of the metadata service until the signal aborts. Writes the notice with the earliest deadline to
- * the Node.
+ * Reads the notices of the metadata service until the signal aborts. The notice with the earliest deadline is written
+ * to the Node.
  */
 export async function watchNotices(options: NoticeWatchOptions, signal: AbortSignal): Promise<void> {
   const { clock, log } = options;
@@ -69,7 +69,7 @@ async function look({ source, metadata, client, node, wrote, clock, log }: Notic
     const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
     wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));
   } catch (error) {
-    // The Node was deleted or replaced. The next read writes the notice to the new Node.
+    // The Node was deleted or replaced in the meantime. The notice is written to the new Node after the next read.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   } finally {
     timer.cancel();

@@ -37,8 +37,8 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
 }
 
 /**
- * Maximum number of compared lines. A file with more lines is shown as completely changed, because the comparison would
- * need too much memory.
+ * Maximum number of lines in a comparison. The comparison of longer files would need too much memory, so they are shown
+ * as completely changed.
  */
 const MOST = 4000;
 
@@ -56,7 +56,7 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
 }
 
 /**
- * Returns the differences as lines. Without a difference, the list is empty.
+ * Returns the differences between two MachineConfigs as lines. Without a difference, the list is empty.
  * @param old undefined if the node has no config yet
  */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {

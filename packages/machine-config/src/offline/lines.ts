@@ -3,13 +3,13 @@ import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** The parts of a config: `file /etc/a`, `unit x.service`, `kernelArguments`, and so on. */
+/** The lines of a config, by part. Examples of parts are `file /etc/a`, `unit x.service` and `kernelArguments`. */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 
 const PRIVATE = 0o077;
 const DEFAULT_MODE = 0o644;
 
-/** Content that only its owner may read is shown as a digest. */
+/** Returns the content of a file. If only its owner may read the file, the result is a digest. */
 function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly string[] {
   if (contents?.source === undefined) return ['(content of the existing file)'];
   if (!contents.source.startsWith('data:')) return [`(from ${contents.source})`];
@@ -23,7 +23,7 @@ function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly st
 
 const linesOf = (value: unknown): readonly string[] => JSON.stringify(value, undefined, 2).split('\n');
 
-/** Returns the parts of a config with decoded contents, for output and comparison. */
+/** Returns the lines of all parts of a config, with decoded contents. */
 export function configParts(config: MachineConfig): ConfigParts {
   const { config: _raw, ...rest } = config.spec ?? {};
   const { storage = {}, systemd = {}, ignition: _version, ...sections } = ignitionOf(config) ?? {};

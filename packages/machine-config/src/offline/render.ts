@@ -31,7 +31,7 @@ import { unknownInSpec } from './unknown.ts';
 export interface OfflineInput {
   /**
    * The objects: MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets.
-   * Objects of any further kind are ignored.
+   * Objects of other kinds are ignored.
    */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
@@ -55,7 +55,9 @@ export interface OfflineResult {
   readonly warnings: readonly string[];
 }
 
-/** The identity of all objects, which have equal versions because nothing is stored. */
+/**
+ * The identity for the annotations of all objects. All objects have equal versions, because the results are not stored.
+ */
 const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>
@@ -72,7 +74,10 @@ const builtIn = (name: string): MachineConfigPool =>
     spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: name } } },
   }) as MachineConfigPool;
 
-/** Renders pools as the controllers do, without a cluster. The order of the objects does not matter. */
+/**
+ * Renders pools without a cluster, with the code of the controllers. The order of the objects does not affect the
+ * result.
+ */
 export function renderOffline({ objects, tree, tlsProfile = { type: 'Intermediate' } }: OfflineInput): OfflineResult {
   const [problems, warnings]: [string[], string[]] = [[], []];
   const given = read(objects, problems, warnings);
@@ -137,7 +142,7 @@ function render(
   }
 }
 
-/** Without a cluster, the order of creation of two objects is unknown. */
+/** Refuses two objects of one kind for a pool. Without a cluster, the order of their creation is unknown. */
 function checkOnePerPool<T extends NodeConfig>(
   { kind }: NodeConfigKind<T>,
   stored: readonly T[],
@@ -153,7 +158,7 @@ function checkOnePerPool<T extends NodeConfig>(
   }
 }
 
-/** Returns the ControllerConfig with the status after the TemplateController has finished. */
+/** Returns the ControllerConfig with the status that the TemplateController writes. */
 function completed(given: ControllerConfig | undefined): ControllerConfig {
   const config =
     given ?? ({ metadata: { name: CONTROLLER_CONFIG_NAME }, spec: { platform: 'none' } } as ControllerConfig);
@@ -184,13 +189,13 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       });
       const unknown = unknownInSpec(kind, schema, specOf(object).spec);
       if (unknown !== undefined) warnings.push(`${kind} ${object.metadata.name}: ${unknown}`);
-      // The object stays unchanged, because templates may use fields that the schema does not have.
+      // The object stays unchanged, because templates may use fields that are not in the schema.
       if (parsed.success) return [{ ...(parsed.data as T), ...(kind === 'ControllerConfig' && specOf(object)) }];
       problems.push(`${kind} ${object.metadata.name}: ${z.prettifyError(parsed.error)}`);
       return [];
     });
   return {
-    // Rendered and generated MachineConfigs are ignored, because this program generates them itself.
+    // Rendered and generated MachineConfigs are ignored, because the offline rendering generates them itself.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

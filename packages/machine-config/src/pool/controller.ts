@@ -51,22 +51,24 @@ import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 
 /** Options of the UpdateController. */
 export interface UpdateControllerOptions {
-  /** Time in milliseconds for which changes are collected before a pool is processed. */
+  /** Changes are collected for this time in milliseconds before a pool is processed. */
   readonly delayMs?: number;
-  /** Filters that exclude candidates temporarily. */
+  /** Filters that temporarily exclude candidates for the target. */
   readonly filters?: readonly CandidateFilter[];
   /**
-   * Number of Degraded nodes with the target at which the rollout stops. By default, `haltAt` is 0, which means no
-   * limit.
+   * The rollout stops when this number of nodes with the target is Degraded. The default is 0, which means no limit.
    */
   readonly haltAt?: number;
-  /** Machines, for pools that refer to machines. Without `machines`, pools that refer to machines have no nodes. */
+  /** The caches of machines, for pools that refer to machines. Without these caches, such pools have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
 const PARALLEL_WRITES = 32;
 
-/** The delay of the original is 5 s, which would add minutes to the update of a thousand nodes. */
+/**
+ * Changes are collected for this time. The original waits for 5 s, which would add minutes to the update of a thousand
+ * nodes.
+ */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -142,7 +144,7 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // Another pool may refer to the machine of the node, so the pool that selects the node may lose the node.
+    // If another pool refers to the machine of the node, the pool that selects the node may lose it.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -151,7 +153,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused or marked the deployment may be deleted, and no other controller ends the pause.
+  // The pool that paused the deployment may be deleted. No other controller ends the pause.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -181,10 +183,7 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   return again(RETRY_MS);
 }
 
-/**
- * An operator must grant a missing permission. The pool reports the missing permission, and the controller retries at
- * an interval.
- */
+/** Reports a missing permission on the pool, and retries at an interval. Only an operator can grant the permission. */
 async function reportRefusal(
   context: ConfigContext,
   options: UpdateControllerOptions,
@@ -219,7 +218,10 @@ function snapshotOf(
   return snapshot;
 }
 
-/** The replacement of machines is the last step, because new machines boot with the config in the status. */
+/**
+ * Starts the replacement of machines. The replacement is the last step, because new machines boot with the config in
+ * the status of the pool.
+ */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,
@@ -238,7 +240,8 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A changed template replaces all machines. The write contains the version of the deployment that was read.
+    // A changed template replaces all machines. Therefore, the write has the observed version of the deployment as a
+    // precondition.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -247,7 +250,10 @@ async function replaceMachines(
   }
 }
 
-/** Returns `not` if no machine of the deployment is replaced, and `later` if something blocks the replacement. */
+/**
+ * Plans the replacement of a deployment's machines. The result is `not` if no machine is replaced, and `later` if the
+ * replacement is blocked.
+ */
 function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
@@ -263,7 +269,7 @@ function handOver(
 }
 
 /**
- * Executes the plan. The function writes the status even if a permission is missing.
+ * Executes the plan of a pool. The status is written even if a permission is missing.
  * @returns the missing permission
  */
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
@@ -284,13 +290,14 @@ async function reportToPool(
 }
 
 /**
- * One write removes the taint and sets the target of the node. The original needs two more writes for each node, one to
- * add the taint and one to remove the taint.
+ * Sets the target of a node and removes the taint with one write. The original needs three writes for each node: one
+ * for the target, one to add the taint, and one to remove the taint.
  */
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // A change of the node since the read causes a conflict.
+  // The write has the observed version of the Node as a precondition. If the Node has changed, the write fails with a
+  // conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
@@ -298,7 +305,7 @@ function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: Nod
   return { ...rest, taints };
 }
 
-/** After a conflict, the controller reads the node again. */
+/** Writes a Node. After a conflict, the controller reads the Node again. */
 async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
   const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {

@@ -32,16 +32,16 @@ export interface NodeStanding {
   readonly desired: string;
   readonly state: string;
   readonly updated: boolean;
-  /** `unavailable` is true if the node takes a slot of maxUnavailable. */
+  /** True if the node counts towards maxUnavailable. */
   readonly unavailable: boolean;
   /**
-   * The reason why the node does not have the target, or the current step of the node. The text is empty if the node
-   * has the target.
+   * The reason why the node does not have the target, or the current step of its update. If the node has the target,
+   * the text is empty.
    */
   readonly why: string;
 }
 
-/** The state of a pool, with the reasons. */
+/** The progress of a pool, with the reasons for each wait. */
 export interface PoolExplanation {
   readonly name: string;
   readonly target: string;
@@ -52,12 +52,12 @@ export interface PoolExplanation {
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** The maximum number of unavailable nodes. If the pool's `maxUnavailable` is invalid, the maximum is absent. */
+  /** The maximum number of unavailable nodes. If the pool's `maxUnavailable` is invalid, the field is absent. */
   readonly maxUnavailable?: number | undefined;
-  /** Nodes that get the target in the controller's next step. */
+  /** The nodes that get the target in the next step of the controller. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
-  /** The reasons that block the pool, as its conditions and the decision state them. */
+  /** The reasons that block the pool, from its conditions and from the decision. */
   readonly blockers: readonly string[];
   readonly hints: readonly string[];
 }
@@ -67,7 +67,7 @@ const BLOCKING = [
   ...[PoolConditions.RequiresReplacement, PoolConditions.WritesForbidden],
 ];
 
-/** Explains a pool with the decisions of the controller. */
+/** Explains a pool with the decision functions of the controller. */
 export function explainPool(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -102,7 +102,10 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'mcm replaces the machine of the node';
 
-/** Returns the reason that blocks the nodes, or undefined if only the limit of unavailable nodes blocks them. */
+/**
+ * Returns the reason that blocks the nodes of the pool. If only the limit of unavailable nodes blocks them, the result
+ * is undefined.
+ */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target configuration yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -112,7 +115,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (waits && waits.reason !== 'NodePostponed') return waits.message;
   if (replaces) return REPLACED;
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
-  // Only the controller knows the limit of Degraded nodes, so other programs read the condition.
+  // Only the controller has the flag with the limit of Degraded nodes. Other programs read the condition.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
     return 'the rollout is stopped';
   }
@@ -178,7 +181,7 @@ function working(node: Node): string {
     : 'has the target configuration, but the daemon has not started the update';
 }
 
-/** A pool whose machines are all replaced is not blocked. */
+/** If all machines of a pool are replaced, the pool is not blocked. */
 function heldPool(
   { replaces }: PoolSnapshot,
   standing: readonly NodeStanding[],

@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
 
-/** The controller does not change a node of several pools. */
+/** The error for a node that several pools select. The controller does not change such a node. */
 export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
@@ -22,7 +22,7 @@ const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.
  * Returns the pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
  * @param claimsOf pools that refer to the node's machine, which take precedence over all selectors.
  * @returns an empty list for an unmanaged node
- * @throws MembershipError for a node of several custom pools, and for an invalid selector.
+ * @throws MembershipError if several custom pools select the node, or if a selector is invalid
  */
 export function poolsOfNode(
   node: Node,
@@ -51,7 +51,7 @@ function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonl
 
 /**
  * Sorts the pools of a node, with the primary pool first.
- * @throws MembershipError for several custom pools
+ * @throws MembershipError if several custom pools contain the node
  */
 export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
@@ -66,7 +66,10 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/** Returns the nodes whose primary pool is the given pool. A node of several custom pools belongs to no pool. */
+/**
+ * Returns the nodes whose primary pool is the given pool. If several custom pools contain a node, it belongs to no
+ * pool.
+ */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

@@ -3,7 +3,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
 const VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
-/** Registers the numbers of nodes, and the conditions with the values 1, 0 or -1 (unknown). */
+/** Registers the metrics of pools: the numbers of nodes, and the conditions with the values 1, 0 or -1 (unknown). */
 export function registerPoolMetrics(meters: Meters, pools: Pick<Informer<MachineConfigPool>, 'store'>): void {
   const all = (of: (pool: MachineConfigPool) => readonly Sample[]) => () => pools.store.list().flatMap(of);
   meters.observed(

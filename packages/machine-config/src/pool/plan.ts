@@ -21,12 +21,12 @@ import { checkSettings, settingConditions } from './rollout/settings.ts';
 import { evaluateWindows, type WindowVerdict } from './rollout/windows.ts';
 import { poolStatus } from './status.ts';
 
-/** A change of a node, in which null removes a value. */
+/** A change of a Node. The value null removes a label or an annotation. */
 export interface NodeWrite {
   readonly name: string;
   /**
-   * The version of the node that was read. In a newer version, the node may belong to another pool or have different
-   * taints.
+   * The observed resource version of the Node, as a precondition. In a newer version, the Node may belong to another
+   * pool or have different taints.
    */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
@@ -36,15 +36,15 @@ export interface NodeWrite {
 
 /** The actions for a pool. */
 export interface PoolPlan {
-  /** The error that blocks the rollout. The controller writes the status even with an error. */
+  /** The error that blocks the rollout. The controller writes the status in spite of the error. */
   readonly error?: string;
-  /** One write for each changed node. */
+  /** The changes of Nodes, with one write for each Node. */
   readonly nodes: readonly NodeWrite[];
-  /** Time until the next check, even without an event. */
+  /** The time until the next check in milliseconds, if no event starts an earlier check. */
   readonly againMs?: number | undefined;
   /** Conditions that the controller adds to the status in the same write. */
   readonly conditions?: readonly WantedCondition[];
-  /** The nodes that get the target, in their order. */
+  /** The nodes that get the target, in the order of their writes. */
   readonly targeted: readonly string[];
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
@@ -52,7 +52,7 @@ export interface PoolPlan {
 
 const NOTHING: PoolPlan = { nodes: [], targeted: [], events: [] };
 
-/** Decides the next actions for a pool. */
+/** Plans the next actions for a pool. */
 export function planPool(snapshot: PoolSnapshot): PoolPlan {
   const { pool, controllerConfig, nodes } = snapshot;
   const { metadata, spec } = pool;
@@ -129,9 +129,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
   };
 }
 
-/**
- * Returns the conditions for reasons that delay a rollout, and the time at which the first reason may end.
- */
+/** Returns the conditions about a delayed rollout, and the time at which the first delay may end. */
 function waitOf(
   ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]
 ): Pick<PoolPlan, 'conditions' | 'againMs'> {
@@ -143,8 +141,8 @@ function waitOf(
 }
 
 /**
- * New machines are already unavailable, so their target does not count for the limit. Older machines wait for the
- * rollout.
+ * Sets the target of new machines. New machines are already unavailable, so they do not count towards the limit. Older
+ * machines wait for the rollout.
  */
 function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
   const first = targetsNew ? bootConfigName(pool) : undefined;
@@ -157,7 +155,10 @@ function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot,
   }
 }
 
-/** New certificates cause no disruption, so every node gets them immediately, even if the rollout is blocked. */
+/**
+ * Sets the certificates of nodes. New certificates cause no disruption, so every node gets them immediately, even if
+ * the rollout is blocked.
+ */
 function targetCertificates({ pool, nodes, machineConfig }: PoolSnapshot, writes: NodeWrites): void {
   const config = machineConfig(certificatesName(pool.metadata.name));
   if (!config) return;
@@ -193,7 +194,7 @@ function targetEvents(chosen: readonly Node[], target: string): readonly Planned
   return [{ type: 'Normal', reason: ConfigEvents.SetDesiredConfig, message }];
 }
 
-/** Collects the changes of each node, so that each node is written once. */
+/** Collects the changes of each Node, so that each Node needs only one write. */
 class NodeWrites {
   readonly #order: readonly Node[];
   readonly #writes = new Map<
@@ -223,7 +224,10 @@ class NodeWrites {
   }
 }
 
-/** Adds the status of the nodes in the state that was read, and the events of its transitions. */
+/**
+ * Adds the status of the pool to the plan, computed from the observed nodes, and the events about changes of the
+ * status.
+ */
 function withStatus(snapshot: PoolSnapshot, plan: PoolPlan): PoolPlan {
   const { pool, nodes, now, unresolved, members, frozen, memberConditions = [] } = snapshot;
   const status = poolStatus(pool, nodes, now, {
@@ -251,12 +255,12 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
 const NAMED = 3;
 
 /**
- * Returns the conditions about nodes of several custom pools, which get no target. The original only logs a node of
- * several custom pools.
+ * Returns the conditions about nodes that several custom pools select. Such a node gets no target. The original only
+ * logs the problem.
  */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The pool of the workers does not report a node of several pools, because the pool never updates a node of several
-  // pools.
+  // The pool of the workers does not report a node that several custom pools select, because it never updates such a
+  // node.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {
@@ -270,7 +274,10 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/** Each condition in the list is sent as an event with the same name, after each new message. */
+/**
+ * The conditions that are also sent as events. Each new message of the condition causes an event with the name of the
+ * condition.
+ */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

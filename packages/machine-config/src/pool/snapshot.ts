@@ -21,28 +21,28 @@ import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './model/snapshot.ts';
 import { postponedNodes } from './rollout/windows.ts';
 
-/** The sources of the data about a pool. */
+/** The caches and functions from which the data about a pool is read. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** Returns a set with every node that the selector selects, and possibly other nodes. */
+  /** Returns all nodes that the pool selects. The result may contain other nodes. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
-  /** The lookups of machines, absent if the controller does not read machines. */
+  /** The lookups of machines. If the controller does not read machines, the field is absent. */
   readonly fleet?: MachineFleet | undefined;
-  /** The missing permission to read machines. */
+  /** The text about the missing permission to read machines. */
   readonly refusal?: string | undefined;
 }
 
-/** Data about a pool that is not in its objects. */
+/** Data about a pool that its objects do not contain. */
 export interface SnapshotOptions {
   readonly now: string;
   readonly filters?: readonly CandidateFilter[] | undefined;
   readonly haltAt?: number | undefined;
 }
 
-/** Collects the input of `planPool`. */
+/** Collects the input of `planPool` for a pool. */
 export function poolSnapshot(
   pool: MachineConfigPool,
   { pools, nodesNear, node, controllerConfig, machineConfig, fleet, refusal }: PoolSources,
@@ -78,8 +78,8 @@ const NOT_FOLLOWED: MemberCondition = {
 };
 
 /**
- * Returns why the nodes of the pool are unknown. Without access to machines, another pool may refer to the machine of a
- * node, so a pool with a selector sets no target.
+ * Returns the reason why the nodes of the pool are unknown. If the controller cannot read machines, another pool may
+ * refer to the machine of a node. A pool with a selector then sets no target.
  */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
@@ -122,7 +122,10 @@ function memberFacts(
   };
 }
 
-/** Finds deployments with in-place updates, which replace no machine and do not change the config. */
+/**
+ * Finds the machines of deployments with in-place updates. A rollout of these deployments replaces no machine and does
+ * not change the config.
+ */
 function keptMachines({
   refs,
   unresolved,
@@ -141,7 +144,7 @@ function keptMachines({
   };
 }
 
-/** Finds sets without a deployment. Sets without a deployment replace no machines, and the pool reports the sets. */
+/** Finds MachineSets without a MachineDeployment. These sets replace no machines, so the pool reports them. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
@@ -152,7 +155,7 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   };
 }
 
-/** Excludes nodes whose machine is being deleted, or changed by mcm. */
+/** Excludes nodes whose machine is being deleted, or is being changed by mcm. */
 const steadyOnly =
   ({ machineOf }: PoolMembers): CandidateFilter =>
   (_pool, candidates) =>

@@ -16,9 +16,9 @@ import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } fr
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { MemberFacts } from './model/snapshot.ts';
 
-/** Data about members, and additional conditions. */
+/** Data about the machines of the pool, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Additional conditions. Of several conditions with one type, only the last one is set. */
+  /** Additional conditions. If several conditions have one type, only the last one is set. */
   readonly more?: readonly WantedCondition[];
 }
 
@@ -63,7 +63,7 @@ export function poolStatus(
   };
 }
 
-/** Returns the counts of the status under their former field names, for clients that still read the former fields. */
+/** Returns the counts of the status under their old field names, for clients that read the old fields. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,
@@ -117,7 +117,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // Clears the old condition of an image build, which no other controller in mcm would clear.
+  // The old condition about an image build is set to False, because no other controller of mcm does it.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

@@ -25,7 +25,8 @@ const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
 /**
- * Returns the pools of a node. A node of several custom pools has all of them, because each of them reports the node.
+ * Returns the names of the pools of a node. If several custom pools select the node, the result contains all of them,
+ * because each pool reports the node.
  */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
@@ -37,7 +38,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Returns true if a change of a node matters for a pool. Heartbeats do not matter. */
+/** Returns true if a change of a Node affects its pool. Heartbeats do not affect a pool. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
@@ -45,8 +46,8 @@ export function matters(old: Node, node: Node): boolean {
 }
 
 /**
- * Returns the pools to reconcile after a change of a node. When a node moves, its former pools are also reconciled,
- * because their counts change. Former pools are reconciled even if the node now belongs to no pool or to several pools.
+ * Returns the pools to reconcile after a change of a node. When a node moves to another pool, its old pools are also
+ * reconciled, because their counts change.
  */
 export function poolsToWake(
   change: Change<Node>,

@@ -17,20 +17,18 @@ import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
   readonly delayMs?: number;
-  /**
-   * If true, the controller also renders paused pools, as in the original. By default, `renderWhilePaused` is false.
-   */
+  /** Whether the controller renders paused pools, as the original does (default: false). */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
   /**
-   * Number of unused renders that are kept for each pool. A negative number keeps all renders. By default,
-   * `keepRenders` is 10.
+   * The number of unused rendered MachineConfigs that are kept for each pool (default: 10). With a negative number, all
+   * of them are kept.
    */
   readonly keepRenders?: number;
 }
 
 const DELAY_MS = 5000;
-/** Retry interval for a failure that no watched object can fix. */
+/** The retry interval for a failure that a change of a watched object cannot fix. */
 const RETRY_MS = 60_000;
 
 /** Creates the controller that executes the decisions of {@link planRender}. */
@@ -54,7 +52,8 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // A resumed pool is rendered without a delay. With a delay, nodes could get the target from before the pause.
+    // When a pool is resumed, it is rendered without a delay. With a delay, nodes could get the target from before the
+    // pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
@@ -96,7 +95,10 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** The rendered MachineConfig is written before the target, so after a crash in between, the target exists. */
+/**
+ * The rendered MachineConfig is written before the target. If the process stops in between, the MachineConfig of the
+ * target still exists.
+ */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
   const { certificates, create, update, configuration, condition, degraded } = plan;
@@ -122,7 +124,9 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/** Removes old renders after a change of the pool's target. Every render that a node may get stays. */
+/**
+ * Deletes old rendered MachineConfigs after a change of the pool's target. A MachineConfig that a node may need stays.
+ */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

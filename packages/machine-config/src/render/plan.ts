@@ -23,10 +23,10 @@ import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-conf
 import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
 import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 
-/** The input of a decision about the rendering of a pool. */
+/** The input for the decision about the rendering of a pool. */
 export interface RenderSnapshot {
   readonly pool: MachineConfigPool;
-  /** A list that contains every MachineConfig that the pool selects. */
+  /** All MachineConfigs that the pool selects. The list may contain other MachineConfigs. */
   readonly configs: readonly MachineConfig[];
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -34,32 +34,33 @@ export interface RenderSnapshot {
   readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
   readonly identity: ControllerIdentity;
   readonly storageOverrides?: readonly StorageOverride[] | undefined;
-  /**
-   * If true, the controller also renders paused pools, as in the original. By default, `renderWhilePaused` is false.
-   */
+  /** Whether the controller renders paused pools, as the original does (default: false). */
   readonly renderWhilePaused?: boolean | undefined;
 }
 
-/** The actions for a pool, in the order of the fields. */
+/** The actions for the rendering of a pool. The controller executes them in the order of the fields. */
 export interface RenderPlan {
-  /** The certificates of the pool, to be created or updated. Certificates do not wait for the remaining writes. */
+  /**
+   * The MachineConfig with the certificates of the pool, which is created or updated. This write does not depend on the
+   * other writes.
+   */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
-  /** A MachineConfig that does not exist and must be created. */
+  /** The rendered MachineConfig, if it does not exist and must be created. */
   readonly create?: MachineConfig | undefined;
-  /** A MachineConfig that a client changed and that must be restored. */
+  /** The rendered MachineConfig, if another client changed it and it must be restored. */
   readonly update?: MachineConfig | undefined;
   /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** The condition to write, absent if the stored condition is correct. */
+  /** The condition to write. If the stored condition is correct, the field is absent. */
   readonly condition?: WantedCondition;
-  /** The Degraded condition of a pool whose nodes are not counted. */
+  /** The condition Degraded of a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
   /** The error for the log. A later change of an object starts another reconcile. */
   readonly error?: string;
 }
 
-/** Decides the next actions for a pool's rendering. */
+/** Plans the rendering of a pool. */
 export function planRender(snapshot: RenderSnapshot): RenderPlan {
   const { pool, renderWhilePaused = false } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
@@ -74,7 +75,10 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/** If no MachineConfig of the pool contains a certificate, the stored certificates stay. */
+/**
+ * Plans the certificates of a pool. If no MachineConfig of the pool contains a certificate, the stored certificates
+ * stay.
+ */
 function planCertificates({
   pool,
   configs,
@@ -109,8 +113,7 @@ function planTarget(snapshot: RenderSnapshot): RenderPlan {
 }
 
 /**
- * Returns the problem of a selector. The API server refuses an invalid selector, but an older object may have an
- * invalid selector.
+ * Returns the problem of a selector. The API server refuses an invalid selector, but an older object may contain one.
  */
 function selectorProblem({ spec }: MachineConfigPool): string | undefined {
   try {
@@ -129,8 +132,8 @@ const SELECTING_ALL: PlannedEvent = {
 };
 
 /**
- * Invalid templates stop the rendering of every pool. The original reports invalid templates only in the
- * ControllerConfig. During the work of the TemplateController, the RenderController reports no error.
+ * Returns the error about invalid templates, which stop the rendering of every pool. The original reports invalid
+ * templates only in the ControllerConfig. While the TemplateController is working, no error is reported.
  */
 function failingTemplates(
   pool: MachineConfigPool,
@@ -157,8 +160,8 @@ const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
 /**
- * The original reports an empty selector only as an event. The UpdateController does not process a pool with an empty
- * selector, so the RenderController sets all conditions.
+ * Returns the conditions for a pool with an empty selector. The UpdateController does not process such a pool, so the
+ * RenderController sets all conditions. The original only sends an event.
  */
 function selectingAll(
   pool: MachineConfigPool,
@@ -204,7 +207,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is or becomes the target, so changes and owners of other clients are reverted.
+  // The MachineConfig is or becomes the target. Therefore, changes by other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -256,10 +259,10 @@ function generatedEvents(
   return [generated, { type: 'Normal', reason: ConfigEvents.OSImageURLOverridden, message }];
 }
 
-/** Refused configs make the pool Degraded, although the remaining configs are rendered. */
+/** If a KubeletConfig or ContainerRuntimeConfig is refused, the pool is Degraded. The other objects are rendered. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
-    // A pool with an invalid selector is rendered too, because the target must be ready after a correction.
+    // A pool with an invalid selector is rendered, because the target must be ready when a user corrects the selector.
     if (selectsAllNodes(pool)) return { ...plan, ...selectingAll(pool, 'nodeSelector') };
     return { ...plan, ...changed(pool, { ...DEGRADED, status: 'False' }) };
   }
@@ -270,8 +273,7 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
 }
 
 /**
- * Returns a condition only if it has changed. If a condition is already False, a new message does not count as a
- * change.
+ * Returns a condition only if it has changed. If the condition is already False, a new message alone is not a change.
  */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
@@ -282,8 +284,8 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
 }
 
 /**
- * Returns events for unknown fields, for a new render or new sources. Only the warning shows that unknown fields have
- * no effect.
+ * Returns events about unknown fields in MachineConfigs, after a change of the target. Only these warnings show that
+ * unknown fields have no effect.
  */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
@@ -293,7 +295,10 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/** Sends an event for each new large render. The user can act before the next file is refused. */
+/**
+ * Returns an event for each new rendered MachineConfig that is nearly too large. The user can act before the next file
+ * is refused.
+ */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

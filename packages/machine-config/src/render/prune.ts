@@ -5,12 +5,15 @@ import { KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** The input of the search for unused renders. */
+/** The input for the search for unused rendered MachineConfigs. */
 export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
-  /** Returns true if a node has the MachineConfig, must get the MachineConfig, or booted with the MachineConfig. */
+  /**
+   * Returns true if a node uses the MachineConfig: as its current config, as its target, or as the config of its first
+   * boot.
+   */
   readonly isOnNode: (name: string) => boolean;
   readonly keep?: number;
 }
@@ -18,8 +21,8 @@ export interface PruneSnapshot {
 const PREFIX = 'rendered-';
 
 /**
- * Returns the renders to delete, starting with the oldest. Neither a pool nor a node refers to a returned render. The
- * newest unused renders are kept as a history.
+ * Returns the rendered MachineConfigs to delete, oldest first. No pool and no node refers to them. The newest unused
+ * MachineConfigs are kept as a history.
  */
 export function oldRenders({
   pool,
@@ -29,8 +32,8 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Returns true if machines were created for a config with older certificates. Without the config, the machines would
-  // count as outdated.
+  // Returns true if machines were created for a config that differs only by older certificates. Without the config,
+  // these machines would count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

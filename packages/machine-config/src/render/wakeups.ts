@@ -20,8 +20,8 @@ function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): re
 }
 
 /**
- * Returns the pools to render: a change of labels matters for the old and the new pool. A change of other metadata does
- * not matter.
+ * Returns the pools that must be rendered after a change of a MachineConfig. If its labels change, the old and the new
+ * pools are rendered. Other metadata has no effect.
  */
 export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
   const now = poolsOf(change.object, pools);
@@ -34,8 +34,8 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
 }
 
 /**
- * Returns true if a pool inherits from the workers. The arbiter's pool does not inherit from the workers, although it
- * counts as a custom pool.
+ * Returns true if a pool inherits the MachineConfigs of the workers. The pool of the arbiter does not inherit them,
+ * although it counts as a custom pool.
  */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
@@ -43,7 +43,10 @@ export const followsWorkers = (pool: MachineConfigPool): boolean =>
 export const isResumed = (change: Change<MachineConfigPool>): boolean =>
   change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
 
-/** After a change of the workers' OS image, the result also contains all custom pools, which inherit the image. */
+/**
+ * Returns the pools that must be rendered after a change of a pool. If the OS image of the workers changes, all custom
+ * pools are rendered, because they inherit the image.
+ */
 export function poolsToRenderWith(
   change: Change<MachineConfigPool>,
   pools: readonly MachineConfigPool[],

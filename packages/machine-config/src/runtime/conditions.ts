@@ -4,9 +4,9 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a ContainerRuntimeConfig, the newest last. If the result equals the last result,
- * only the time changes.
- * @param problem why the object was refused, or undefined if it was accepted
+ * Adds a result at the end of the conditions of a ContainerRuntimeConfig. If the result equals the last result, only
+ * the time changes.
+ * @param problem the reason of the refusal, or undefined if the object was accepted
  * @param now RFC 3339
  */
 export function withRuntimeVerdict(

@@ -5,7 +5,7 @@ import { containerRuntimeConfigs } from '../kinds/resources.ts';
 import { createNodeConfigController, type NodeConfigOptions } from '../node-config/controller.ts';
 import { RUNTIME_KIND } from './kind.ts';
 
-/** Creates the MachineConfigs of ContainerRuntimeConfigs. */
+/** Creates the controller that writes MachineConfigs for ContainerRuntimeConfigs. */
 export const createRuntimeConfigController = (context: ConfigContext, options: NodeConfigOptions): Controller =>
   createNodeConfigController(
     context,

@@ -10,8 +10,8 @@ import { crioFiles, STORAGE_CONF_PATH } from './crio.ts';
 import { refuse } from './validate.ts';
 
 /**
- * A test value and a hint for each setting. The test value shows whether the templates use the setting, and the hint is
- * for settings that the templates do not use.
+ * A test value and a hint for each setting. With the test value, mcm finds out whether the templates use the setting.
+ * If they do not, the error contains the hint.
  */
 const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
   logLevel: { probe: 'trace', hint: 'write the file in a MachineConfig' },
@@ -26,8 +26,8 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== '' &
 /**
  * Returns the files of a ContainerRuntimeConfig for a pool.
  * - For nodes with CRI-O, the result contains the files of the original.
- * - For all other nodes, the result contains the templates that change with the settings (`containerRuntime.logLevel`),
- *   because only templates contain the format of the configuration.
+ * - For all other nodes, the result contains the templates whose output depends on the settings
+ *   (`containerRuntime.logLevel`). Only the templates contain the format of their configuration.
  * @throws NodeConfigError for a setting that the templates do not use; TemplateError
  */
 export function runtimeFiles(

@@ -20,6 +20,6 @@ export const RUNTIME_KIND: NodeConfigKind<ContainerRuntimeConfig> = {
   withVerdict: withRuntimeVerdict,
 };
 
-/** Decides the next actions for a ContainerRuntimeConfig. */
+/** Plans the next actions for a ContainerRuntimeConfig. */
 export const planRuntimeConfig = (snapshot: NodeConfigSnapshot<ContainerRuntimeConfig>): NodeConfigPlan =>
   planNodeConfig(RUNTIME_KIND, snapshot);

@@ -1,11 +1,11 @@
 const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 
-/** Returns a basic string of TOML, which has the same escapes as a JSON string. */
+/** Returns a text as a string of TOML. TOML has the escapes of JSON. */
 export const tomlString = (text: string): string => JSON.stringify(text);
 
 /**
  * Sets a key in a TOML text. All other lines and comments of the text stay.
- * @param value in the syntax of TOML
+ * @param value the value in the syntax of TOML
  */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {
   const lines = text.split('\n');

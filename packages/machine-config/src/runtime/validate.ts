@@ -18,7 +18,10 @@ export function refuse(field: string, value: unknown, hint: string): never {
   throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/** Returns a size in bytes, rounded up, or undefined if the size is absent. @throws NodeConfigError */
+/**
+ * Returns a size in bytes, rounded up. Without a size, the result is undefined.
+ * @throws NodeConfigError
+ */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);
@@ -28,8 +31,8 @@ export function bytesOf(field: string, value: string | number | undefined): bigi
 }
 
 /**
- * Returns the unknown fields. The CRD of this package refuses unknown fields, but a file or another CRD may contain
- * unknown fields.
+ * Returns the unknown fields of a ContainerRuntimeConfig. The CRD of mcm refuses unknown fields, but an object from a
+ * file or another CRD may contain them.
  */
 export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly string[] {
   const known = Object.keys(containerRuntimeConfigurationSchema.shape);
@@ -39,7 +42,7 @@ export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly
 }
 
 /**
- * Validates a ContainerRuntimeConfig by the rules of the original.
+ * Validates a ContainerRuntimeConfig with the rules of the original.
  * @throws NodeConfigError naming the field
  */
 export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
@@ -61,7 +64,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** Stores that require a feature gate in the original. mcm enables no feature gate of the original. */
+/** Settings for which the original requires a feature gate. mcm refuses these settings. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

@@ -9,15 +9,15 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** The file with annotations of the first boot, which the daemon reads once. */
+/** The file with the node annotations of the first boot. The daemon reads the file once. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
-/** The kubelet uses the kubeconfig to request its certificate. */
+/** The kubeconfig with which the kubelet requests its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
-/** The complete MachineConfig of the first boot. */
+/** The file with the complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
 /**
- * The parts of a config outside of the Ignition part: OS image and kernel arguments. The first boot applies the
- * encapsulated part.
+ * The file with the parts of a MachineConfig that are not Ignition, such as the OS image and kernel arguments. The
+ * first boot applies these parts.
  */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
@@ -40,21 +40,22 @@ const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
       ({ type, status: value }) => type === PoolConditions.RequiresReplacement && value === 'True',
     ));
 
-/** Input of a first boot. */
+/** The input for the config of a first boot. */
 export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
-  /** The certificates of the pool, which may be newer than the certificates of the MachineConfig. */
+  /** The certificates of the pool, which may be newer than the certificates in the MachineConfig. */
   readonly certificates?: MachineConfig | undefined;
   /**
-   * The bootstrap token of the request. The kubelet uses the bootstrap token to join. Without a token, no kubeconfig is
-   * written.
+   * The bootstrap token of the request. With this token, the kubelet joins the cluster. Without a token, no kubeconfig
+   * is written.
    */
   readonly bootstrapToken?: string;
 }
 
 /**
- * Returns the rendered config, with the files that the daemon and the kubelet need to start.
+ * Returns the Ignition config of a first boot: the rendered config, and the files that the daemon and the kubelet need
+ * to start.
  * @throws ParseError, IgnitionError for an invalid MachineConfig
  */
 export function bootIgnition({
@@ -92,7 +93,7 @@ export function bootIgnition({
 /** Returns a file that only root can read. */
 const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
-/** JSON is valid YAML, so no quoting is necessary. */
+/** Returns a kubeconfig as JSON. JSON is valid YAML, so no quoting is necessary. */
 function kubeconfigOf(config: ControllerConfig | undefined, token: string): string | undefined {
   const { apiServerURL: server, kubeAPIServerServingCAData, rootCAData } = config?.spec ?? {};
   if (!server) return undefined;

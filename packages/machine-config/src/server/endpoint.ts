@@ -20,14 +20,14 @@ import { versionFor } from './version.ts';
 
 /** Options of the config server. */
 export interface ConfigEndpointOptions {
-  /** The cluster of pools, MachineConfigs and machines. */
+  /** The client of the cluster with the pools, MachineConfigs and Machines. */
   readonly control: KubeClient;
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Caches that find the machine of a token. If `caches` is absent, the server reads lists. */
+  /** Caches for the lookup of a token's machine. Without `caches`, the server sends list requests. */
   readonly caches?: TokenCaches | undefined;
-  /** Rate limit for each client address. */
+  /** The maximum rate of requests from one address. */
   readonly limit?: RateLimit;
   readonly onAnswer?: (status: number) => void;
 }
@@ -45,7 +45,10 @@ const text = (status: number, body: string, headers: Record<string, string> = {}
   body,
 });
 
-/** `GET /config/<pool>` returns the pool's Ignition config to machines that boot. */
+/**
+ * Creates the handler of `GET /config/<pool>`. The handler returns the Ignition config of a pool to a machine that
+ * boots.
+ */
 export function createConfigEndpoint(options: ConfigEndpointOptions): (request: PlainRequest) => Promise<PlainAnswer> {
   const { log, onAnswer } = options;
   const endpoint = new Endpoint(options);
@@ -132,8 +135,8 @@ class Endpoint {
   }
 
   /**
-   * Returns true if the token belongs to the pool. The token of a machine is valid only for its pool. RBAC decides
-   * about any other token.
+   * Returns true if a token may read the config of the pool. The token of a machine is valid only for the pool of the
+   * machine. For other tokens, RBAC decides.
    */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);

@@ -6,20 +6,19 @@ export interface RateLimit {
   readonly perMinute: number;
 }
 
-/** Counts the requests of each address, and forgets inactive addresses. */
+/** Counts the requests of each address. Inactive addresses are removed. */
 export interface RateLimiter {
   /**
-   * Takes a request, and returns undefined if the request is allowed. A refused request gets the number of seconds
-   * until a retry.
+   * Counts a request. The result is undefined if the request is allowed, or else the number of seconds before a retry.
    */
   take(address: string): number | undefined;
 }
 
-/** Maximum number of stored addresses. The maximum limits the memory of the limiter. */
+/** Maximum number of stored addresses, to limit the memory of the rate limiter. */
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 
-/** Creates a bucket of `burst` requests for each address, which refills over time. */
+/** Creates a rate limiter. Each address has a bucket of `burst` requests, which refills over time. */
 export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock): RateLimiter {
   const buckets = new Map<string, { left: number; at: number }>();
   return {
@@ -27,7 +26,7 @@ export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock)
       const now = clock.now().getTime();
       const known = buckets.get(address) ?? { left: burst, at: now };
       const left = Math.min(burst, known.left + ((now - known.at) * perMinute) / MINUTE_MS);
-      // The new position of the entry keeps the address with the longest inactivity first.
+      // The entry moves to the end, so that the address with the longest inactivity stays first.
       buckets.delete(address);
       const [quietest] = buckets.keys();
       if (quietest !== undefined && buckets.size >= REMEMBERED) buckets.delete(quietest);

@@ -13,11 +13,11 @@ import {
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
 export interface MachineTokens {
-  /** Returns true if the token's machine belongs to one of the objects that a pool refers to. */
+  /** Returns true if the machine of the token belongs to an object to which the pool refers. */
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
-/** The caches for tokens, which the caller runs. */
+/** The caches for the lookup of machines by token. The caller runs the caches. */
 export interface TokenCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -25,7 +25,7 @@ export interface TokenCaches {
 
 const TOKEN = 'token';
 
-/** Keeps the fields that identify an object and its owners. */
+/** Keeps only the fields that identify an object and its owners, to save memory. */
 const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
   return {
@@ -42,7 +42,7 @@ const bare = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   };
 };
 
-/** Caches of machines and sets with only names and owners. */
+/** Creates the caches of machines and sets, with only their names and owners. */
 export const createTokenCaches = (client: KubeClient, runtime: InformerRuntime): TokenCaches => ({
   machines: createInformer(client, machines, {
     ...runtime,
@@ -61,7 +61,7 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A list is used for a short time, so a thousand machines that boot at the same time need only one list. */
+/** A list of machines is used for this time. If a thousand machines boot at the same time, one list is sufficient. */
 const KEPT_MS = 2000;
 
 /** Returns the objects that a pool refers to. */
@@ -71,9 +71,9 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a token in the caches. If the caches do not contain the machine, searches a list that is kept
- * for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only the owner
- * references of a machine determine its owner.
+ * Finds the machine of a bootstrap token. If the caches do not contain the machine, the function searches a list that
+ * is kept for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only owner
+ * references determine the owner of a machine.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -101,7 +101,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
   };
   const isInList = async (reference: MachineRef, tokenId: string, now: number): Promise<boolean> =>
     owns(reference, await fleetOf(reference.namespace, now - KEPT_MS), tokenId) ||
-    // The machine may be newer than the list, so an older list is read again.
+    // The machine may be newer than the list, so a new list is read.
     owns(reference, await fleetOf(reference.namespace, now - 1), tokenId);
   return {
     async isOf(pool, tokenId) {
@@ -109,7 +109,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The owner of a known machine does not change. The caches may lack only a new machine.
+      // The caches contain the machine, so the result is final. The owner of a machine does not change.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;
@@ -125,7 +125,7 @@ const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet 
   },
 });
 
-/** Returns true if the caches have the token's machine and all its owners. */
+/** Returns true if the caches contain the machine of the token and all its owners. */
 function isFollowed(caches: TokenCaches, tokenId: string): boolean {
   const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
   const owner = machine && controllerOf(machine);

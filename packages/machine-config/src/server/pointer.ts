@@ -1,19 +1,19 @@
 import { encodeBase64DataUrl, IGNITION_VERSION } from '../ignition/index.ts';
 
-/** Options of the pointer config in a machine's user data. */
+/** The options of the pointer config: a small Ignition config in the user data of a machine. */
 export interface PointerOptions {
   /** URL of the config server, such as `https://config.example:22623`. */
   readonly server: string;
   readonly pool: string;
-  /** The CA of the server, PEM. */
+  /** The CA of the config server, in PEM format. */
   readonly authority: string;
   /** A bootstrap token, or the placeholder that the machine controller replaces. */
   readonly token: string;
 }
 
 /**
- * Returns the Ignition config for the user data of a machine. The config contains only the URL of the pool's
- * configuration, the CA and the token.
+ * Returns the pointer config for the user data of a machine. The pointer config contains only the URL of the pool's
+ * config, the CA and the token.
  */
 export const pointerConfig = ({ server, pool, authority, token }: PointerOptions): object => ({
   ignition: {

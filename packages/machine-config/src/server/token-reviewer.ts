@@ -9,24 +9,27 @@ export interface TokenUser {
 }
 
 export interface TokenReviewer {
-  /** `userOf` returns undefined for an invalid token. */
+  /** Returns the user of a token, or undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
   /** Returns true if RBAC allows a user to get `machineconfigpools/bootconfig` of a pool. */
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
 }
 
-/** Matches the user of a bootstrap token. The ID is the part of the token before the dot. */
+/**
+ * Matches the user of a bootstrap token. The name of the user contains the ID, which is the part of the token before
+ * the dot.
+ */
 const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** Results are cached for a limited time, as in the delegated authenticators of kube-apiserver. */
+/** The results of reviews are cached for this time, as in the delegated authenticators of kube-apiserver. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
 /**
- * Creates a reviewer that uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s, by a digest
- * of the token.
+ * Creates a reviewer that uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s. The key of
+ * the cache is a digest of the token.
  */
 export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();

@@ -13,7 +13,7 @@ const FIELDS = [
   ['AdditionalTrustBundle', 'additionalTrustBundle'],
 ] as const;
 
-/** The API stores times in whole seconds. */
+/** Returns the certificates of a bundle for the status. The API stores times without fractions of a second. */
 
 function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');
@@ -29,7 +29,8 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
 /**
- * Returns a certificate, or undefined for an invalid certificate, which is distributed but has no dates in the status.
+ * Parses a certificate. For an invalid certificate, the result is undefined. Nodes get an invalid certificate, but the
+ * status contains no dates for it.
  */
 function parsed(text: string): X509Certificate | undefined {
   try {
@@ -39,7 +40,7 @@ function parsed(text: string): X509Certificate | undefined {
   }
 }
 
-/** Returns the certificates in the order of their fields and files. */
+/** Returns the certificates of a ControllerConfig, in the order of their fields and files. */
 export function certificatesOf({ spec = {} }: ControllerConfig): readonly Reported[] {
   const own = FIELDS.flatMap(([name, field]) => certificatesIn(name, spec[field] ?? ''));
   const bundles = [...(spec.imageRegistryBundleUserData ?? []), ...(spec.imageRegistryBundleData ?? [])];

@@ -21,19 +21,17 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** The Secrets. If undefined, a ControllerConfig with a pull secret is refused. */
+  /** The Secrets. Without this informer, a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
   /**
-   * If true, this controller writes the version to the ControllerConfig, because no other program writes the version.
-   * By default, the controller writes the version.
+   * Whether the controller writes the version to the ControllerConfig (default: true). In OpenShift, another program
+   * writes the version.
    */
   readonly stampVersion?: boolean;
 }
 
-/**
- * Creates the MachineConfigs of the templates and reverts their changes, with the decisions of {@link planTemplates}.
- */
+/** Creates the controller that writes the MachineConfigs of the templates, and reverts changes by other clients. */
 export function createTemplateController(context: ConfigContext, options: TemplateControllerOptions): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, options, key);
@@ -90,7 +88,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
-  // The controller watches the object with the error, so a change of the object starts the next run.
+  // The controller watches the object with the error. A change of the object starts the next reconcile.
   log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
     const hint = `correct the template, or the field in spec of ControllerConfig ${newest.metadata.name}`;

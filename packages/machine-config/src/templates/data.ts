@@ -1,20 +1,18 @@
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import { cloudProviderOf, platformOf } from './platform.ts';
 
-/** Variables of templates in addition to the ControllerConfig. */
+/** The variables of templates that do not come from the ControllerConfig. */
 export interface TemplateInputs {
   /** The pull secret as compact JSON. */
   readonly pullSecret?: string | undefined;
-  /** The minimum TLS version in the kubelet's spelling, such as `VersionTLS12`. */
+  /** The minimum TLS version with the name that the kubelet uses, such as `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
-  /** If `containerRuntime` is absent, the templates have their defaults. */
+  /** The settings of the container runtime. Without `containerRuntime`, the templates use their defaults. */
   readonly containerRuntime?: RuntimeSettings;
 }
 
-/**
- * The variable `containerRuntime` for templates of container runtimes. Absent values of the settings are empty, or 0.
- */
+/** The variable `containerRuntime` of templates. An absent setting is an empty text or 0. */
 export interface RuntimeSettings {
   readonly logLevel?: string;
   readonly defaultRuntime?: string;
@@ -25,10 +23,10 @@ export interface RuntimeSettings {
 
 const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, logSizeMax: '', overlaySize: '' };
 
-/** Paths on a node that templates and controllers use. */
+/** Constants for templates, such as paths on a node. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
 
-/** Fields that a template may use even if the ControllerConfig does not set them. */
+/** Fields that a template may use although the ControllerConfig does not set them. */
 const DEFAULTS = {
   clusterDNSIP: '',
   clusterDomain: 'cluster.local',
@@ -46,7 +44,10 @@ const DEFAULTS = {
   baseOSContainerImage: '',
 };
 
-/** Returns every field of the ControllerConfig's spec by its name, and the additional inputs. */
+/**
+ * Returns the variables of templates: every field of the ControllerConfig's spec by its name, and the additional
+ * inputs.
+ */
 export function templateData(config: ControllerConfig, inputs: TemplateInputs): object {
   const platform = platformOf(config);
   const spec = Object.fromEntries(Object.entries(config.spec ?? {}).filter(([, value]) => value !== null));

@@ -1,12 +1,12 @@
 import { Liquid, type LiquidOptions } from 'liquidjs';
 
-/** A template that cannot be parsed or rendered. */
+/** The error for a template that cannot be parsed or rendered. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-// Templates contain no code: Liquid has variables, filters, conditions and loops, and reads no files. An unknown name
-// is an error.
+// The options of the template language Liquid. A template has variables, filters, conditions and loops, but cannot run
+// code or read files. An unknown name causes an error.
 const OPTIONS: LiquidOptions = {
   strictVariables: true,
   strictFilters: true,
@@ -26,7 +26,7 @@ const url = (text: unknown): URL => {
 };
 
 const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => string>> = {
-  /** Prints a placeholder for another program: `{{ "index" | skip }}` becomes `{{.index}}`. */
+  /** Prints a placeholder that another program replaces: `{{ "index" | skip }}` becomes `{{.index}}`. */
   skip: (key) => {
     if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
     throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is not a name such as "index"`);
@@ -43,7 +43,7 @@ const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => strin
 
 let engine: Liquid | undefined;
 
-/** The library loads slower than the rest of the package, and most programs render no template. */
+/** The Liquid library is loaded on demand, because it loads slowly and most programs render no template. */
 function filling(): Liquid {
   if (engine !== undefined) return engine;
   engine = new Liquid(OPTIONS);
@@ -54,7 +54,7 @@ function filling(): Liquid {
 /**
  * Renders a template.
  * @param name the path of the template, for messages
- * @throws TemplateError naming template, line and the unknown name
+ * @throws TemplateError with the template, the line and the unknown name
  */
 export function fillTemplate(name: string, text: string, data: object): string {
   try {

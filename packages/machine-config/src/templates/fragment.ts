@@ -19,7 +19,7 @@ const unitFragment = z.strictObject({
   dropins: optional(z.array(z.strictObject({ name: z.string(), contents: optional(z.string()) }))),
 });
 
-/** Parses a fragment. Modes are octal numbers with a leading zero, as in YAML 1.1. */
+/** Parses the YAML of a template. Modes are octal numbers with a leading zero, as in YAML 1.1. */
 function read<T extends z.ZodType>(schema: T, path: string, text: string): z.output<T> {
   let raw: unknown;
   try {

@@ -15,7 +15,7 @@ import { fileConfig, unitConfig } from './fragment.ts';
 import { overlaysOf, platformOf } from './platform.ts';
 import { type ChosenTemplates, rolesOf, type Template, type TemplateTree, templatesOfRole } from './tree.ts';
 
-/** All inputs of generated MachineConfigs. */
+/** The inputs from which MachineConfigs are generated. */
 export interface GenerateInput extends TemplateInputs {
   readonly tree: TemplateTree;
   readonly controllerConfig: ControllerConfig;
@@ -23,7 +23,7 @@ export interface GenerateInput extends TemplateInputs {
 
 /**
  * Returns the MachineConfigs of all roles, sorted by name.
- * @param hash the mark of generated objects
+ * @param hash the hash of the controller's build, which is written to the annotations
  * @throws TemplateError
  */
 export function generateMachineConfigs(input: GenerateInput, hash: string): readonly MachineConfig[] {
@@ -58,7 +58,8 @@ function named<T>(role: string, work: () => T): T {
 }
 
 /**
- * Returns the owner reference of a ControllerConfig. An object without a UID is not stored yet and cannot be an owner.
+ * Returns an owner reference to a ControllerConfig. Without a UID, the ControllerConfig is not stored yet and cannot be
+ * an owner.
  */
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
@@ -72,13 +73,13 @@ const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
       }
     : undefined;
 
-/** Custom pools use the templates of the workers. */
+/** Returns the directory of a role. Custom pools use the templates of the workers. */
 const directoryOf = (role: string): string =>
   [MASTER_POOL, WORKER_POOL, ARBITER_POOL].includes(role) ? role : WORKER_POOL;
 
 /**
- * Returns the MachineConfigs of a role, without owner and mark.
- * @param role name of a pool, for the label; a custom pool uses the templates of the workers
+ * Returns the MachineConfigs of a role, without an owner and without the hash of the build.
+ * @param role the name of a pool, for the label. A custom pool uses the templates of the workers.
  * @throws TemplateError
  */
 export function generateForRole(input: GenerateInput, role: string): readonly MachineConfig[] {

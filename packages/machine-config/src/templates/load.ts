@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { TemplateTree } from './tree.ts';
 
-/** Loads the templates of a directory, and ignores names with a leading dot. */
+/** Loads the templates of a directory. Files with a leading dot are ignored. */
 export async function loadTemplates(directory: string): Promise<TemplateTree> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));

@@ -15,7 +15,7 @@ import { generateMachineConfigs } from './generate.ts';
 import { pullSecretOf, type SecretLookup } from './pull-secret.ts';
 import type { TemplateTree } from './tree.ts';
 
-/** The input of a decision about the ControllerConfig. */
+/** The input for the decision about the ControllerConfig. */
 export interface TemplateSnapshot {
   readonly controllerConfig: ControllerConfig;
   readonly tree: TemplateTree;
@@ -23,29 +23,28 @@ export interface TemplateSnapshot {
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly secret: SecretLookup;
   readonly tlsProfile?: TlsProfile | null | undefined;
-  /**
-   * If true, this controller writes the version to the ControllerConfig, because no other program writes the version.
-   */
+  /** Whether the controller writes the version to the ControllerConfig, because no other program does. */
   readonly stampVersion: boolean;
   /** The current time in RFC 3339. */
   readonly now: string;
 }
 
-/** The actions for the ControllerConfig, in the order of the fields below. */
+/** The actions for the ControllerConfig. The controller executes them in the order of the fields. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * The status at the start of the work. With the status at the start, no pool is rendered from an incomplete state.
+   * The status that is written before the MachineConfigs. While this status is set, no pool is rendered, because the
+   * MachineConfigs may be incomplete.
    */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** The status to write, absent if the stored status is correct. */
+  /** The status to write at the end. If the stored status is correct, the field is absent. */
   readonly status?: ControllerConfigStatus;
   readonly error?: string;
 }
 
-/** Decides the next actions for the ControllerConfig. */
+/** Plans the next actions for the ControllerConfig. */
 export function planTemplates(snapshot: TemplateSnapshot): TemplatePlan {
   const { controllerConfig: config, identity, tree, secret, tlsProfile, machineConfig } = snapshot;
   if (config.metadata.deletionTimestamp !== undefined) return { create: [], update: [] };
@@ -76,8 +75,8 @@ function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): 
 }
 
 /**
- * Returns the status at the start of the work. The status of a new generation is written before the work, because the
- * rendering must also wait after a crash.
+ * Returns the status that is written before the MachineConfigs of a new generation. With this status, the rendering
+ * waits for the MachineConfigs, even after a crash.
  */
 function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
   const { metadata, status = {} } = controllerConfig;

@@ -36,13 +36,10 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 const platformStatusOf = (config: ControllerConfig): Fields =>
   fieldsOf(fieldsOf(config.spec?.infra?.status).platformStatus);
 
-/** The platform of a cluster, for the choice of templates. */
+/** The platform of a cluster, which determines its templates. */
 export interface Platform {
   readonly name: string;
-  /**
-   * The name of the cluster's platform, if this package does not know the platform. For an unknown platform, the
-   * templates of `none` are used.
-   */
+  /** The name of a platform that mcm does not support. For such a platform, the templates of `none` are used. */
   readonly unknown?: string;
 }
 
@@ -60,10 +57,12 @@ export function platformOf(config: ControllerConfig): Platform {
   return KNOWN.has(name) ? { name } : { name: 'none', unknown: type };
 }
 
-/** Returns the value for a kubelet's `--cloud-provider`. */
+/** Returns the value for the kubelet flag `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/** Returns true if the cluster runs a DNS server in a cloud and knows the addresses of its load balancers. */
+/**
+ * Returns true if the cluster runs its own DNS server in a cloud, and the addresses of its load balancers are known.
+ */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);
@@ -71,7 +70,7 @@ function hasOwnNames(config: ControllerConfig): boolean {
   return balancer.dnsType === 'ClusterHosted' && balancer.clusterHosted !== undefined;
 }
 
-/** Returns the directories of templates; later directories take precedence. */
+/** Returns the directories of templates. A template in a later directory takes precedence. */
 export function overlaysOf(config: ControllerConfig, { name }: Platform): readonly string[] {
   const topology = topologyOf(config);
   return [

@@ -9,8 +9,8 @@ const KEY = '.dockerconfigjson';
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
- * Returns the pull secret of a ControllerConfig as compact JSON, or undefined if it refers to no pull secret. The
- * original fails without a pull secret.
+ * Returns the pull secret of a ControllerConfig as compact JSON. If the ControllerConfig refers to no pull secret, the
+ * result is undefined. The original fails in this case.
  * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {
@@ -28,7 +28,7 @@ export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: Sec
   try {
     return JSON.stringify(JSON.parse(Buffer.from(data, 'base64').toString('utf8')));
   } catch (error) {
-    // The message of the parser may quote the secret, so the error omits it.
+    // The error omits the message of the JSON parser, because the message may quote the secret.
     if (error instanceof SyntaxError) throw new TemplateError(`${secretName}: key ${KEY} is not valid JSON`);
     throw error;
   }

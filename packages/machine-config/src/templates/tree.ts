@@ -3,12 +3,12 @@ import { compareBytes } from '../config/order.ts';
 /** Templates by path: `<role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>`. */
 export type TemplateTree = ReadonlyMap<string, string>;
 
-/** The directory of templates for the first MachineConfig of every role. */
+/** The directory with the templates that every role has in its first MachineConfig. */
 const COMMON = 'common';
 
 type TemplateKind = 'files' | 'units' | 'extensions';
 
-/** The chosen templates by base name, in order. */
+/** The selected templates by base name, in order. */
 export interface ChosenTemplates {
   readonly name: string;
   readonly files: ReadonlyMap<string, Template>;
@@ -22,7 +22,8 @@ export interface Template {
 }
 
 /**
- * Returns true if a template has a result. An empty result does not override an earlier template with the same name.
+ * Returns true if the output of a template is not empty. A template with empty output does not override an earlier
+ * template.
  */
 export type SaysSomething = (template: Template) => boolean;
 
@@ -55,7 +56,10 @@ export function templatesOfRole(
   });
 }
 
-/** Later directories take precedence. An empty template file removes an earlier template with the same name. */
+/**
+ * Selects the templates of several directories. Later directories take precedence. An empty template file removes an
+ * earlier template with an equal name.
+ */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

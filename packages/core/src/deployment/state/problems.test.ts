@@ -10,7 +10,7 @@ import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 
-/** The server has no validation rules, so that invalid objects reach the validation in the controllers. */
+/** The API server has no validation rules, so that invalid objects reach the validation in the controllers. */
 const startBare = () =>
   World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
 
@@ -28,8 +28,8 @@ const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
 /**
- * The new deployment is one minute younger than the first deployment. `labels` are the labels of its template and of
- * its selector.
+ * Creates a deployment that is one minute younger than the first deployment. `labels` are the labels of its template
+ * and its selector.
  */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
@@ -241,7 +241,7 @@ describe('a class that does not exist', () => {
 });
 
 describe('a class that is created together with its users', () => {
-  /** Changes of classes arrive late, like events of a slow watch. */
+  /** Changes of MachineClasses arrive late, as with a slow watch. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {

@@ -15,7 +15,7 @@ const list = (machines: readonly Machine[]) =>
 
 interface Given {
   readonly replicas?: number;
-  /** The replicas of the set now, and at its last scaling. */
+  /** The replicas of the deployment before the last scaling of the set. */
   readonly before?: number;
   /** The time of the last scaler change on the deployment, in minutes from now. */
   readonly scaler?: number | undefined;

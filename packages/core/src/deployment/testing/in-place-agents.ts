@@ -11,11 +11,11 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** After an update has ended, the manager removes the result, and can select the node again. */
+/** Returns true if the update has ended. The manager then removes the result, and can select the node again. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** The value null removes the label. */
+/** Sets a label of a Node. The value null removes the label. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });

@@ -17,8 +17,7 @@ export interface KeptWorld {
 }
 
 /**
- * In this simulation of a machine controller, a machine becomes Running after a delay, and disappears some time after
- * its deletion.
+ * Simulates a machine controller. A machine becomes Running after a delay, and disappears some time after its deletion.
  */
 export class MachineKeeper {
   readonly #world: KeptWorld;
@@ -56,7 +55,7 @@ export class MachineKeeper {
     const existing = await ignoreNotFound(resource.get(name));
     if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
     await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
-    // In a real cluster, the node lifecycle controller removes this taint when the node is ready.
+    // In a real cluster, the node lifecycle controller removes the taint when the node is ready.
     await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
     await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
     await this.#world.setPhase(name, 'Running');

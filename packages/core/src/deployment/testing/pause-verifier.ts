@@ -2,8 +2,8 @@ import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
 /**
- * The number of seconds until all actions have ended that began before a pause or a scaling. This time is longer than
- * the delay of a cache with retries.
+ * After this number of seconds, all actions that began before a pause or a scaling have ended. The time is longer than
+ * the delay of any cache.
  */
 const SETTLES_S = 20;
 
@@ -21,7 +21,10 @@ export class PauseVerifier {
     this.#world = world;
   }
 
-  /** Tests must call `asked` after they pause, resume or scale the deployment. */
+  /**
+   * Reads the sizes of the sets after a change by the user. Tests must call `asked` after they pause, resume or scale
+   * the deployment.
+   */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;

@@ -26,10 +26,13 @@ function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly st
   ];
 }
 
-/** Records each decision about a MachineDeployment and its MachineSets as one line: time, object, change, reason. */
+/**
+ * Records each decision about a MachineDeployment and its MachineSets as one line. A line contains the time, the
+ * object, the change and the reason.
+ */
 export class Transcript {
   readonly #lines: { readonly ms: number; readonly of: string; readonly text: string }[] = [];
-  /** The names of machines in the transcript, by their names in the test. */
+  /** The placeholders for machine names in the transcript, by the names in the test. */
   readonly #names = new Map<string, string>();
   readonly #monotonic: () => number;
 
@@ -38,7 +41,7 @@ export class Transcript {
     this.#monotonic = monotonic;
   }
 
-  /** Tests pass this function as `decide` to the deployment controller. */
+  /** Records a decision. Tests pass this function as `decide` to the deployment controller. */
   readonly decide = (snapshot: DeploymentSnapshot): RolloutPlan => {
     const plan = planRollout(snapshot);
     for (const set of [...snapshot.sets, ...(plan.create ? [plan.create] : [])]) {

@@ -49,7 +49,10 @@ import { managerContext } from './manager-context.ts';
 export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
-/** Tests pass these functions of the control plane, because the package core must not depend on the control plane. */
+/**
+ * The functions of the control plane that tests need. Tests pass these functions, because the package core must not
+ * depend on the control plane.
+ */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;
@@ -82,27 +85,28 @@ export interface WorldOptions extends MachineLives {
   readonly moreCrds?: readonly object[];
   readonly wrapLog?: (log: Logger) => Logger;
   /**
-   * Without validation rules in the CRDs, stored objects may be invalid, like objects that are older than the rules.
+   * Whether the CRDs have no validation rules. Stored objects may then be invalid, as objects that are older than the
+   * rules.
    */
   readonly lax?: boolean;
-  /** Changes a response to the controllers, or throws an error. */
+  /** Changes a response to the controllers, or throws an error instead of the response. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
 /**
- * Runs the real controllers with the real API server, in one process with a virtual clock. Only the machine controller
- * is simulated, by a {@link MachineKeeper}.
+ * Runs the real controllers with the real API server, in one process with a virtual clock. A {@link MachineKeeper}
+ * simulates the machine controller.
  */
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
   readonly problems: unknown[] = [];
-  /** The number of writes of the controllers by kind, for example `POST machines`. */
+  /** The number of writes of the controllers by method and kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the server, without the delay of the controller caches. */
+  /** All machines on the API server. This cache has no delay, in contrast to the caches of the controllers. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
@@ -153,7 +157,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Faults change requests of the Fetch API, so only a world without faults uses the faster transport.
+    // Faults need requests of the Fetch API. Without faults, the tests use a faster transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -237,8 +241,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Stops the manager at any point and starts a new manager with empty caches. As with a Lease, the new manager starts
-   * only after all requests of the old manager have reached the server.
+   * Stops the manager at any point, and starts a new manager with empty caches. The new manager starts after all
+   * requests of the old manager have reached the API server, as with a Lease.
    */
   async restart(): Promise<void> {
     await this.stop();
@@ -376,8 +380,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns true if the rollout is complete. The method reads the caches instead of the server, because tests call it
-   * often.
+   * Returns true if the rollout is complete. The method reads the caches instead of the API server, because tests call
+   * it often.
    */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;

@@ -21,8 +21,8 @@ export async function startZoned(
 export const zoneOf = (machine: Machine) => zoneOfferingOf(machine)?.zone ?? 'none';
 
 /**
- * Returns the machines that are not being deleted. The function reads a cache without delay instead of the server,
- * because the tests call this function in each step.
+ * Returns the machines that are not being deleted. The function reads a cache without delay instead of the API server,
+ * because tests call it in each step.
  */
 export const staying = (world: World): readonly Machine[] =>
   world.truth.store.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -4,8 +4,8 @@ import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
 /**
- * The volumes of its pods were detached within these times after the end of the pod, in milliseconds. An undefined time
- * means that the volumes are still attached.
+ * Returns a drain whose pods have ended. `took` contains the time until the volumes of each pod were detached, in
+ * milliseconds, or undefined for attached volumes.
  */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {

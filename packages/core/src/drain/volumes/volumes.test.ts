@@ -105,7 +105,8 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
 });
 
 /**
- * Returns a change of the observation with a window of three pods, because the volumes of two pods were detached fast.
+ * Returns an observation in which three pods may move at the same time, because the volumes of two pods were detached
+ * fast.
  */
 const wide = (room: Record<string, number>, ...moves: readonly (readonly [string, VolumeMove])[]) => ({
   volumeWindow: 3,

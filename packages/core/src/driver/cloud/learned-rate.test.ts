@@ -55,7 +55,8 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   await clock.runUntil(() => done === 200, { maxMs: 600_000 });
   await Promise.all(calls);
   expect(clock.now().getTime() - since).toBeLessThan(60_000);
-  expect(refused()).toBeLessThan(200 + 60); // The limit allows the first burst and, later, a few extra calls.
+  // Before the rate limit is learned, the cloud refuses the first burst of calls. Later, the cloud refuses only a few calls.
+  expect(refused()).toBeLessThan(200 + 60);
 });
 
 test('a wait that the cloud requests applies, and a caller that stops waiting leaves the queue', async () => {
@@ -106,7 +107,10 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
   expect(rate.limit).toBeGreaterThanOrEqual(0.5);
 });
 
-/** The cloud accepts five calls per second. Returns the seconds until the last call of each lane ends. */
+/**
+ * Runs calls against a cloud that accepts five calls per second. Returns the seconds until the last call of each lane
+ * ends.
+ */
 async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
   const clock = new VirtualClock();
   const { call } = cloud(clock, 5);
@@ -161,7 +165,7 @@ test('the wait of a call is reported with its lane, and a call without a wait re
 test('a signal that aborts while its call leaves does not remove another waiting call', async () => {
   const clock = new VirtualClock();
   const leaving = new AbortController();
-  /** Aborts the signal of the first call immediately after the timer releases this call. */
+  /** Aborts the first call immediately after the timer has released it. */
   const rate = new LearnedRate({
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),

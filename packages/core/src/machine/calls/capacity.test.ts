@@ -179,7 +179,9 @@ test('a refusal after a success leaves one probe at a time, and the waits start 
   expect(capacity.of(d, 'i')?.free).toBe(false);
 });
 
-/** Gates of several clusters with one book, and offerings of the accounts `one` and `two`. */
+/**
+ * Creates capacity gates of several clusters that share their shortages, and offerings of the accounts `one` and `two`.
+ */
 function fleet() {
   const clock = new VirtualClock();
   const offerings = new OfferingBook(clock);

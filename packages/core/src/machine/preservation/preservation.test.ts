@@ -29,11 +29,11 @@ interface Given {
   readonly own?: string;
   readonly last?: string;
   readonly phase?: MachinePhase;
-  /** The expiry of the preservation, in minutes after NOON. */
+  /** The expiry of the preservation, in minutes after 12:00. */
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False if the label of the machine names a missing node. */
+  /** False if the Node in the label of the machine does not exist. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;

@@ -26,7 +26,7 @@ export const refusal = (code: number, reason: string): Response =>
 
 type Refuse = (method: string, path: string) => Response | undefined;
 
-/** The cache contains only the objects that a test adds. */
+/** Creates a cache that contains only the objects that a test adds. */
 function memoryCache<T extends { readonly metadata: { readonly name: string } }>() {
   const recorded: T[] = [];
   const shown = new Map<string, T>();
@@ -39,11 +39,11 @@ interface Stage {
   readonly client: KubeClient;
   readonly clock: VirtualClock;
   readonly log: ReturnType<typeof createMemoryLogger>;
-  /** The requests of the machine controller, as `<method> <path>`. */
+  /** The requests that the machine controller sent, as `<method> <path>`. */
   readonly asked: string[];
 }
 
-/** @param refuse returns a response instead of the response of the server */
+/** @param refuse returns a response that replaces the response of the API server */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -73,7 +73,7 @@ export async function startNodeActions(refuse?: Refuse) {
 
 type Called = [name: string, ...args: unknown[]];
 
-/** All dependencies except the API server only record their calls. */
+/** Creates the executor of actions. All its dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

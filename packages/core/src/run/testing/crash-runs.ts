@@ -1,7 +1,7 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** A process can stop before and after each of its writes and driver calls. */
+/** The points at which a process can stop: before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
   /** The number of the point at which the process stops, or undefined if it never stops. */
@@ -9,7 +9,7 @@ class CrashPoint {
   crashed = false;
   onCrash: () => void = () => undefined;
 
-  /** From the stop point on, each point throws an error. */
+  /** After the process has stopped, each point throws an error. */
   pass(): void {
     if (this.crashed) throw new Error('this process has crashed');
     if (this.passed++ !== this.deadline) return;
@@ -34,7 +34,7 @@ const crashing =
   };
 
 export interface CrashResult {
-  /** The maximum number of stop points that one process passed. */
+  /** The maximum number of stop points that a single process passed. */
   readonly points: number;
   readonly crashes: number;
 }
@@ -45,7 +45,7 @@ export interface CrashTest {
 }
 
 export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap'> {
-  /** Starts an API server in this process, without controllers. */
+  /** Starts an API server in the test process, without controllers. */
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 

@@ -1,13 +1,13 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** One server represents both clusters, and the path of a request shows which cluster is meant. */
+/** The cluster of a request. One API server represents both clusters, and the path of a request shows the cluster. */
 export type Server = 'control' | 'target';
 
 /**
- * An API server can be unreachable in these ways:
+ * The ways in which an API server can be unreachable:
  * - `refused`: connections are refused, and open connections are closed.
  * - `silent`: no data arrives in either direction.
- * - `hanging`: requests get no answer, and open watches continue.
+ * - `hanging`: requests get no response, and open watches continue.
  * - `failing`: requests get an error, and open watches continue.
  * - `unwatched`: only watches fail.
  */

@@ -3,8 +3,8 @@ import type { Transport, TransportResponse } from '@mcm/kube';
 const PROBE = /\/dummy-name$/;
 
 /**
- * Repeated probes of an object get the first response, without a request to the server. In an idle hour, nine of ten
- * requests are probes, so tests run faster.
+ * Answers repeated probes of an object with the first response. In an idle hour, nine of ten requests are probes, so
+ * tests run faster.
  */
 export function withKnownProbes(transport: Transport): Transport {
   const known = new Map<string, TransportResponse>();

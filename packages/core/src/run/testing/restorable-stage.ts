@@ -10,8 +10,8 @@ export interface RestorableStage {
 }
 
 /**
- * The API server of the machine controller can be restored. At the end, the test fails if a delete request had no
- * precondition.
+ * Starts a machine controller with an API server that can be restored. At the end, the test fails if a delete request
+ * had no precondition.
  */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const clock = new VirtualClock();

@@ -23,7 +23,10 @@ import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 import { withKnownProbes } from './known-probes.ts';
 
-/** Runs the whole machine controller with a control plane in this process, on a virtual clock. */
+/**
+ * The namespace of the tests. The tests run the whole machine controller with a control plane in one process, on a
+ * virtual clock.
+ */
 
 export const NAMESPACE = 'default';
 
@@ -36,20 +39,20 @@ export interface RigOptions {
   readonly joinAfterMs?: number | undefined;
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** The test then calls `join` for the VMs of the shared cloud on one of the rigs. */
+  /** A cloud that several rigs share. The test then calls `join` of one rig for the VMs. */
   readonly sharedCloud?: FakeCloud;
-  /** With `target` false, there is no target cluster, as with `--target-kubeconfig=none`. */
+  /** Whether there is a target cluster. The value false corresponds to `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** The age of the control API server's last answer to another cluster of a fleet. */
+  /** Returns the time since the last response of the control API server to another cluster of a fleet. */
   readonly controlAnsweredMs?: () => number | undefined;
-  /** With `elects`, each controller acquires the Lease, as with `--leader-elect`. */
+  /** Whether each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
 
-/** Each renewal of the Lease is a request, so the rig renews it less often than in production. */
+/** The timings of the Lease. Each renewal is a request, so the tests renew the Lease less often than in production. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** Tests count the requests of the controller by its user agent. */
+/** The user agent of the controller. Tests count the requests of the controller by the user agent. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -61,7 +64,7 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
-  /** Each write must have the resource version of the object on which the decision was based. */
+  /** The tests verify that each write has the resource version of the object on which the decision was based. */
   readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
@@ -94,7 +97,7 @@ export class Rig {
     }, joinAfterMs);
   }
 
-  /** The kubelet of the VM registers its Node and reports it as Ready. */
+  /** Registers the Node of a VM and reports it as Ready, like the kubelet of the VM. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
     await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
@@ -111,7 +114,7 @@ export class Rig {
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(withKnownProbes(plane.transport)));
     const client = this.#client(USER_AGENT, transport);
-    // Probes have the user agent of production, so tests that count requests can ignore them.
+    // Probes have the user agent of production, so that tests can exclude probes from the number of requests.
     const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
@@ -138,7 +141,7 @@ export class Rig {
     this.#running = elects ? runElected(election, (term) => built.run(term)) : built.run(signal);
   }
 
-  /** Stops the controller immediately, without completing any work. */
+  /** Stops the controller immediately. Reconciles in progress are not completed. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('killed'));
     await this.#running.catch(() => undefined);
@@ -160,7 +163,7 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** The machine has a finalizer and a priority, as from the MachineSet controller. */
+  /** Creates a machine with the finalizer and the priority that the MachineSet controller sets. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},
@@ -223,7 +226,7 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Fails after `maxMs` of virtual time. */
+  /** Advances the time until `done` is true. Throws an error after `maxMs` of virtual time. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

@@ -13,8 +13,8 @@ export interface StartOptions extends Partial<RigOptions> {
 }
 
 /**
- * The rig has its own control plane, without objects and without a running controller. The test ends both the rig and
- * the control plane.
+ * Creates a rig with its own control plane, without objects and without a running controller. The test must stop the
+ * rig and the control plane.
  */
 export async function createRig({
   crds: served = crds,

@@ -24,14 +24,14 @@ const orphan = (metadata: object = {}): Node =>
   });
 
 interface StageCloud {
-  /** The status of a VM in the cloud, which by default never answers. */
+  /** Returns the status of a VM in the cloud. By default, the call never ends. */
   readonly status?: () => Promise<unknown>;
   readonly canStatus?: boolean;
   /** Whether the class was deleted after its last listing. */
   readonly lacksClass?: boolean;
 }
 
-/** Each class was listed just before a search. */
+/** Creates the collector. Each class was listed just before a search. */
 function stage(found: readonly Node[], machines: readonly Machine[] = [], cloud: StageCloud = {}) {
   const { status = () => new Promise(() => undefined), canStatus = true, lacksClass = false } = cloud;
   const deleted: string[] = [];

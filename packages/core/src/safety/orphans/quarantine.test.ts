@@ -13,7 +13,7 @@ import {
   reportingClass,
 } from './quarantine.ts';
 
-/** A wrong decision about the quarantine deletes VMs that are in use. */
+/** A wrong decision about the quarantine would delete VMs that are in use. */
 
 const vm = (id: string, createdAt?: string): ListedInstance => ({
   providerId: `aws:///eu-west-1/${id}`,

@@ -4,7 +4,7 @@ import type { ServingPair } from '../server.ts';
 
 export interface Authority {
   readonly cert: string;
-  /** The key is undefined after its loss. Without a key, an authority signs no further certificate. */
+  /** The private key. Without a key, the authority can sign no further certificates. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
@@ -28,7 +28,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // A user has damaged the Secret, so mcm creates the unreadable parts again.
+    return undefined; // A user has damaged the Secret, so mcm creates the damaged parts again.
   }
 };
 
@@ -60,7 +60,9 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/** The result omits damaged entries, and keys that do not belong to their certificate. */
+/**
+ * Parses the data of the Secret. The result omits damaged entries, and keys that do not belong to their certificate.
+ */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
@@ -70,7 +72,7 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** The keys of the data are those of a Secret of type kubernetes.io/tls, and its values are base64. */
+/** Returns the data of a Secret of type kubernetes.io/tls, with values in base64. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

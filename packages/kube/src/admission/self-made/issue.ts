@@ -11,7 +11,10 @@ export interface Validity {
   readonly until: Date;
 }
 
-/** The certificate library needs a polyfill for decorators, and only processes that create certificates load it. */
+/**
+ * Loads the certificate library with its polyfill for decorators. Only processes that create certificates load the
+ * library.
+ */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -19,7 +22,7 @@ async function library(): Promise<typeof import('@peculiar/x509')> {
 
 const serialNumber = (): string => {
   const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
-  // A serial number is positive and has no leading zero byte.
+  // A serial number must be positive and must not start with a zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes.toString('hex');
 };
@@ -40,7 +43,7 @@ const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/
 
 /**
  * Creates a certificate authority that can sign serving certificates, but cannot sign other authorities.
- * @param purpose the name of the served endpoint, for the name of the authority
+ * @param purpose the purpose of the certificates, which is a part of the authority's name
  */
 export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
   const x509 = await library();
@@ -49,8 +52,8 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // The name contains a random part, because a client with two trusted authorities finds the signing authority by
-      // its name.
+      // The name of an authority contains a random part, because a client with two trusted authorities finds the
+      // signing authority by its name.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -69,7 +72,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
 
 /**
  * Creates a serving certificate.
- * @param authority certificate and key of the signing authority (PEM)
+ * @param authority the certificate and the key of the signing authority, in PEM format
  */
 export async function issueServing(
   authority: ServingPair,

@@ -19,15 +19,18 @@ import { type Authority, bundleOf, readCertificates, secretData } from './conten
 import { issueAuthority, issueServing } from './issue.ts';
 import { type CertificatePlan, planCertificates } from './plan.ts';
 
-/** The shared certificates, and the Secret that contains them. */
+/** The Secret with the certificates that all replicas share, and the settings of the certificates. */
 export interface SelfMadeOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly secret: string;
   readonly names: readonly string[];
-  /** The served endpoint, for logs and for the name of the authority (default: webhooks). */
+  /** The purpose of the certificates, for logs and for the name of the authority (default: webhooks). */
   readonly purpose?: string;
-  /** The webhook configurations with this name get the bundle of authorities. If the name is empty, none is written. */
+  /**
+   * The name of the webhook configurations to which mcm writes the bundle of authorities. With an empty name, mcm
+   * writes no bundle.
+   */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -39,10 +42,11 @@ const KEY = 'certificates';
 const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigurations] as const;
 
 /**
- * All replicas share the certificate authority and the serving certificate in a Secret.
+ * Maintains a certificate authority and a serving certificate in a Secret, which all replicas share.
  * - The keeper renews the authority and the certificate before they expire, and writes the bundle of authorities to the
  *   webhook configurations.
- * - Every replica may execute each step. The first write of a step succeeds, and the remaining replicas use its result.
+ * - Every replica may execute each step. If several replicas write at the same time, the first write succeeds, and the
+ *   other replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
@@ -138,7 +142,10 @@ class CertificateKeeper {
     return written;
   }
 
-  /** Creates the Secret. If another replica was faster, this replica uses the certificates of that replica. */
+  /**
+   * Creates the Secret. If another replica has already created the Secret, the method uses the certificates in the
+   * existing Secret.
+   */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {
@@ -186,6 +193,6 @@ function sign(
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 
-/** Maintains the certificates until the signal aborts. */
+/** Maintains the shared certificates until the signal aborts. */
 export const keepSelfMadeCertificates = (options: SelfMadeOptions, signal: AbortSignal): Promise<void> =>
   new CertificateKeeper(options).run(signal);

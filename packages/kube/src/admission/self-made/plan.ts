@@ -5,8 +5,8 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Lifetimes in milliseconds. A new authority signs only after clients have trusted it for a day. Every client always
- * trusts the served certificate.
+ * The lifetimes of certificates in milliseconds. A new authority signs only after clients have trusted it for a day, so
+ * every client always trusts the served certificate.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,
@@ -14,7 +14,7 @@ export const LIFETIMES = {
   overlap: DAY,
   serving: 90 * DAY,
   renewServingBefore: 30 * DAY,
-  /** The clock of a client may be behind the clock of this process. */
+  /** Certificates are valid from this time before their creation, because the clock of a client may be behind. */
   skew: 5 * MINUTE,
 } as const;
 
@@ -22,7 +22,7 @@ export interface CertificatePlan {
   /** Authorities that clients must still trust, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** If `signer` is undefined, the new authority signs the serving certificate. */
+  /** The new serving certificate. If `signer` is undefined, a new authority signs the certificate. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
@@ -37,7 +37,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** After all steps of a plan are executed, the next plan has no steps. */
+/** Plans the steps that renew the certificates. After all steps are executed, the next plan is empty. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -46,7 +46,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // If clients do not trust all authorities yet, the authority with the longest trust signs.
+  // If clients do not trust every authority yet, the authority that clients have trusted longest signs the certificate.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -54,10 +54,12 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // If the current authority expires soon, the next authority signs, because a certificate expires with its authority.
+  // If the current authority expires soon, the next authority signs the certificate, because a certificate expires with
+  // its authority.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with different host names share the certificate, so it keeps the names of all replicas.
+  // The certificate keeps the host names of all replicas, because replicas with different host names share the
+  // certificate.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -1,15 +1,15 @@
 import type { BudgetRecord, Canary, Claim } from './record.ts';
 
-/** A cluster that this replica serves. */
+/** A cluster of the fleet that this replica serves. */
 export interface LocalCluster {
   readonly name: string;
   readonly id: string;
   readonly canary: boolean;
-  /** False for a short time after the start, until all rollouts of the cluster are known. */
+  /** Whether all rollouts of the cluster are known. The value is false for a short time after the controllers start. */
   readonly known: boolean;
-  /** Whether a rollout needs the claim for its next step. */
+  /** Whether the next step of a rollout needs the claim. */
   readonly wants: boolean;
-  /** The monotonic time since which a rollout needs the claim. */
+  /** The monotonic time since which a rollout waits for the claim. */
   readonly wantsSince: number;
   /** Whether all disruptions of the started rollouts are complete. */
   readonly settled: boolean;
@@ -23,16 +23,16 @@ export interface BudgetInput {
   readonly locals: readonly LocalCluster[];
   readonly limit: number;
   readonly exists: (cluster: string) => boolean;
-  /** Whether no process has held the Lease of a cluster with a claim for a long time. */
+  /** Returns true if a cluster has a claim, but no process has held its Lease for a long time. */
   readonly lapsed: (cluster: string) => boolean;
   readonly isCanary: (cluster: string) => boolean;
   readonly anyCanary: boolean;
   readonly soakMs: number;
-  /** The monotonic time since which no canary cluster rolls out, as this replica has observed. */
+  /** The monotonic time since which this replica has observed no rollout in a canary cluster. */
   readonly quietSince: number | undefined;
   /** The monotonic time. */
   readonly nowMs: number;
-  /** The time of day, for the record. */
+  /** The time of day, which is written to the record. */
   readonly at: string;
 }
 
@@ -78,7 +78,10 @@ function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   return { claims, released };
 }
 
-/** The claim of another replica ends when its cluster is deleted, or when the Lease of the cluster has lapsed. */
+/**
+ * Decides which clusters get a claim on the rollout budget. The claim of another replica ends when its cluster is
+ * deleted, or when the Lease of the cluster has lapsed.
+ */
 export function decideBudget(input: BudgetInput): BudgetDecision {
   const { record, locals, limit, exists, isCanary, anyCanary, soakMs, quietSince, nowMs, at } = input;
   const { claims, released } = keptClaims(input);

@@ -6,7 +6,7 @@ import type { LeaseBook } from '../peers/lease-book.ts';
 import type { Claim } from './record.ts';
 
 /**
- * The time for which a claim stays after the Lease of its cluster has ended, because the next replica may continue the
+ * A claim stays for this time after the Lease of its cluster has ended, because the next replica may continue the
  * rollout.
  */
 const LAPSE_MS = 60_000;
@@ -14,14 +14,14 @@ const LAPSE_MS = 60_000;
 export interface LapsedLeasesOptions {
   readonly client: KubeClient;
   readonly book: Pick<LeaseBook, 'of' | 'endsAt'>;
-  /** The name of the Lease in the namespace of each cluster. */
+  /** The name of the Lease that each cluster has in its namespace. */
   readonly lease: string;
   readonly clock: Clock;
 }
 
 /**
- * A claim lapses if no process serves its cluster. This process measures how long the Lease and the claim stay
- * unchanged, because clocks of different processes are not comparable.
+ * Detects claims of clusters that no process serves. The process measures by its own clock how long the Lease and the
+ * claim stay unchanged, because clocks of different processes may differ.
  */
 export class LapsedLeases {
   readonly #o: LapsedLeasesOptions;
@@ -39,8 +39,8 @@ export class LapsedLeases {
   }
 
   /**
-   * Returns the earliest monotonic time at which a claim can lapse. A Lease is read again if the confirmation of its
-   * lapsed claim failed.
+   * Returns the earliest monotonic time at which a claim can lapse. If the check of a Lease failed, the time includes
+   * the next check.
    */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();
@@ -48,7 +48,7 @@ export class LapsedLeases {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Before a claim lapses, the server confirms that its Lease is unchanged. */
+  /** Returns the lapsed claims. Before a claim lapses, the API server must confirm that the Lease is unchanged. */
   async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const now = this.#o.clock.monotonic();
@@ -70,7 +70,7 @@ export class LapsedLeases {
       const { spec } = await client.resource<Lease>(leases, cluster).get(lease, { signal });
       return JSON.stringify(spec) === known;
     } catch (error) {
-      // If the server does not answer, the claim stays, and the next check reads the Lease again.
+      // If the API server does not respond, the claim stays, and the next check reads the Lease again.
       return isNotFound(error) && known === undefined;
     }
   }

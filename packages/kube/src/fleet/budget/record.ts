@@ -1,7 +1,7 @@
 import { isRecord } from '../../contract/json-values.ts';
 
 export interface Claim {
-  /** The identity of the only run of the controllers that may use the claim, with a number. */
+  /** The identity of the claim. Only the run of the controllers with this identity may use the claim. */
   readonly id: string;
   /**
    * The time at which the claim started, by the clock of the process that wrote the claim. Only users read the start
@@ -11,6 +11,7 @@ export interface Claim {
 }
 
 /**
+ * The state of the last rollout of a canary cluster:
  * - `rolling`: not finished
  * - `failed`: paused, because machines of the new template failed
  * - `undoing`, `undone`: undone, because machines of the new template failed
@@ -23,7 +24,7 @@ export interface Canary {
   readonly since: string;
 }
 
-/** All replicas of a fleet write the state of the budget into one object. */
+/** The state of the rollout budget. All replicas of a fleet write the state into one ConfigMap. */
 export interface BudgetRecord {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly canaries: ReadonlyMap<string, Canary>;
@@ -45,7 +46,7 @@ function entriesOf<T>(value: unknown, isValid: (entry: unknown) => entry is T): 
   return entries.every((entry): entry is [string, T] => isValid(entry[1])) ? new Map(entries) : undefined;
 }
 
-/** Parses the record. Returns undefined for an invalid text. */
+/** Parses the state of the rollout budget. The result is undefined for an invalid text. */
 export function readRecord(text: string | undefined): BudgetRecord | undefined {
   if (text === undefined) return EMPTY;
   try {
@@ -61,6 +62,6 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
 const sorted = <T>(entries: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Equal records have equal texts. */
+/** Formats the state of the rollout budget. Equal states have equal texts. */
 export const recordText = ({ claims, canaries }: BudgetRecord): string =>
   JSON.stringify({ claims: sorted(claims), canaries: sorted(canaries) });

@@ -36,7 +36,7 @@ export interface BudgetStatus {
   /** The clusters that roll out. */
   readonly claims: readonly string[];
   readonly canaries: Readonly<Record<string, Canary['state']>>;
-  /** The waiting clusters of this replica, with the cause of the wait. */
+  /** The clusters that have a claim and may roll out. */
   readonly waiting: Readonly<Record<string, Hold>>;
 }
 
@@ -48,17 +48,13 @@ interface Readable {
 
 const RETRY: BackoffOptions = { baseMs: 500, maxMs: 30_000, jitter: 0.5 };
 
-/**
- * Limits the number of clusters of a fleet that roll out at the same time. All replicas share one ConfigMap. A replica
- * writes a claim only if the ConfigMap is unchanged since the replica read it. The number of claims therefore never
- * exceeds the limit. The replicas need no leader.
- */
+/** The clusters of this replica that wait, with the cause of each wait. */
 export class RolloutBudget {
   readonly #o: RolloutBudgetOptions;
   readonly #informer: Informer<ConfigMap>;
   readonly #permits = new Map<string, ClusterPermit>();
   readonly #outage: OutageLog;
-  /** The canary clusters at the last check, and the monotonic time since which no canary cluster rolls out. */
+  /** The canary clusters at the last check, and the monotonic time since which no canary cluster has rolled out. */
   #seen = '';
   #quietSince: number | undefined;
   #wake: () => void = () => undefined;
@@ -73,7 +69,10 @@ export class RolloutBudget {
     this.#informer.onChange(() => this.#onChange());
   }
 
-  /** Called when the controllers of a cluster start. Each run has a unique identity, and ends with `close`. */
+  /**
+   * Creates the permit of a cluster. The method is called when the controllers of the cluster start. Each run of the
+   * controllers has a unique identity, and ends with `close`.
+   */
   open(cluster: string, identity: string): RolloutPermit & { close(): void } {
     const permit = new ClusterPermit({
       cluster,
@@ -149,8 +148,8 @@ export class RolloutBudget {
   }
 
   /**
-   * The text contains no numbers and no names of other clusters, because each change of it causes a write for each
-   * rollout.
+   * Returns the reason of a wait. The text contains no numbers and no names of other clusters, because each change of
+   * the text causes a write for each rollout.
    */
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
@@ -197,7 +196,7 @@ export class RolloutBudget {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        // After a conflict, the next step uses the new version of the object from the watch.
+        // After a conflict, the next step uses the new version of the ConfigMap from the watch.
         if (!isConflict(error)) this.#outage.failed(error);
         await this.#rest(backoffMs(RETRY, failures, this.#o.runtime.random), signal);
       }
@@ -220,11 +219,11 @@ export class RolloutBudget {
     });
   }
 
-  /** Returns the time until the next step. */
+  /** Executes one step of the rollout budget. Returns the time until the next step. */
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;
-    // No claim is removed before the discovery has found the clusters of the fleet.
+    // No claim is removed before the process has found the clusters of the fleet.
     if (read === undefined || this.#o.clusters().length === 0) {
       for (const permit of this.#permits.values()) permit.tell();
       return undefined;
@@ -270,8 +269,8 @@ export class RolloutBudget {
   }
 
   /**
-   * Writes the next record.
-   * @throws a conflict if another process has changed the object
+   * Writes the next state of the rollout budget.
+   * @throws a conflict if another process has changed the ConfigMap
    */
   async #write({ object, record }: Readable, next: BudgetRecord, signal: AbortSignal): Promise<void> {
     const text = recordText(next);

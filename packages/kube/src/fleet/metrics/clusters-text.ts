@@ -5,9 +5,9 @@ export interface ClusterText {
 
 interface Family {
   readonly head: string[];
-  /** Lines of the process have no label `cluster`. */
+  /** The lines of a metric that belong to the process. These lines have no label `cluster`. */
   readonly lines: string[];
-  /** The value of each series, summed over the clusters with the same label. */
+  /** The sum of each series over all clusters with an equal label value. */
   readonly sums: Map<string, number>;
 }
 
@@ -29,7 +29,7 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return known;
 }
 
-/** `cluster` is undefined for the metrics of the process. */
+/** Parses metrics. For the metrics of the process, `cluster` is undefined. */
 function read(text: string, cluster: string | undefined, families: Map<string, Family>): void {
   for (const line of text.split('\n')) {
     const headed = HEAD.exec(line)?.groups?.name;

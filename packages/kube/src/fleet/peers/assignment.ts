@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 export interface Peer {
   readonly name: string;
-  /** A replica with weight 0 gets no clusters. */
+  /** The weight of the replica. A replica with weight 0 gets no clusters. */
   readonly weight: number;
-  /** Clusters whose API server does not respond to this replica. */
+  /** Clusters whose API servers do not respond to this replica. */
   readonly unreachable?: readonly string[];
   /** Clusters that an operator has assigned to this replica. */
   readonly clusters?: readonly string[];
@@ -12,7 +12,7 @@ export interface Peer {
 
 const BITS = 2 ** 48;
 
-/** The number is greater than 0 and less than 1, and depends only on the two names. */
+/** Returns a pseudo-random number between 0 and 1 that depends only on the two names. */
 function draw(peer: string, cluster: string): number {
   const digest = createHash('sha256').update(`${peer}\n${cluster}`).digest();
   return (digest.readUIntBE(0, 6) + 0.5) / BITS;
@@ -22,11 +22,11 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
   weight > 0 && unreachable?.includes(cluster) !== true;
 
 /**
- * Returns the replica of a cluster by weighted rendezvous hashing. The assignment is a preference: only the holder of
- * the cluster's Lease can write.
+ * Selects the replica of a cluster by weighted rendezvous hashing. The selection is only a preference, because only the
+ * holder of the cluster's Lease can write.
  * - If a replica joins or leaves, only the clusters of this replica move.
  * - A replica that cannot reach the cluster is skipped, unless no replica reaches the cluster.
- * - The choice of an operator takes precedence over the hash.
+ * - An assignment by an operator takes precedence over the hash.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

@@ -6,9 +6,9 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * One watch reports the Leases of all clusters of a seed. A replica that takes over a cluster already knows the last
- * renewal of its Lease. Without the permission for the watch, the replica waits for a whole lease duration before each
- * take-over of a cluster.
+ * Watches the Leases of all clusters of a seed. With this watch, a replica that takes over a cluster already knows the
+ * last renewal of its Lease. Without the permission for the watch, the replica waits for a complete lease duration
+ * before it takes over a cluster.
  */
 export class LeaseBook {
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class LeaseBook {
     return this.#known.get(namespace);
   }
 
-  /** Returns the monotonic time at which a Lease expires without a further renewal, or undefined without a Lease. */
+  /** Returns the monotonic time at which a Lease expires if it is not renewed, or undefined without a Lease. */
   endsAt(namespace: string): number | undefined {
     return this.#ends.get(namespace);
   }

@@ -16,10 +16,10 @@ import type { Peer } from './assignment.ts';
 export interface PeersOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Only replicas of one binary form a fleet. */
+  /** The name of the binary. Only replicas of one binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
-  /** Clusters whose API server does not respond to this process. */
+  /** Returns the clusters whose API servers do not respond to this process. */
   readonly unreachable: () => readonly string[];
   readonly identity: string;
   readonly timings: ElectionTimings;
@@ -31,23 +31,27 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
-/** The maximum number of unreachable clusters limits the size of the annotation to 64 KiB. */
+/** The maximum number of unreachable clusters in the annotation. The limit keeps the annotation below 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
   readonly lease: Lease;
   /**
-   * The monotonic time at which this process observed the last renewal. Clocks of different machines are not compared.
+   * The monotonic time at which this process observed the last renewal. The clocks of different machines may differ.
    */
   readonly atMs: number;
 }
 
-/** The time in a new Lease may be old, so only a change of the Lease counts as a renewal. */
+/**
+ * Returns a text that changes with each renewal. The renew time in a new Lease may be old, so only a change of the
+ * Lease counts as a renewal.
+ */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
- * The live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the Leases of the other
- * replicas. The list stays unchanged while this process cannot renew its own Lease, or cannot watch the other Leases.
+ * Maintains the list of live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the
+ * peer Leases of the other replicas. While this process cannot renew its own Lease or watch the other Leases, the list
+ * stays unchanged.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -64,14 +68,13 @@ export class Peers {
   }
 
   /**
-   * The live replicas. `live` is undefined until this process has a peer Lease and has seen the Leases of the other
-   * replicas.
+   * The live replicas. The list is undefined until this process has a peer Lease and has seen the other peer Leases.
    */
   get live(): readonly Peer[] | undefined {
     return this.#live;
   }
 
-  /** The next renewal of the peer Lease publishes the list of unreachable clusters. */
+  /** Called when the list of unreachable clusters changes. The next renewal of the peer Lease publishes the list. */
   reachChanged(): void {
     this.#update();
   }
@@ -98,7 +101,7 @@ export class Peers {
       const options = {
         client,
         lease: { namespace, name: this.#prefix + self.name },
-        // Each term has one identity, so a replica acquires its own Lease immediately after an outage.
+        // Each term has its own identity, so a replica can acquire its own Lease immediately after an outage.
         identity,
         timings,
         clock,
@@ -144,7 +147,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // During an outage, this process observes no renewals, so all replicas count as live afterwards.
+    // During an outage, this process observes no renewals. After the outage, all replicas therefore count as live.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();
@@ -193,7 +196,9 @@ export class Peers {
   }
 }
 
-/** A replica without a valid weight gets no clusters. */
+/**
+ * Reads the weight and the unreachable clusters from a peer Lease. A replica without a valid weight gets no clusters.
+ */
 function announced(lease: Lease): Omit<Peer, 'name'> {
   const settings = holderSettings(lease);
   const [weight, clusters] = [settings?.[WEIGHT], settings?.[UNREACHABLE]];

@@ -17,7 +17,7 @@ export interface AccessRequest {
 /** The response that refuses a request, or undefined if the request is allowed. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
-/** Decides whether a client may read metrics and debug endpoints. */
+/** Decides whether a client may read the metrics and the debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
 /** Time for which a decision is cached, as in kube-apiserver. */
@@ -65,8 +65,8 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Allows every client on loopback. A remote client needs a token of the cluster (TokenReview) and permission for the
- * path (SubjectAccessReview). Decisions are cached for 10 s.
+ * Creates the check for metrics and debug endpoints. Every client on loopback is allowed. A remote client needs a token
+ * of the cluster (TokenReview) and permission for the path (SubjectAccessReview). Decisions are cached for 10 s.
  */
 export function createAccess(options: {
   /** Returns the client of the cluster that issues the tokens. Without a client, only loopback clients are allowed. */

@@ -7,7 +7,7 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** The API server normally answers in milliseconds, so a slower answer is reported. */
+/** A slower response is reported, because the API server usually responds within milliseconds. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,7 +15,7 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** `failed` is called after each attempt to which no API server responds. */
+  /** Called after each attempt without a response of an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -56,7 +56,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** Returns the resources of an API group. If the server does not have the group, the list is empty. */
+/** Returns the resources of an API group. If the API server does not serve the group, the list is empty. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

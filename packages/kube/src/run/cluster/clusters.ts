@@ -26,10 +26,10 @@ export interface Cluster {
   urgentClient(component: string): KubeClient;
 }
 
-/** The clusters of the machine objects and of the nodes, which may be the same cluster. */
+/** The cluster of the Machine objects and the cluster of the Nodes. Both may be one cluster. */
 export interface Clusters {
   readonly control: Cluster;
-  /** `target` is undefined for `--target-kubeconfig=none`. */
+  /** The target cluster, or undefined for `--target-kubeconfig=none`. */
   readonly target: Cluster | undefined;
   readonly same: boolean;
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export interface ClientSettings {
 const NONE = 'none';
 
 /**
- * Chooses where the configuration of each cluster comes from. If this source fails, mcm does not try another source.
+ * Selects the source for the configuration of each cluster. If the source is invalid, mcm does not try another source.
  */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
@@ -82,7 +82,7 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A credential plugin replaces its certificates automatically, so no warning before their expiry is needed.
+  // A credential plugin replaces its certificates automatically, so mcm does not warn about their expiry.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       what: `client certificate of the ${name} cluster`,
@@ -130,7 +130,7 @@ export interface OpenOptions {
   readonly urgentConnections?: number | undefined;
 }
 
-/** Opens the connections of a cluster, each with its first request. */
+/** Opens the connections of a cluster. Each connection opens with its first request. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
@@ -184,7 +184,7 @@ export function clusterOf(
 }
 
 /**
- * Connects to the clusters. Two equal clusters share one connection pool.
+ * Connects to the clusters. If the control cluster is also the target cluster, both share one connection pool.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

@@ -9,12 +9,12 @@ import { type ClientSettings, type Clusters, type Connections, clusterOf, openCo
 
 export interface MemberClusters extends Clusters {
   readonly namespace: string;
-  /** The identity of the target cluster, which is verified for each request. */
+  /** The identity of the target cluster. Each request verifies the identity. */
   readonly identity: ClusterIdentity;
 }
 
 export interface MemberSettings extends ClientSettings {
-  /** `seed` is undefined if the machine objects are in the target cluster. */
+  /** The connections to the seed, or undefined if the target cluster contains the Machine objects. */
   readonly seed: Connections | undefined;
   readonly leaseName: string;
 }
@@ -22,7 +22,7 @@ export interface MemberSettings extends ClientSettings {
 const DEFAULT_NAMESPACE = 'default';
 
 /**
- * Connects to the clusters of a fleet member. The connections to a target cluster belong to one member, so no request
+ * Connects to the clusters of a fleet member. Each member has its own connections to its target cluster, so no request
  * contains the credentials of another member.
  * @throws ConfigError if the kubeconfig is invalid or has expired
  */

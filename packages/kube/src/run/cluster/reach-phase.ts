@@ -13,7 +13,7 @@ export interface ReachParts {
 }
 
 /**
- * Waits without a time limit for the API server of a cluster. While waiting, the phase logs the reason as a warning.
+ * Waits without a time limit for the API server of a cluster. During the wait, the phase logs the reason as a warning.
  */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,

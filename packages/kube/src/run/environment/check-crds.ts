@@ -12,8 +12,8 @@ import {
 import type { Warnings } from '../warnings/warnings.ts';
 
 /**
- * Returns the fields from the OpenAPI description, which every authenticated user may read. If the server does not
- * serve the version, the result is empty.
+ * Reads the fields of a kind from the OpenAPI description, which every authenticated user may read. If the API server
+ * does not serve the version, the result is empty.
  */
 async function described(
   client: KubeClient,
@@ -30,7 +30,7 @@ async function described(
 }
 
 /**
- * Compares the CRDs of the server with the CRDs that the binary expects.
+ * Compares the CRDs of the API server with the CRDs that the binary expects.
  * @throws KubeError
  */
 export async function checkCrds(

@@ -16,11 +16,11 @@ export interface EnvironmentState {
   readonly meters: Meters;
   readonly warnings: Warnings;
   readonly crds: readonly ExpectedCrd[];
-  /** `reached` aborts when the API server has answered. */
+  /** Aborts when the API server has responded for the first time. */
   readonly reached: AbortSignal;
 }
 
-/** Checks the environment in the background while the later phases run. */
+/** Checks the environment in the background, while the later phases run. */
 export const environmentPhase = (state: () => EnvironmentState): Phase => ({
   name: 'environment',
   start: async () => {

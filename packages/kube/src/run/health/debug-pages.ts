@@ -1,4 +1,4 @@
-/** The answer of a debug page. */
+/** The response of a debug page. */
 export interface DebugAnswer {
   readonly contentType: string;
   readonly body: string;
@@ -12,7 +12,7 @@ export interface DebugPage {
   readonly answer: (query: URLSearchParams) => Promise<DebugAnswer>;
 }
 
-/** The debug pages of one program, in addition to the pages that every program has. */
+/** The debug pages of one program. The pages that every program has are not included. */
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 

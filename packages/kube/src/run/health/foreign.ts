@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { isLoopback } from '../cluster/access.ts';
 
-/** The fields of a request that identify its origin, as in an `IncomingMessage` of Node.js. */
+/** The fields of a request that identify its origin, with the names of Node.js `IncomingMessage`. */
 export interface Arrived {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The response to a request that a web page in a local browser sent. Such requests are refused. */
+/** The response that refuses a request of a web page in a local browser. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -17,7 +17,7 @@ export interface ForeignRefusal {
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 /**
- * Returns true if the name is an IP address or ends in `localhost`. DNS rebinding cannot change the address of this
+ * Returns true if the name is an IP address or ends in `localhost`. DNS rebinding cannot change the address of such a
  * name.
  */
 function isOwnName(hostname: string): boolean {
@@ -25,7 +25,7 @@ function isOwnName(hostname: string): boolean {
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Returns true if the web page has the same address as its request. */
+/** Returns true if the web page comes from the address to which it sends the request. */
 function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'none' || site === 'same-origin';
   const from = urlOf(origin);
@@ -33,9 +33,9 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses requests of web pages to a loopback address, because loopback needs no credentials. Such a web page has
- * another origin, or a domain that resolves to this machine (DNS rebinding). Other programs are allowed, because probes
- * and scrapers use addresses and names of Pods.
+ * Refuses requests that foreign web pages send to a loopback address, because loopback clients need no credentials. A
+ * foreign web page has another origin, or a domain that resolves to this machine (DNS rebinding). Requests of other
+ * programs, such as probes and scrapers, are allowed.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

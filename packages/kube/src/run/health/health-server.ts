@@ -24,10 +24,10 @@ export interface ServingAddress {
   readonly flag: string;
 }
 
-/** Access checks by audience; without a check, every client has access. */
+/** The access checks for each audience. Without a check, every client has access. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** Limit of a request body, because the only valid body is a log level. */
+/** The maximum size of a request body. The only valid body is a log level. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -94,7 +94,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
 const urlOf = (scheme: string, server: Server): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') return '';
-  // A client cannot connect to the wildcard address, so the URL contains the loopback address.
+  // Clients cannot connect to the wildcard address, so the URL contains the loopback address.
   const reachable = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address;
   const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `${scheme}://${host}:${address.port}`;
@@ -120,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** Starts a server for HTTPS, which protects the tokens of clients. */
+/** Starts a server for HTTPS. HTTPS protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -3,11 +3,11 @@ import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
 import type { DebugPages } from './debug-pages.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
-/** A check, which `/readyz?verbose` shows as one line. */
+/** A health check. `/readyz?verbose` shows one line for each check. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The subject of a passed check, or the reason of a failed check. */
+  /** The checked subject, or the reason of the failure. */
   readonly detail: string;
 }
 
@@ -38,7 +38,8 @@ export interface HealthAnswer {
 }
 
 /**
- * The clients that may request a path: health endpoints are open to every client, and `createAccess` checks the others.
+ * The clients that may request a path. Health endpoints are open to every client. For other paths, `createAccess`
+ * checks the client.
  */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
@@ -96,8 +97,8 @@ const DEBUG_INDEX = `Usage: GET one of the paths.
 `;
 
 /**
- * Answers requests for health, metrics, settings and debug endpoints, or returns undefined for any other path. The
- * caller checks whether the client has access to the path.
+ * Returns the response of a health, metrics, settings or debug endpoint, or undefined for any other path. The caller
+ * must check whether the client has access to the path.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

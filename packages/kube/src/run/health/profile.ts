@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** A heap snapshot is not offered, because it would contain all secrets in memory. */
+/** The kinds of profiles. A heap snapshot is not possible, because it would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
@@ -23,7 +23,7 @@ let recording = false;
 
 /**
  * Records CPU time or allocations for a number of seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). While another recording runs, the result is undefined.
+ * (`.cpuprofile`, `.heapprofile`). If another recording is in progress, the result is undefined.
  */
 export async function recordProfile(
   kind: ProfileKind,
@@ -31,7 +31,7 @@ export async function recordProfile(
 ): Promise<string | undefined> {
   if (recording) return undefined;
   recording = true;
-  const { Session } = await import('node:inspector/promises'); // The module needs memory and is rarely used, so it is loaded on demand.
+  const { Session } = await import('node:inspector/promises'); // The inspector module needs memory and is rarely used, so it is loaded on demand.
   const session = new Session();
   session.connect();
   try {

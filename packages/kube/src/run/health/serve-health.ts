@@ -12,7 +12,7 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** `client` returns undefined until the control cluster is connected. */
+  /** Returns the client of the control cluster, or undefined before the connection is open. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,10 +20,12 @@ interface HealthEnvironment {
   readonly served: ServedCertificate;
 }
 
-/** The validity of a self-signed certificate exceeds the lifetime of a Pod. */
+/** A self-signed certificate is valid for longer than the lifetime of a Pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** Creates a certificate only for encryption, because a scraper cannot verify it. */
+/**
+ * Creates a self-signed certificate. The certificate only encrypts the connection, because scrapers cannot verify it.
+ */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };

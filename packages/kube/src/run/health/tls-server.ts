@@ -4,7 +4,7 @@ import type { ServingPair } from '../../admission/server.ts';
 import { ConfigError } from '../../credentials/cluster-config.ts';
 import type { ServingAddress } from './health-server.ts';
 
-/** A request whose body is not read. */
+/** A request to the TLS server. The server does not read the body of a request. */
 export interface PlainRequest {
   readonly method: string;
   readonly path: string;
@@ -13,11 +13,11 @@ export interface PlainRequest {
   readonly accept: string | undefined;
 }
 
-/** The answer to a request. */
+/** The response to a request. */
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The response body. The server answers a HEAD request only with the length of the body. */
+  /** The body of the response. For a HEAD request, the server sends only the length of the body. */
   readonly body: string;
 }
 
@@ -28,7 +28,7 @@ export interface TlsServer {
   close(): Promise<void>;
 }
 
-/** The limit for the headers is 8 kB, because a ServiceAccount token has about 1 kB. */
+/** The maximum size of the request headers. A ServiceAccount token has about 1 kB. */
 const HEADER_BYTES = 8 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
@@ -37,7 +37,8 @@ const CONNECTIONS = 1000;
 /**
  * Serves requests without a body over HTTPS to unauthenticated clients. The server limits the size of headers and the
  * number of connections, and disconnects slow clients.
- * @param pair If absent, connections are refused until {@link TlsServer.use} sets a pair.
+ * @param pair The certificate and the key. Without a pair, the server refuses connections until {@link TlsServer.use}
+ *   sets a pair.
  * @throws ConfigError if the port is in use or the certificate is invalid
  */
 export async function startTlsServer(
@@ -80,7 +81,8 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // After an unread body, the server closes the connection, because it would parse the body as the next request.
+  // The server does not read the body of a request. After an unread body, the server closes the connection, because it
+  // would parse the body as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

@@ -5,8 +5,8 @@ export type Stop = () => Promise<void> | void;
 export interface Phase {
   readonly name: string;
   /**
-   * Starts the phase, and returns the function that stops it. After the signal aborts, the start must end soon. The
-   * status of a starting phase contains the last text of `report`.
+   * Starts the phase, and returns the function that stops it. When the signal aborts, the start must end soon. The
+   * phase can pass a text to `report`, and its status contains the last text.
    */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }

@@ -4,9 +4,9 @@ import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 /** Warnings start one week before the expiry, so that users have time to issue a new certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** A certificate in PEM, with its key if the process knows the key. */
+/** A certificate in PEM format, with its key if the process has the key. */
 export interface CertificateInUse {
-  /** Name for the log and the metric, such as `client certificate of the control cluster`. */
+  /** The name of the certificate for the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
@@ -16,7 +16,7 @@ export interface CertificateInUse {
 
 export interface CertificateCheck {
   readonly sentence?: string | undefined;
-  /** Expiry in milliseconds since 1970, absent for an invalid certificate. */
+  /** Expiry in milliseconds since 1970. For an invalid certificate, the field is absent. */
   readonly endsAt?: number;
 }
 
@@ -66,7 +66,7 @@ function fault({ certificateName, from, until, now, fits }: Facts): string | und
 }
 
 /**
- * The problem and a hint for each TLS error code (node:tls) about a server certificate. `CA` is a placeholder for the
+ * The problem and a hint for each TLS error code of Node.js about a server certificate. `CA` is a placeholder for the
  * source of the certificate authority.
  */
 const UNTRUSTED: Readonly<Record<string, string>> = {
@@ -80,7 +80,7 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
 };
 
-/** The source of the certificate authority in messages, if none is configured. */
+/** Messages name this source of the certificate authority if none is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {

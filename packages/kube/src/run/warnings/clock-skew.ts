@@ -1,4 +1,7 @@
-/** The times of a response in milliseconds since 1970, by this process's clock except `date`. */
+/**
+ * The times of a response in milliseconds since 1970. `date` comes from the server. The other times come from the clock
+ * of this process.
+ */
 export interface DatedAnswer {
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -6,13 +9,16 @@ export interface DatedAnswer {
   readonly date: number;
 }
 
-/** Minimum clock difference for a warning, because Leases, tokens and time limits have a precision of seconds. */
+/**
+ * mcm warns about a difference between two clocks only above this limit. Leases, tokens and time limits have a
+ * precision of seconds.
+ */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the minimum difference between the clocks in milliseconds. A positive result means that the server is ahead,
- * a negative result that it is behind, and 0 that the clocks may agree. The server read its clock between the request
- * and the response, and rounded the time down to seconds.
+ * Returns the minimum difference between the clocks of the server and this process, in milliseconds. A positive result
+ * means that the clock of the server is ahead. With the result 0, the clocks may agree. The server read its clock
+ * between the request and the response, and rounded the time down to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,7 +26,7 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Returns a warning about a clock difference, or undefined if the difference is harmless. */
+/** Returns a warning about the difference between two clocks, or undefined if the difference is harmless. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);

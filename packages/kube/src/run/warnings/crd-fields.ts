@@ -28,17 +28,20 @@ export interface ExpectedCrd {
   };
 }
 
-/** The OpenAPI v3 schemas of a server. */
+/** The OpenAPI v3 schemas of an API server. */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Fields of every kind, which the OpenAPI description defines elsewhere, so the comparison skips them. */
+/**
+ * Fields that every kind has. The comparison skips these fields, because the OpenAPI description defines them
+ * elsewhere.
+ */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
- * Returns the dotted paths of expected fields that the server's schema lacks. The server drops the values of missing
- * fields.
+ * Returns the dotted paths of expected fields that the schema of the API server lacks. The API server drops the values
+ * of these fields.
  */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
@@ -61,7 +64,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Returns the schema of a kind (undefined if the server does not have the kind). */
+/** Returns the schema of a kind. If the API server does not serve the kind, the result is undefined. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -71,10 +74,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** Maximum number of field names in a warning, because the hint is the same for all fields. */
+/** A warning names at most this number of fields, because the hint is equal for all fields. */
 const NAMED = 4;
 
-/** Returns a warning about missing fields (undefined if no field is missing). */
+/** Returns a warning about missing fields. If no field is missing, the result is undefined. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;

@@ -7,12 +7,12 @@ export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
 
-  /** A signal that aborts when the certificates change next. */
+  /** Returns a signal that aborts at the next change of the certificates. */
   get changed(): AbortSignal {
     return this.#changed.signal;
   }
 
-  /** Records a certificate, which replaces the recorded certificate with the same `what`. */
+  /** Records a certificate, which replaces the recorded certificate with an equal `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);

@@ -1,7 +1,7 @@
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
-/** A problem of the environment that does not end the process. */
+/** The kind of a warning: a problem of the environment that does not end the process. */
 export type WarningKind =
   | 'api-server'
   | 'certificate'
@@ -22,7 +22,7 @@ export interface Warning {
 
 /**
  * Reports problems of the environment. The log contains a line when a warning starts, changes or ends. Each active
- * warning is a series of the metric `runtime_warning`.
+ * warning is a time series of the metric `runtime_warning`.
  */
 export class Warnings {
   readonly #log: Logger;
@@ -40,7 +40,7 @@ export class Warnings {
     );
   }
 
-  /** Logs a warning, unless the warning is active with the same sentence. */
+  /** Starts a warning. If the warning is already active with an equal sentence, nothing is logged. */
   raise(kind: WarningKind, subject: string, sentence: string): void {
     const key = `${kind} ${subject}`;
     if (this.#active.get(key)?.sentence === sentence) return;

@@ -7,7 +7,7 @@ import { untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import type { Warnings } from './warnings.ts';
 
-/** Where the credentials for an API server come from, for messages. */
+/** The sources of the credentials for an API server, for messages. */
 export interface CredentialPlaces {
   readonly authority?: string | undefined;
   readonly shown: string;
@@ -18,7 +18,7 @@ export interface AnswerWatch {
   readonly refused: (error: KubeError) => void;
 }
 
-/** Updates metrics and warnings after each answer to a client. */
+/** Updates metrics and warnings after each response to a client. */
 export class AnswerWatcher {
   readonly #clock: Clock;
   readonly #warnings: Warnings;
@@ -45,7 +45,7 @@ export class AnswerWatcher {
   }
 
   /**
-   * Returns the observer for the answers of one cluster.
+   * Returns the observer for the responses of one cluster.
    * @param cluster `control` or `target`
    */
   of(cluster: string, places: CredentialPlaces): AnswerWatch {
@@ -92,8 +92,8 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // Each response changes the measured clock difference, so only the metric shows the current difference. The log
-    // contains one warning.
+    // The metric shows the current difference between the clocks, which changes with each response. The warning is
+    // logged only once.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 

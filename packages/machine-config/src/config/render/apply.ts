@@ -3,7 +3,7 @@ import type { OwnerReference } from '@mcm/kube';
 import { defined, withoutUndefined } from '@mcm/kube';
 import type { MachineConfig, MachineConfigSpec } from '../../kinds/machine-config.ts';
 
-/** The stored object with the required fields. */
+/** The stored object with the required fields, and whether the object was modified. */
 export interface Applied {
   readonly modified: boolean;
   readonly machineConfig: MachineConfig;
@@ -12,8 +12,8 @@ export interface Applied {
 type Pairs = Record<string, string>;
 
 /**
- * Merges pairs of keys and values. Existing keys stay, but required keys take precedence. A required key with a
- * trailing `-` removes the key.
+ * Merges labels or annotations. Existing keys stay, but required keys take precedence. A required key with a trailing
+ * `-` removes the key.
  */
 function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   const merged = { ...existing };
@@ -25,8 +25,8 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
 }
 
 /**
- * Merges owner references. Two owners are equal if their kind and name are equal. Of two equal owners, the required
- * owner takes precedence.
+ * Merges owner references. Two references are equal if their kind and name are equal. If two references are equal, the
+ * required reference is used.
  */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
@@ -64,8 +64,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 
 /**
  * Applies a generated MachineConfig to the stored MachineConfig. Labels, annotations and owners of other clients stay.
- * The content is restored, unless only the order of its keys differs. Source: machine-config-operator,
- * lib/resourcemerge.
+ * If the content differs, it is restored. A different order of keys is not a difference. Source:
+ * machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

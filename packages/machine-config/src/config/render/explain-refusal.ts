@@ -3,10 +3,10 @@ import { type Irreconcilable, irreconcilable, type StorageOverride } from '../re
 
 export interface Case {
   readonly current: MachineConfig;
-  /** The config whose rendering the controller refused. */
+  /** The config that the controller refused after the rendering. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** The sources of `rendered`, in merge order. */
+  /** The sources of `rendered`, in the order of the merge. */
   readonly sources: readonly MachineConfig[];
   /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];
@@ -15,8 +15,8 @@ export interface Case {
 }
 
 /**
- * Returns the name of the MachineConfig that causes the refusal of a render. If no single MachineConfig is the cause,
- * the text names the deleted MachineConfigs.
+ * Returns the name of the MachineConfig because of which the controller refused a rendered config. If no single
+ * MachineConfig is the cause, the text names the deleted MachineConfigs.
  */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;

@@ -6,7 +6,7 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Returns why the ControllerConfig cannot be rendered yet, or undefined if the ControllerConfig can be rendered. */
+/** Returns the reason why the ControllerConfig cannot be rendered yet, or undefined if it can be rendered. */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;
@@ -29,19 +29,25 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
   return `status for ${kind} ${metadata.name} is being reported for ${seen}, expecting it for ${wanted}`;
 }
 
-/** The state of the KubeletConfigs and ContainerRuntimeConfigs of a pool, before its rendering. */
+/** The KubeletConfigs and ContainerRuntimeConfigs of a pool that affect its rendering. */
 export interface ConfigGate {
-  /** The KubeletConfig or ContainerRuntimeConfig that has no MachineConfig yet. If set, the rendering waits. */
+  /**
+   * A KubeletConfig or ContainerRuntimeConfig that has no MachineConfig yet. The rendering waits for its MachineConfig.
+   */
   readonly waiting?: string;
-  /** Refused configs, which the pool reports. Refused configs do not stop the rendering. */
+  /**
+   * The refused KubeletConfigs and ContainerRuntimeConfigs, which the pool reports. The rendering continues without
+   * them.
+   */
   readonly rejected: readonly string[];
 }
 
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * A config with an empty selector belongs to no pool. In the original, a config that is not processed yet stops every
- * pool, and a refused config stops its pools without a message.
+ * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. An object with an empty selector belongs to no pool.
+ * In the original, an object that is not processed yet stops every pool, and a refused object stops its pools without a
+ * message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -66,8 +72,8 @@ export function nodeConfigGate(
 }
 
 /**
- * Returns true for an accepted config, the message for a refused config, and undefined before the decision. The last
- * condition applies, because earlier conditions are history.
+ * Returns true for an accepted object, the message for a refused object, and undefined before the decision. Only the
+ * last condition applies, because earlier conditions are history.
  */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);

@@ -18,21 +18,21 @@ import { YamlError } from '../yaml/yaml.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { checkWritable } from './writable.ts';
 
-/** The identity of this controller in annotations. */
+/** The identity of the controller, which is written to annotations. */
 export interface ControllerIdentity {
-  /** Release version. The ControllerConfig must have the same release version. */
+  /** The release version. The ControllerConfig must have an equal release version. */
   readonly version: string;
-  /** Hash of the build. Generated MachineConfigs must have the same hash. */
+  /** The hash of the build. Generated MachineConfigs must have an equal hash. */
   readonly hash: string;
 }
 
-/** All inputs of a render. */
+/** The inputs for the rendering of a pool. */
 export interface RenderInput {
   readonly pool: MachineConfigPool;
   readonly controllerConfig: ControllerConfig;
   readonly configs: readonly MachineConfig[];
   readonly identity: ControllerIdentity;
-  /** The pool's current target, if it still exists. */
+  /** The current target of the pool, if the MachineConfig of the target exists. */
   readonly current?: MachineConfig | undefined;
   readonly storageOverrides?: readonly StorageOverride[] | undefined;
 }
@@ -41,7 +41,7 @@ export interface RenderInput {
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
   readonly sources: readonly MachineConfig[];
-  /** `imageOverridden` is true if a MachineConfig of a user overrides the OS image of the cluster. */
+  /** True if a MachineConfig of a user overrides the OS image of the cluster. */
   readonly imageOverridden: boolean;
 }
 
@@ -59,7 +59,7 @@ export function renderPool(input: RenderInput): Rendered {
   return rendered;
 }
 
-/** Validates a MachineConfig. The error names the MachineConfig, unlike the error of the original. */
+/** Validates a MachineConfig. In contrast to the original, the error contains the name of the MachineConfig. */
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {
@@ -76,16 +76,13 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/**
- * Refuses a MachineConfig with fields of a wrong type. The cache drops fields of a wrong type, so nodes would lose the
- * fields.
- */
+/** Refuses a MachineConfig with fields of a wrong type. The cache removes such fields, so the nodes would lose them. */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/** Refuses objects of a different version. During an upgrade, objects of two versions exist. */
+/** Refuses inputs of different versions. During an upgrade, objects of two versions exist. */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -125,7 +122,7 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The text of the error is from the original, because programs search for the text.
+    // The text of the error is the text of the original, because programs search for it.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },
@@ -168,7 +165,7 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
   }
 }
 
-/** Returns the pool as owner, which deletes a rendered MachineConfig together with its pool. */
+/** Returns an owner reference to the pool, so that a rendered MachineConfig is deleted together with its pool. */
 export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',
@@ -180,7 +177,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // Only the in-place strategy changes running machines; all remaining strategies replace them.
+  // Only the in-place strategy changes running machines. All other strategies replace them.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;
@@ -206,7 +203,7 @@ function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rende
  * Checks that an object is within the limit of the API server.
  * @param machineConfig the object to send.
  * @param sources the sources of the object, so that the message can name the largest files.
- * @throws RenderError naming size and limit
+ * @throws RenderError with the size and the limit
  */
 export function checkSize(
   machineConfig: { readonly metadata: { readonly name: string }; readonly spec?: object },

@@ -4,16 +4,16 @@ import { DaemonPaths } from '../daemon-paths.ts';
 import { RenderError } from '../error.ts';
 import { ignitionOf } from '../parsed.ts';
 
-/** Configs in caches are shared and never changed, so each config is checked once. */
+/** The configs that passed the check. Each config is checked once, because objects in caches never change. */
 const fine = new WeakSet<object>();
 
 /**
- * Finds entries that the rules of Ignition allow, but that a daemon cannot or must not write:
- * - names of units that lead out of their directory,
+ * Finds entries that Ignition accepts, but that a daemon cannot or must not write:
+ * - unit names that lead out of the directory of units,
  * - invalid paths,
- * - files of the daemon,
+ * - files that belong to the daemon,
  * - content that is not in the config.
- * @throws RenderError naming field and hint
+ * @throws RenderError with the field and a hint
  */
 export function checkWritable(machineConfig: MachineConfig): void {
   const config = ignitionOf(machineConfig);
@@ -44,7 +44,7 @@ function checkUnitNames({ systemd }: IgnitionConfig): void {
 
 const { Certificates, CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } =
   DaemonPaths;
-/** A config with a file of the daemon would overwrite the state of the daemon. */
+/** The files of the daemon. A config with one of these files would overwrite data of the daemon. */
 const KEPT_FILES: ReadonlySet<string> = new Set([
   Certificates,
   CurrentConfig,
@@ -59,7 +59,7 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** The directory of the daemon. Only paths below this directory are compared with the list. */
+/** The directory of the daemon. Only paths below this directory are compared with the list of the daemon's files. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {

@@ -16,8 +16,8 @@ const LETTER = new RegExp(`^(?![${LATER_LETTERS.join('')}])\\p{L}$`, 'u');
 const DIGIT = new RegExp(`^(?![${LATER_DIGITS}])\\p{Nd}$`, 'u');
 
 /**
- * Compares keys as yaml.v2 sorts them: digits by their value, other characters before letters. The result is not a
- * total order for keys that mix digits and letters at one position, but Ignition has no such keys. Source: go-yaml v2,
+ * Compares keys with the order of yaml.v2: digits by their value, and other characters before letters. For keys that
+ * mix digits and letters at one position, the order is not total, but Ignition has no such keys. Source: go-yaml v2,
  * sorter.go.
  */
 export function compareKeys(a: string, b: string): number {
@@ -57,7 +57,10 @@ function digitsFrom(text: readonly string[], start: number): readonly string[] {
   return text.slice(start, end);
 }
 
-/** The original computes with 64 bits, and subtracts the code of the ASCII zero from every Unicode digit. */
+/**
+ * Computes the value of digits with 64 bits. As in the original, the code of the ASCII zero is subtracted from every
+ * Unicode digit.
+ */
 const numberOf = (digits: readonly string[], started: bigint): bigint =>
   digits.reduce((value, digit) => BigInt.asIntN(64, value * 10n + BigInt(codeOf(digit) - 0x30)), started);
 

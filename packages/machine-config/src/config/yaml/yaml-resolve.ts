@@ -1,4 +1,5 @@
-// All rules in this file come from go-yaml v2, resolve.go and encode.go, and Go's strconv and time packages.
+// Words that YAML 1.1 does not read as texts. The rules in this file come from go-yaml v2 (resolve.go, encode.go) and
+// from the packages strconv and time of Go.
 
 const WORDS: ReadonlySet<string> = new Set(
   ['', '~', '<<', 'y', 'Y', 'n', 'N', '.nan', '.NaN', '.NAN'].concat(
@@ -14,10 +15,10 @@ const WORDS: ReadonlySet<string> = new Set(
 /** Returns true for a word that YAML 1.1 reads as a boolean, null or a special float. */
 export const isWord = (text: string): boolean => WORDS.has(text);
 
-/** An integer with a radix prefix. Decimal integers match the next pattern. */
+/** Matches an integer with a radix prefix. Decimal integers match the next pattern. */
 const MARKED_INTEGER = /^([-+]?)0(?:[xX]([0-9a-fA-F]+)|[oO]([0-7]+)|[bB]([01]+))$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-/** A float without an integer part, with underscores between digits. */
+/** Matches a float without an integer part, with underscores between digits. */
 const FRACTION = /^\.\d+(_\d+)*([eE][-+]?\d+(_\d+)*)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
 const TIMESTAMP =
@@ -28,7 +29,7 @@ const MAX_UINT = 2n ** 64n;
 
 /** Returns true if YAML would read the unquoted text as a different type. */
 export function resolves(text: string): boolean {
-  // `<<` is the merge key, which the original does not quote.
+  // The original does not quote the merge key `<<`.
   if (text === '<<') return false;
   if (isWord(text)) return true;
   if (text.startsWith('.')) return FRACTION.test(text) && isFiniteFloat(text.replaceAll('_', ''));

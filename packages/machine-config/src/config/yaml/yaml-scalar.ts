@@ -1,22 +1,22 @@
 import { isWord, resolves } from './yaml-resolve.ts';
 
-/** Maximum column of a line. A line that is longer than the maximum column is folded at blanks. */
+/** The maximum column of a line. Longer lines are folded at blanks. */
 const WIDTH = 80;
-/** Maximum length of a simple key in bytes. A key that is longer than the maximum length follows a `?`. */
+/** The maximum length of a simple key in bytes. A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// All rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must have the bytes of the
-// original, because the name of a rendered config is a hash of the text. With different bytes, a take-over would update
+// The rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must equal the output of the
+// original, because the name of a rendered config is a hash of the output. With another name, a take-over would update
 // every node.
 
-/** Matches the usual text, which contains no blank and no special character. */
+/** Matches a text without blanks and special characters, which is the most frequent case. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
 /**
- * Returns the text of a key.
- * @returns undefined for a long key or a key with several lines, which the caller prints as a value after a `?`
+ * Returns the YAML text of a key.
+ * @returns undefined for a long key or a key with several lines. The caller prints such a key after a `?`.
  */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
@@ -25,7 +25,7 @@ export function printKey(key: string): string | undefined {
 }
 
 /**
- * Returns a text as a YAML scalar. A block scalar with a trailing line break also ends its line.
+ * Returns a text as a YAML scalar. If a block scalar ends with a line break, its line is complete.
  * @param indent columns before the next lines
  * @param column column of the first character
  */
@@ -51,7 +51,7 @@ interface Traits {
 /** Characters that the original escapes. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\r\n\u0085\u2028\u2029]/;
-/** Printable line breaks, which are not escaped. */
+/** Printable line breaks. The original does not escape them. */
 const LINE_END = /[\n\u2028\u2029]/;
 
 /** Returns the YAML styles in which the text can be written. */
@@ -76,8 +76,8 @@ function analyze(text: string): Traits {
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
 /**
- * Folds a text at single blanks. As in the original, the line after U+2028 or U+2029 is indented, unless it contains
- * only the closing quote.
+ * Folds a text at single blanks. The line after U+2028 or U+2029 is indented, unless it contains only the closing
+ * quote, as in the original.
  */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;
@@ -148,7 +148,7 @@ function escaped(character: string): string {
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // As in the original, a text that starts with a byte-order mark is escaped completely.
+  // A text that starts with a byte-order mark is escaped completely, as in the original.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';
@@ -178,7 +178,7 @@ function doubleQuoted(text: string, indent: number, start: number, key: boolean)
   return `"${result}"`;
 }
 
-/** Every break ends a line, and the first character of a line adds its indent. */
+/** Prints a text as a block scalar. The first character after a line break is preceded by the indent. */
 function literal(text: string, indent: number): string {
   const hint = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
   const [last = '', before = ''] = [text.at(-1), text.at(-2)];

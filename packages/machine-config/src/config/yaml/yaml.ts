@@ -8,8 +8,8 @@ export class YamlError extends Error {
 const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, quotes where necessary. Each
- * byte of the text affects {@link renderedName}.
+ * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, and quotes where necessary. Each
+ * byte of the YAML affects {@link renderedName}.
  * @throws YamlError for control characters
  */
 export function printYaml(value: unknown): string {
@@ -21,7 +21,7 @@ export function printYaml(value: unknown): string {
 export type YamlSink = (piece: string) => void;
 
 /**
- * Prints the text in pieces, so that a text of megabytes is never in memory as a whole.
+ * Prints the YAML in pieces, so that a large YAML text is never in memory as a whole.
  * @returns the last piece, which the sink has not received
  * @throws YamlError for control characters
  */
@@ -32,8 +32,8 @@ export function printTo(sink: YamlSink, value: unknown): string {
 }
 
 /**
- * JavaScript stores a growing text as a tree of its pieces, and the garbage collector moves long-lived trees. A small
- * text is freed before it is moved.
+ * The size of a piece. JavaScript stores a growing text as a tree, and the garbage collector moves long-lived trees. A
+ * small text is freed before the garbage collector moves it.
  */
 const PIECE = 8192;
 
@@ -47,10 +47,10 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** The printed texts of the few hundred frequent keys. */
+/** The cached YAML texts of frequent keys. Configs contain only a few hundred different keys. */
 const keyTexts = new Map<string, string>();
 
-/** Returns the text of a key, or undefined for a key after a `?`. */
+/** Returns the YAML text of a key, or undefined for a key that must follow a `?`. */
 function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;
@@ -60,8 +60,8 @@ function keyText(key: string): string | undefined {
 }
 
 /**
- * A tree of cached key orders: one level for each key of an object, in the given order. Thousands of files have the
- * same four keys, so their order is computed once.
+ * A cache for the sorted keys of objects: a tree with one level for each key. Thousands of files have four equal keys,
+ * so the order of these keys is computed only once.
  */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
@@ -87,7 +87,7 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
   return at.sorted;
 }
 
-/** A single growing text is cheaper than a list of a hundred thousand pieces. */
+/** Prints an object. A single growing text is faster than a list of a hundred thousand pieces. */
 function printObject(
   sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
@@ -127,13 +127,13 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** Ends a line. A block scalar may have already ended the line, also with U+2028 or U+2029. */
+/** Ends a line. If the text is a block scalar, its line may already be complete, for example after U+2028. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
 }
 
-/** Returns the number of columns, which count characters. */
+/** Returns the number of columns of a text. Each Unicode character counts as one column. */
 const width = (text: string): number => (/[\ud800-\udfff]/.test(text) ? [...text].length : text.length);
 
 function printList(
@@ -169,9 +169,9 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * Returns a text as the YAML reader of the original reads it. The original writes JSON and reads the JSON as YAML. The
- * reader refuses control characters, and treats U+0085 as a line end. Unpaired surrogates become U+FFFD, as in the API
- * server.
+ * Returns a text after the conversion that the original applies. The original writes JSON and reads it as YAML. The
+ * YAML reader refuses control characters, and treats U+0085 as the end of a line. Unpaired surrogates become U+FFFD, as
+ * in the API server.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;
@@ -183,7 +183,7 @@ function clean(text: string): string {
   return whole.replace(/ *\u0085[ \u0085]*/g, (breaks) => '\n'.repeat(breaks.replaceAll(' ', '').length - 1) || ' ');
 }
 
-/** The YAML reader finds the colon of a key only on the same line, after at most 1,024 characters. */
+/** The YAML reader of the original searches for the colon of a key only within this number of characters. */
 const KEY_CHARACTERS = 1024;
 
 function cleanKey(key: string): string {

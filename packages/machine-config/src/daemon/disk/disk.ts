@@ -1,4 +1,4 @@
-/** The entries of a disk. The owner of an entry is an ID or a name, by default root. */
+/** A file on the disk of a node. The owner is an ID or a name (default: root). */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
@@ -27,15 +27,15 @@ export interface WantedDirectory {
 export type Entry = WantedFile | WantedLink | WantedDirectory;
 
 /**
- * The disk of a node. Every change of the disk is atomic, and durable when its promise resolves. Paths are absolute, as
- * the node sees them.
+ * The disk of a node. Every change is atomic. A change is durable when its promise resolves. Paths are absolute, as
+ * programs on the node use them.
  */
 export interface NodeDisk {
-  /** Returns the entry at a path, or undefined. Owners are IDs. Hard links are files. */
+  /** Returns the entry at a path, or undefined. Owners are returned as IDs. Hard links are returned as files. */
   read(path: string): Promise<Entry | undefined>;
-  /** Replaces an existing entry, and creates parent directories. */
+  /** Writes an entry. An existing entry is replaced, and parent directories are created. */
   put(path: string, entry: Entry): Promise<void>;
-  /** Removes an entry, unless it is absent. A directory is removed only if it is empty. */
+  /** Removes an entry if it exists. A directory is removed only if it is empty. */
   remove(path: string): Promise<void>;
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }
@@ -49,7 +49,7 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
 }
 
 /**
- * Returns a file with a text, for {@link NodeDisk.put}.
+ * Returns a file entry with the given text, for {@link NodeDisk.put}.
  * @param mode permission bits
  */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({

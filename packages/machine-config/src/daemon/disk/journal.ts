@@ -3,10 +3,13 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
-/** With `applied`, all files of the target are on the disk, and the actions or the reboot follow. */
+/**
+ * The phase of an update. In the phase `applied`, all files of the target are on the disk, and the actions or the
+ * reboot follow.
+ */
 export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 
-/** The daemon can continue an update from the journal after a crash at any step. */
+/** The journal of an update. With the journal, the daemon can continue the update after a crash at any step. */
 export interface Journal {
   readonly phase: UpdatePhase;
   readonly from?: MachineConfig | undefined;
@@ -15,7 +18,7 @@ export interface Journal {
   readonly commandLine: string;
   readonly bootId: string;
   /**
-   * `first` is true for the journal of a first boot. Ignition wrote the files, and the daemon does the remaining steps.
+   * True for the journal of a first boot. Ignition has written the files, and the daemon executes the remaining steps.
    */
   readonly first?: true;
 }
@@ -30,7 +33,7 @@ export const writeJournal = (disk: NodeDisk, journal: Journal): Promise<void> =>
 
 export const dropJournal = (disk: NodeDisk): Promise<void> => disk.remove(DaemonPaths.Journal);
 
-/** Returns the config whose files are all on the disk, or undefined before the first config. */
+/** Returns the config whose files are complete on the disk, or undefined before the first config. */
 export async function storedConfig(disk: NodeDisk): Promise<MachineConfig | undefined> {
   const text = await readText(disk, DaemonPaths.CurrentConfig);
   return text === undefined ? undefined : (JSON.parse(text) as MachineConfig);

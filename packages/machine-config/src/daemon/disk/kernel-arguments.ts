@@ -1,11 +1,11 @@
-/** Splits arguments at blanks outside of quotes, because one entry of a config may contain several arguments. */
+/** Splits kernel arguments at blanks outside of quotes. One entry of a config may contain several arguments. */
 export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
 /**
- * Returns the operations that replace old kernel arguments by new arguments. All old arguments are deleted before all
- * new arguments are added.
+ * Returns the operations that replace old kernel arguments by new arguments. The operations first delete all old
+ * arguments, and then add all new arguments.
  */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
   return [
@@ -15,8 +15,7 @@ export function kernelArgumentOperations(old: readonly string[], wanted: readonl
 }
 
 /**
- * Returns a kernel's command line after {@link kernelArgumentOperations}. Arguments that no operation changes keep
- * their order.
+ * Returns the command line of the kernel after {@link kernelArgumentOperations}. Unchanged arguments keep their order.
  */
 export function nextCommandLine(line: string, old: readonly string[], wanted: readonly string[]): string {
   const present = [...splitArguments([line])];

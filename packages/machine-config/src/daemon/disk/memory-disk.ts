@@ -5,10 +5,13 @@ type StoredEntry =
   | Exclude<Entry, { kind: 'file' }>
   | (Omit<Extract<Entry, { kind: 'file' }>, 'content'> & { content: string });
 
-/** The content of a disk in memory, as JSON. */
+/** The content of a simulated disk, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/** A disk in memory, for simulated machines and tests. `MemoryDisk` refuses the same operations as a real disk. */
+/**
+ * A simulated disk in memory, for simulated machines and tests. The simulated disk refuses all operations that a real
+ * disk refuses.
+ */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;

@@ -6,8 +6,8 @@ const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mc
 const noOriginalOf = (path: string): string => `${DaemonPaths.NoOriginals}${path}.mcdnoorig`;
 
 /**
- * The entries of the system before any config. The daemon stores each original entry before it replaces the entry for
- * the first time.
+ * Stores the original entries of the operating system. The daemon stores an original entry before it replaces the entry
+ * for the first time.
  */
 export class Originals {
   readonly #disk: NodeDisk;
@@ -16,7 +16,10 @@ export class Originals {
     this.#disk = disk;
   }
 
-  /** Stores the entry only once, because after a crash, the entry at the path may come from a config. */
+  /**
+   * Stores the original entry of a path. A path is stored only once, because its current entry may come from a config
+   * after a crash.
+   */
   async keep(path: string): Promise<void> {
     const disk = this.#disk;
     if ((await disk.read(originalOf(path))) || (await disk.read(noOriginalOf(path)))) return;
@@ -25,14 +28,15 @@ export class Originals {
     else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
-  /** Returns the original content, which is empty if the file did not exist. */
+  /** Returns the original content of a file. If the file did not exist, the content is empty. */
   async content(path: string): Promise<Uint8Array> {
     const kept = await this.#disk.read(originalOf(path));
     return kept?.kind === 'file' ? kept.content : new Uint8Array();
   }
 
   /**
-   * Restores the original entry. Without an original entry, the path is removed. The record stays until {@link forget}.
+   * Restores the original entry of a path. Without an original entry, the path is removed. The record stays until
+   * {@link forget} is called.
    */
   async restore(path: string): Promise<void> {
     const kept = await this.#disk.read(originalOf(path));

@@ -7,9 +7,9 @@ import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';
 
 /**
- * Returns the result of {@link wantedDisk}, with the entries that depend on the disk:
- * - units of the system,
- * - files with appended content, after the original content,
+ * Returns the entries of {@link wantedDisk}, and the entries that depend on the disk:
+ * - units of the operating system,
+ * - files whose content is appended to the original content,
  * - certificates. The certificates on the disk may be newer than the config, so they stay.
  */
 export async function resolveWanted(

@@ -7,7 +7,8 @@ import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
   /**
-   * The content of the config before the appended part. If `base` is undefined, the original file has the content.
+   * The content from the config to which the other parts are appended. If `base` is undefined, the parts are appended
+   * to the original file.
    */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
@@ -16,9 +17,9 @@ interface AppendedFile extends Omit<WantedFile, 'content'> {
 /** The entries that a config writes to a disk, by path. */
 export interface WantedDisk {
   readonly entries: ReadonlyMap<string, Entry>;
-  /** Files whose content starts with the original content. */
+  /** Files whose content starts with the original content of the operating system. */
   readonly appended: ReadonlyMap<string, AppendedFile>;
-  /** Paths that must be absent: links of disabled units. */
+  /** Paths that must not exist: the links of disabled units. */
   readonly absent: ReadonlySet<string>;
 }
 
@@ -28,8 +29,8 @@ const DIRECTORY_MODE = 0o755;
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
 /**
- * Returns all entries that a config writes to a disk. `wantedDisk` is pure.
- * @param vendorUnit text of a unit of the system
+ * Returns all entries that a config writes to a disk. The function does not read the disk.
+ * @param vendorUnit text of a unit that the operating system provides
  * @throws DataUrlError for content that is not in the config, IgnitionError
  */
 export function wantedDisk(
@@ -104,15 +105,15 @@ function addUnit(
 }
 
 /**
- * Returns the paths that a config writes, without the links from the section Install of system units. The function does
- * not know the text of units that the operating system provides.
+ * Returns the paths that a config writes. The links of units that the operating system provides are missing, because
+ * the function does not read these units.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);
   return [...entries.keys(), ...appended.keys()];
 }
 
-/** Returns a text as an Ignition file, for tests and tools. */
+/** Returns an Ignition file with the given text, for tests and tools. */
 export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
   path,
   mode,

@@ -25,7 +25,7 @@ const actions = z
     message: 'None and Reboot cannot be combined with other actions',
   });
 
-/** The schema of a disruption policy, as `spec.nodeDisruptionPolicy` of the original's MachineConfiguration. */
+/** The schema of a disruption policy, as in `spec.nodeDisruptionPolicy` of the MachineConfiguration of OpenShift. */
 export const disruptionPolicySchema = z.strictObject({
   files: z
     .array(z.strictObject({ path: z.string().startsWith('/'), actions }))
@@ -38,10 +38,10 @@ export const disruptionPolicySchema = z.strictObject({
   sshkey: z.strictObject({ actions }).optional(),
 });
 
-/** `Special` is the rule for registries.conf. */
+/** An action after an update. `Special` is the rule of the original for registries.conf. */
 export type PostAction = z.infer<typeof policyAction> | { readonly type: 'Special' };
 
-/** The actions for each changed file, unit or key. */
+/** The actions after a change, for each file, each unit and the SSH keys. */
 export interface DisruptionPolicy {
   readonly files: readonly { readonly path: string; readonly actions: readonly PostAction[] }[];
   readonly units: readonly { readonly name: string; readonly actions: readonly PostAction[] }[];
@@ -56,10 +56,10 @@ const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart
 
 export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service')];
 
-/** The built-in policy, as NodeDisruptionPolicy of the original. */
+/** The built-in disruption policy, as NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // A rotation of certificates is not disruptive. The trust bundle has a separate entry in the policy.
+    // A rotation of certificates is not disruptive. The trust bundle has its own entry in the policy.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -71,7 +71,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    // The listed files contain a CA, and CAs rotate. A restart of the kubelet affects no pod.
+    // These files contain a CA, and CAs rotate. A restart of the kubelet affects no pod.
     ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
     { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {
@@ -92,7 +92,7 @@ export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly
   });
 }
 
-/** Merges policies: an entry of the user replaces the default entry with the same path or name. */
+/** Merges policies: an entry of the user replaces the default entry with an equal path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {
   const paths = new Set(user.files.map(({ path }) => path));
   return {
@@ -102,7 +102,7 @@ export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): Di
   };
 }
 
-/** Returns `[Reboot]`, `[None]`, or the actions in the order of the changes. */
+/** Returns the actions after a change: `[Reboot]`, `[None]`, or the actions in the order of the changes. */
 export function postActions(diff: ConfigDiff, policy: DisruptionPolicy): readonly PostAction[] {
   if (diff.osImage || diff.kernelType || diff.extensions || diff.kernelArguments || diff.fips) return REBOOT;
   const found = [
@@ -130,7 +130,7 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 
-/** Replaces `Special` by a reload of the container runtime, with or without a drain. */
+/** Replaces the action `Special` by a reload of the container runtime. */
 export const carriedOut = (list: readonly PostAction[]): readonly PostAction[] =>
   list.flatMap((action) => (action.type === 'Special' ? RELOAD_CRIO : [action]));
 

@@ -1,4 +1,4 @@
-/** A registry of registries.conf, or one of its mirrors. */
+/** A registry in registries.conf, or a mirror of a registry. */
 interface Endpoint {
   readonly fields: Record<string, unknown>;
   readonly mirrors: Endpoint[];
@@ -10,8 +10,8 @@ interface Registries {
 }
 
 /**
- * Returns true if a change of registries.conf affects no running pod. A safe change only adds pulls by digest, or adds
- * search registries at the end. A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
+ * Returns true if a change of registries.conf affects no running pod. A safe change only adds registries with pulls by
+ * digest, or adds search registries at the end. A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
  */
 export function isSafeRegistriesChange(before: string, after: string): boolean {
   const [old, next] = [readRegistries(before), readRegistries(after)];
@@ -39,8 +39,8 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
 }
 
 /**
- * Returns true if images of an endpoint are pulled only by digest. A mirror may inherit the setting of its registry. A
- * registry has the setting only if all its mirrors have the setting.
+ * Returns true if images of a registry or a mirror are pulled only by digest. A mirror may inherit the setting of its
+ * registry. A registry has the setting only if all its mirrors have the setting.
  */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
@@ -80,7 +80,7 @@ function readRegistries(text: string): Registries | undefined {
   return Array.isArray(search) ? { search: search.map(String), registries } : undefined;
 }
 
-/** Returns the lines without comments. A list in the text may span several lines, which become one line. */
+/** Returns the lines of a text without comments. A list that spans several lines becomes one line. */
 function logicalLines(text: string): readonly string[] {
   const lines: string[] = [];
   let open = '';

@@ -5,7 +5,7 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** The path of the value, such as `$.storage.files.0.mode`. */
   readonly path: string;
-  /** The requirement that the value does not fulfill. */
+  /** The rule that the value violates. */
   readonly detail: string;
   constructor(path: string, detail: string) {
     super(`error at ${path}: ${detail}`);
@@ -15,8 +15,8 @@ export class DecodeError extends Error {
 }
 
 /**
- * Reads parsed JSON as Go's decoder does: keys are case-insensitive, unknown keys and nulls are dropped, and no type
- * is converted.
+ * Decodes parsed JSON like Go: keys are case-insensitive, unknown keys and null values are dropped, and no type is
+ * converted.
  * @throws DecodeError naming the first value of a wrong type
  */
 export const decode = (plan: Plan, value: unknown): unknown => decodeAt(plan, value, new Trail());
@@ -75,7 +75,7 @@ function decodeObject(
 const fieldOf = (plan: Extract<Plan, { kind: 'object' }>, key: string): FieldPlan | undefined =>
   plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
 
-/** Returns the zero value of Go for an absent field. */
+/** Returns the value that Go sets for an absent field. */
 function zeroOf(plan: Plan): unknown {
   switch (plan.kind) {
     case 'string':

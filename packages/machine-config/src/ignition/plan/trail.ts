@@ -1,6 +1,6 @@
 /**
- * The path of a value, `$.storage.files.0.mode`, in parts that the traversal adds and removes. Only a problem joins the
- * parts, because most of ten thousand files have no problem.
+ * The path of a value, such as `$.storage.files.0.mode`, in parts. The parts are joined only for a problem, because
+ * most of ten thousand files have no problem.
  */
 export class Trail {
   readonly parts: (string | number)[] = ['$'];
@@ -10,5 +10,5 @@ export class Trail {
   }
 }
 
-/** A path as text, or its parts. A template literal prints both forms as text. */
+/** A path as a text or as a {@link Trail}. */
 export type At = string | Trail;

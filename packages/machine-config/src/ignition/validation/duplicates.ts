@@ -4,11 +4,11 @@ import type { Add } from './validate-storage.ts';
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;
 
-/** The traits of a plan, computed once. */
+/** The lists of a schema with their groups, computed once for each schema. */
 interface Traits {
-  /** Lists with keyed entries, and the group in which their keys are unique. */
+  /** The lists whose entries have keys, and the group in which the keys must be unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
-  /** Fields that contain lists with keys at any depth. */
+  /** The fields that contain lists with keyed entries at any depth. */
   readonly deep: readonly FieldPlan[];
 }
 
@@ -33,7 +33,7 @@ function isDeep(plan: Plan): boolean {
 }
 
 /**
- * Reports two entries with the same key, in one list or in lists with common keys. Source:
+ * Reports two entries with an equal key, in one list or in lists that share their keys. Source:
  * config/validate/validate.go.
  * @param at path of the value
  */
@@ -43,7 +43,7 @@ export function checkDuplicates(plan: Plan, value: object, at: string, add: Add)
 
 /**
  * Checks an object.
- * @param trail path of the value, in parts; joined only for a problem
+ * @param trail path of the value, in parts. The parts are joined only for a problem.
  */
 function checkObject(plan: ObjectPlan, value: object, trail: (string | number)[], add: Add): void {
   const { keyed, deep } = traitsOf(plan);

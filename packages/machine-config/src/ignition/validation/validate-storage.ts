@@ -4,13 +4,13 @@ import type { Issue } from '../values/report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from '../versions/schema.ts';
 
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Adds a problem of the value at a path. The function ignores an undefined problem. */
+/** Adds a problem at a path. If the problem is undefined, nothing is added. */
 export type Add = (path: At, problem: string | undefined) => void;
 
 /** Checks the section storage of a config. Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
-  // Most configs have no links, so most checks need no comparison.
+  // Most configs have no links. For them, the comparison with links is skipped.
   const below = links.map(({ path }) => `${path}/`);
   const usesLink = (path: string) => below.some((prefix) => path.startsWith(prefix));
   if (links.length > 0) {
@@ -23,7 +23,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
   for (const [index, link] of links.entries()) {
     if (usesLink(link.path)) add(`${at}.links.${index}`, 'link path includes link in config');
-    // Before version 3.3, an absent target counts as an empty target, which is not validated.
+    // Before version 3.3, a link without a target has an empty target, which is not validated.
     const { target: given = '' } = link;
     if (given === '' && minor >= 3) {
       add(`${at}.links.${index}.target`, 'link target is required');
@@ -66,7 +66,7 @@ export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (label !== undefined) add(`${at}.partitions.${label}`, 'cannot use the same partition label twice');
 }
 
-/** A partition with a position. A partition that starts at 0 is placed in free space. */
+/** The position and size of a partition. A partition that starts at 0 is placed in free space. */
 interface Extent {
   readonly index: number;
   readonly start: number;

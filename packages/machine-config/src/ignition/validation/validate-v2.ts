@@ -39,7 +39,7 @@ function checkReferences({ ignition: { config, security } }: IgnitionV2, minor: 
   }
 }
 
-/** Fields that a user can have in its own object, or in the deprecated object `create`. */
+/** Fields of a user. The deprecated object `create` can contain these fields, too. */
 const CREATE_FIELDS = ['gecos', 'groups', 'homeDir', 'noCreateHome', 'noLogInit', 'noUserGroup'] as const;
 const MORE_CREATE_FIELDS = ['primaryGroup', 'shell', 'system', 'uid'] as const;
 

@@ -40,7 +40,7 @@ export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Is
   return issues;
 }
 
-/** Files, directories and links must not have the path of a unit or drop-in. */
+/** Checks that files, directories and links do not have the path of a unit or drop-in. */
 function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
   const units = new Set<string>();
   for (const unit of systemd?.units ?? []) {
@@ -58,7 +58,7 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** Problems of the object come first, followed by problems of its fields in their order. */
+/** The checks of an object. Problems of the object itself are reported before problems of its fields. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -102,7 +102,9 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/** Returns the problem of a hash, or undefined. Later minor versions support one more hash function. */
+/**
+ * Returns the problem of a hash, or undefined for a valid hash. Later minor versions support one more hash function.
+ */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
@@ -119,7 +121,10 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
   return scheme === 'http' || scheme === 'https' ? undefined : 'cannot use HTTP headers with this source scheme';
 }
 
-/** @param isContent true if the resource is the content of a file. In version 3.0, other resources have fewer rules */
+/**
+ * Returns the checks of a resource.
+ * @param isContent true if the resource is the content of a file. In version 3.0, other resources have fewer rules.
+ */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
     const { compression = '', source, verification } = resource;
@@ -170,7 +175,7 @@ const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, 
   checkMode(mode, at, add);
 };
 
-/** The RAID levels, of which the first four do not support spares. */
+/** The RAID levels. The first four levels do not support spare devices. */
 export const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
   ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
 );
@@ -220,7 +225,7 @@ const isJson = (text: string): boolean => {
     JSON.parse(text);
     return true;
   } catch {
-    return false; // For an invalid URL, the check returns false instead of throwing an error.
+    return false; // An invalid URL must not throw an error, so the check returns false.
   }
 };
 

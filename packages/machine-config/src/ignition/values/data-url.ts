@@ -6,11 +6,11 @@ export class DataUrlError extends Error {
 }
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`{|}~-]";
-/** Known media types, and experimental ones with `x-`. */
+/** The known media types, and experimental media types with `x-`. */
 const TYPE = `(?:(?:text|image|audio|video|application|message|multipart)${TOKEN}*|[xX]-${TOKEN}*)`;
 const MEDIA_TYPE = new RegExp(`^(?:${TYPE}/${TOKEN}*)?(?:;${TOKEN}+=(?:${TOKEN}+|"(?:[^"\\\\]|\\\\.)*"))*$`);
 const BAD_ESCAPE = /=(?!")[^;]*%(?![0-9A-Fa-f]{2})/;
-/** Reserved and unreserved characters of RFC 2396, and the percent sign. */
+/** The reserved and unreserved characters of RFC 2396, and the percent sign. */
 const DATA = /^[A-Za-z0-9\-_.!~*'();/?:@&=+$,%]*$/;
 
 interface DataUrl {
@@ -33,7 +33,7 @@ export function parseDataUrl(url: string): DataUrl {
   return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
 }
 
-/** Returns the position of the comma. A quoted parameter may contain commas. */
+/** Returns the position of the comma that separates the header from the data. A quoted parameter may contain commas. */
 function commaOf(url: string): number {
   let quoted = false;
   for (let index = 5; index < url.length; index += 1) {
@@ -74,13 +74,13 @@ function fromBase64(text: string): Buffer {
 /** Returns a `data:` URL with the percent-escaped text. */
 export const encodeDataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
-/** Encodes a text in base64, as in kubelet configurations. */
+/** Encodes content as a `data:` URL in base64, as in kubelet configurations. */
 export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(content).toString('base64')}`;
 
 /**
  * Decodes the content of a file.
- * @param source the `data:` URL; if absent, the content is empty
+ * @param source the `data:` URL. Without a URL, the content is empty.
  * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {

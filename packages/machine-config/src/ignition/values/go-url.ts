@@ -1,14 +1,14 @@
 export interface GoUrl {
-  /** The scheme in lower case, or '' if there is no scheme. */
+  /** The scheme in lower case, or '' for a URL without a scheme. */
   readonly scheme: string;
-  /** The text after the scheme, if this text does not start with a slash. */
+  /** The text after the scheme if it does not start with a slash. */
   readonly opaque: string;
   readonly query: string;
 }
 
 /**
- * Parses a URL as Go's `url.Parse` does; returns undefined if Go refuses the URL. The URL class of the platform is
- * stricter for some URLs and less strict for others. Source: net/url, parse and parseAuthority.
+ * Parses a URL like Go's `url.Parse`. If Go refuses the URL, the result is undefined. The class `URL` of JavaScript has
+ * other rules. Source: net/url, parse and parseAuthority.
  */
 export function parseGoUrl(text: string): GoUrl | undefined {
   const hash = text.indexOf('#');
@@ -23,7 +23,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   const read = { scheme: scheme?.toLowerCase() ?? '', opaque: '', query };
   if (!rest.startsWith('/')) {
     if (scheme !== undefined) return { ...read, opaque: rest };
-    // Go refuses a colon in the first segment of a path without a scheme, as in `::` or ` data:,x`.
+    // If a URL has no scheme, Go refuses a colon in the first segment of its path, as in `::` or ` data:,x`.
     return rest.split('/', 1)[0]?.includes(':') || !isEscaped(rest) ? undefined : read;
   }
   const withAuthority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
@@ -53,10 +53,10 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // As in Go, a host name may contain several colons, and only the last colon must start a port.
+  // As in Go, a host may contain several colons. Only the text after the last colon must be a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
-  // In a host, only bytes beyond ASCII and the percent sign are escaped.
+  // In a host, Go accepts escapes only for the percent sign and for bytes beyond ASCII.
   if (/%(?![89A-Fa-f][0-9A-Fa-f]|25)/.test(host)) return false;
   return !/[ \\^`{|}@?#]/.test(host);
 }

@@ -18,7 +18,7 @@ export const joinPaths = (...paths: readonly string[]): string => {
   return given.length === 0 ? '' : cleanPath(given.join('/'));
 };
 
-/** Matches the usual case: no empty part, and no part that starts with a dot. */
+/** Matches a path that is already in its shortest form: no empty part, and no part that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
 /** Returns the problem of a path, or undefined for an absolute path in its shortest form. */
@@ -29,7 +29,7 @@ export function pathProblem(path: string): string | undefined {
   return cleanPath(path) === path ? undefined : 'path is not fully simplified';
 }
 
-/** Returns the extension of a path with the dot, or an empty text. */
+/** Returns the extension of a path with its dot. Without an extension, the text is empty. */
 export const extensionOf = (name: string): string => {
   const base = name.slice(name.lastIndexOf('/') + 1);
   const dot = base.lastIndexOf('.');

@@ -1,4 +1,4 @@
-/** A problem of a config. */
+/** A problem of an Ignition config. */
 export interface Issue {
   /** The path of the value, such as `$.storage.files.0.path`. */
   readonly path: string;
@@ -8,7 +8,7 @@ export interface Issue {
 /** The error for an invalid config, with the texts of the original. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
-  /** The problems, empty if the config as a whole is invalid. */
+  /** The problems of single values. If the config as a whole is invalid, the list is empty. */
   readonly issues: readonly Issue[];
   constructor(message: string, issues: readonly Issue[] = [], options?: ErrorOptions) {
     super(message, options);
@@ -16,6 +16,6 @@ export class IgnitionError extends Error {
   }
 }
 
-/** Prints issues as lines: `error at $.storage.files.0.path: path not absolute`. */
+/** Formats problems as lines such as `error at $.storage.files.0.path: path not absolute`. */
 export const printIssues = (issues: readonly Issue[]): string =>
   issues.map(({ path, message }) => `error at ${path}: ${message}\n`).join('');

@@ -1,15 +1,15 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** Returns the scheme of a URL, '' if the URL has none, or undefined for an invalid URL. */
+/** Returns the scheme of a URL, '' for a URL without a scheme, or undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
-/** Matches the usual case: a URL with plain text and without escapes. */
+/** Matches the most frequent case: a `data:` URL with plain text and without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
 /**
  * Returns the problem of a URL, or undefined if Ignition can fetch it.
- * @param minor version 3.x of the config; later versions support more schemes
+ * @param minor the minor version of a config of version 3. Later versions support more schemes.
  */
 export function urlProblem(url: string, minor = 5): string | undefined {
   if (PLAIN.test(url)) return undefined;
@@ -49,7 +49,8 @@ const s3Problem = (query: string): string | undefined =>
 
 /**
  * Returns true for an ARN of an S3 object.
- * @param rest an ARN without its scheme: partition, service, region, account and the resource, which may contain colons
+ * @param rest an ARN without its scheme: partition, service, region, account and resource. The resource may contain
+ *   colons.
  */
 function isS3Arn(rest: string): boolean {
   const [, service, , , ...resource] = rest.split(':');

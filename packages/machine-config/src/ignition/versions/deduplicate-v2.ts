@@ -4,8 +4,8 @@ import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
 
 /**
  * Removes duplicate entries of a version 2 config, because version 3 does not allow duplicate entries.
- * - The last file of a path stays.
- * - The last unit of a name stays, with the drop-ins of all units with the same name.
+ * - If several files have one path, the last file stays.
+ * - If several units have one name, the last unit stays, with the drop-ins of all these units.
  * - The keys of all entries of the user core are combined.
  *
  * The order of files and units is reversed, as in the original, because the order is part of the name of a rendered

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-// The part of Ignition 1 that its decoder checks. Source: coreos/ignition v0.35, config/v1/types.
+// The schema for the part of Ignition 1 that its decoder checks. Source: coreos/ignition v0.35, config/v1/types.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());

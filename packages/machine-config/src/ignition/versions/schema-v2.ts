@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { planOf } from '../plan/plan.ts';
 
-// The part of Ignition 2.2 that this package reads. Source: coreos/ignition v0.35, config/v2_2/types/schema.go.
+// The schema for the part of Ignition 2.2 that mcm reads. Source: coreos/ignition v0.35, config/v2_2/types/schema.go.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { list, planOf } from '../plan/plan.ts';
 
-// Ignition 3.5. Fields have the order of the original, so that reports have the same order. Source: ignition,
-// config/v3_5/types/schema.go; keys from the Key() methods next to it.
+// The schema of Ignition 3.5. The fields have the order of the original, so that problems are reported in the order of
+// the original. Source: ignition, config/v3_5/types/schema.go, and its Key() methods.
 
 const text = () => z.exactOptional(z.string());
 const flag = () => z.exactOptional(z.boolean());
@@ -191,7 +191,7 @@ export type IgnitionConfig = z.infer<typeof ignitionConfigSchema>;
 
 export const IGNITION_PLAN = planOf(ignitionConfigSchema);
 
-/** The version that all configs are converted to. */
+/** The version to which mcm converts all configs. */
 export const IGNITION_VERSION = '3.5.0';
 
 /** Returns an empty config. */

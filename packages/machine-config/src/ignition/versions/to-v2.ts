@@ -8,8 +8,8 @@ const refuse = (what: string): never => {
 const ROOT = 'root';
 
 /**
- * Converts a config of version 3 to version 2.2. Values that version 2 does not distinguish from absent values are
- * omitted. Source: coreos/ign-converter, translate/v32tov22.
+ * Converts a config of version 3 to version 2.2. A value that means "absent" in version 2 is omitted. Source:
+ * coreos/ign-converter, translate/v32tov22.
  * @throws IgnitionError for fields that version 2 does not have
  */
 export function toV2(config: IgnitionConfig): object {
@@ -69,7 +69,7 @@ function check({ ignition, storage = {} }: IgnitionConfig): void {
   }
 }
 
-/** Returns the filesystem of a path, and the path within it. */
+/** Returns a function that finds the filesystem of a path, and the path within that filesystem. */
 function placing(filesystems: readonly { path?: string }[]) {
   const mounts = filesystems.flatMap(({ path }) => path ?? []).toSorted((a, b) => b.length - a.length);
   return <T extends { path: string }>(node: T): T & { filesystem: string } => {
@@ -79,10 +79,7 @@ function placing(filesystems: readonly { path?: string }[]) {
   };
 }
 
-/**
- * Version 2 has one content for each file. Each further content becomes an additional entry, which appends its content
- * to the file.
- */
+/** Version 2 allows only one content for each file. Each appended content therefore becomes a separate entry. */
 function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesystem: string }): object[] {
   const overwrite = file.overwrite ?? false;
   const own = contents?.source !== undefined || append.length === 0;
@@ -92,7 +89,7 @@ function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesyst
   ];
 }
 
-/** Removes undefined values, and objects and lists that become empty. */
+/** Removes undefined values. Objects and lists that become empty are removed, too. */
 function dropUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropUndefined);
   if (typeof value !== 'object' || value === null) return value;

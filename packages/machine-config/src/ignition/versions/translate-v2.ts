@@ -74,8 +74,8 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
 }
 
 /**
- * Version 2 counts partitions in sectors, version 3 in MiB. The size of a sector is unknown, so neither can be
- * converted.
+ * Refuses partitions with a position or a size. Version 2 counts sectors, but version 3 counts MiB. The size of a
+ * sector is unknown, so the numbers cannot be converted.
  */
 function checkPartitions({ disks = [] }: Storage): void {
   const partitions = disks.flatMap((disk) => disk.partitions ?? []);
@@ -113,7 +113,7 @@ function checkNodes({ files = [], directories = [], links = [] }: Storage): void
   for (const link of links) check('Link', link);
 }
 
-/** Only the root filesystem reaches the function, so the path of a file is its final path. */
+/** Returns the final path of an entry. All entries are on the root filesystem. */
 const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
@@ -127,7 +127,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** Converts a file of version 2. By default, a file of version 2 replaces an existing file, unless it appends. */
+/** Converts a file of version 2. In version 2, a file replaces an existing file, unless it appends content. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

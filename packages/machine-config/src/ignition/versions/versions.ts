@@ -4,7 +4,7 @@ import { IGNITION_PLAN } from './schema.ts';
 import { ignitionV1Schema } from './schema-v1.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
-/** The supported versions, in the form of the original's error texts. */
+/** The supported versions, in the format of the original's error texts. */
 export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
 
 export interface ReadableVersion {
@@ -12,12 +12,12 @@ export interface ReadableVersion {
   readonly minor: number;
 }
 
-// Matches the supported versions. Versions 2.0 and 2.1 are subsets of 2.2. The error texts do not name 2.0 and 2.1,
-// although this package supports both versions.
+// Matches the supported versions. Versions 2.0 and 2.1 are subsets of 2.2. Error texts do not name 2.0 and 2.1,
+// although mcm supports both versions.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
- * Reads a version. Leading zeros are ignored, but build metadata is not ignored.
+ * Reads a version. Leading zeros are ignored. A version with build metadata is not supported.
  * @returns `invalid` for an invalid version, `unknown` for an unsupported version
  */
 export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknown' {
@@ -29,7 +29,7 @@ export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknow
   return { major: major === 2 ? 2 : 3, minor };
 }
 
-/** The first minor version of Ignition that has each field. Source: ignition, docs/migrating-configs.md. */
+/** For each field, the minor version of Ignition that added the field. Source: ignition, docs/migrating-configs.md. */
 type Later = Readonly<Record<string, number>>;
 
 const LATER: Later = {
@@ -54,7 +54,10 @@ const LATER: Later = {
   'storage.luks.cex': 5,
 };
 
-/** Source: ignition 0.35, config/v2_0/types to config/v2_2/types. */
+/**
+ * For each field, the minor version of Ignition 2 that added the field. Source: ignition 0.35, config/v2_0/types to
+ * config/v2_2/types.
+ */
 const LATER_V2: Later = {
   'ignition.timeouts': 1,
   'ignition.security': 2,
@@ -91,7 +94,7 @@ const hash = (text: string): boolean => text.includes('-');
 const unsigned = (number: number): boolean => number >= 0;
 const unsigned32 = (number: number): boolean => number >= 0 && number <= 0xff_ff_ff_ff;
 
-/** The values that a decoder accepts, by the path of the field. */
+/** The checks of values in a decoder, by the path of the field. */
 type Limits = Readonly<{
   texts: Readonly<Record<string, (text: string) => boolean>>;
   numbers: Readonly<Record<string, (number: number) => boolean>>;
@@ -118,7 +121,7 @@ const LIMITS_V2_0: Limits = {
 
 const plans = new Map<string, Plan>();
 
-/** Returns the plan of a version, which drops fields of later versions. */
+/** Returns the plan of a version. The plan drops fields of later versions. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
@@ -127,8 +130,8 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
 }
 
 /**
- * Returns the plan of version 2. Only version 2.0 decodes URLs, hashes and unsigned numbers. In later versions, the
- * validation checks the values. Source: config/v2_0/types.
+ * Returns the plan of version 2. Only the decoder of version 2.0 checks URLs, hashes and unsigned numbers. In later
+ * versions, the validation checks these values. Source: config/v2_0/types.
  */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);

@@ -4,7 +4,7 @@ import { NODE_LABEL_INDEX } from '../../controllers/caches.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { isSelecting } from '../../kinds/selectors.ts';
 
-/** Returns sets of terms. Every selected node has at least one term of each set. */
+/** Converts a selector to sets of index keys. Every selected node has at least one key of each set. */
 function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly (readonly string[])[] {
   const labels = Object.entries(matchLabels).map(([key, value]) => [`${key}=${value}`]);
   const expressed = matchExpressions.flatMap(({ key, operator, values = [] }) => {
@@ -15,8 +15,8 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
 }
 
 /**
- * Returns the smallest set of nodes in the index of labels. The cost for a small pool does not depend on the size of
- * the fleet. If a selector has only exclusions, the result is all nodes.
+ * Returns the nodes that a pool may select, from the index of labels. The cost for a small pool does not depend on the
+ * number of all nodes. If a selector has only exclusions, the result contains all nodes.
  */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;

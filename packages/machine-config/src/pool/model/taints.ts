@@ -7,7 +7,9 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 const isOurs = ({ key, effect }: Taint): boolean =>
   key === UPDATE_IN_PROGRESS_TAINT.key && effect === UPDATE_IN_PROGRESS_TAINT.effect;
 
-/** Returns true if the taints of the node are reported, and false for a node that leaves image mode. */
+/**
+ * Returns true if the controller reports the taints of the node. The result is false for a node that leaves image mode.
+ */
 const isReported = (node: Node, pool: MachineConfigPool): boolean => {
   const annotations = node.metadata.annotations ?? {};
   const inImageMode =
@@ -16,7 +18,7 @@ const isReported = (node: Node, pool: MachineConfigPool): boolean => {
 };
 
 /**
- * Returns the correct taints of a node. A node has the taint for updates until it gets the target.
+ * Returns the taints that a node must have. A node has the taint for updates until it gets the target.
  * @returns undefined if the taints are correct
  */
 export function wantedTaints(node: Node, pool: MachineConfigPool): readonly Taint[] | undefined {

@@ -11,10 +11,12 @@ const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) &&
   (isDegraded(node) || (isUpdated(node, pool) && !node.spec?.unschedulable && !isReady(node)));
 
-/** The result of the circuit breaker. */
+/** The decision of the circuit breaker of a pool. */
 export interface BreakerVerdict {
   readonly halted: boolean;
-  /** The condition to report, absent if the condition was never set. */
+  /**
+   * The condition about the circuit breaker. If the condition was never set and is not necessary, the field is absent.
+   */
   readonly condition?: WantedCondition | undefined;
 }
 

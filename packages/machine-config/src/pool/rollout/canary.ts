@@ -7,18 +7,18 @@ import { ConfigAnnotations } from '../../constants/annotations.ts';
 import { PoolConditions } from '../../constants/conditions.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** The result of the canaries. */
+/** The decision about the canaries of a pool. */
 export interface CanaryVerdict {
-  /** Number of nodes that may get the target now. maxUnavailable is an additional limit. */
+  /** The number of nodes that may get the target now. The limit maxUnavailable applies, too. */
   readonly room: number;
-  /** The condition to report, absent if the pool has no canaries. */
+  /** The condition about the canaries. If the pool has no canaries, the field is absent. */
   readonly condition?: WantedCondition;
   /** The remaining soak time in milliseconds. */
   readonly againMs?: number;
 }
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
-/** Time until the next check, after the condition was reset. */
+/** The time until the next check after the condition was reset. */
 const BEGIN_MS = 1_000;
 
 type CanarySettings = { readonly count: number; readonly soakMs: number } | { readonly problem: string };
@@ -39,15 +39,16 @@ function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool)
   return { count: Number(wanted), soakMs };
 }
 
-/** Returns the problem of the canary settings, with the hint. */
+/** Returns the problem of the canary settings, with a hint. */
 export function canaryProblem(pool: MachineConfigPool): string | undefined {
   const settings = settingsOf(pool);
   return settings && 'problem' in settings ? settings.problem : undefined;
 }
 
 /**
- * Updates the canaries first. The remaining nodes follow after the canaries were updated and Ready for the soak time.
- * The annotations `canary` (number of nodes) and `canary-soak` (such as `30m`) of the pool enable canaries.
+ * Decides whether nodes may get the target. The canaries get the target first. When the canaries were updated and Ready
+ * for the soak time, the other nodes follow. The annotations `canary` (number of nodes) and `canary-soak` (such as
+ * `30m`) of the pool enable canaries.
  * @param now milliseconds
  */
 export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[], now: number): CanaryVerdict {

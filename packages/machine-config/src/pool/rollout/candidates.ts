@@ -13,9 +13,9 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the pool's target. A node that fails with the current target takes capacity, so a bad
- * config stops at maxUnavailable nodes. A node that fails with a former target may get the current target, so a
- * reverted config repairs it.
+ * Finds the nodes that may get the target of the pool. A node that fails with the current target counts towards
+ * maxUnavailable, so an invalid config stops at maxUnavailable nodes. A node that fails with an old target may get the
+ * current target, so a reverted config repairs it.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -41,6 +41,6 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/** Chooses candidates up to the capacity. Zone and age determine the order. */
+/** Selects candidates up to the capacity. The zone and the age determine the order. */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

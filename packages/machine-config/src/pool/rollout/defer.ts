@@ -4,9 +4,9 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Updates the node with the operator's pod as the last control-plane node, because each update of the node restarts the
+ * Defers the control plane node on which the operator runs. This node is updated last, because its update restarts the
  * operator.
- * @param operators pods of the operator. Without exactly one pod of the operator, no node is deferred
+ * @param operators pods of the operator. If the number of pods is not one, no node is deferred.
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

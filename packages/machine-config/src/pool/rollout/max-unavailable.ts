@@ -8,11 +8,11 @@ export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
 
-/** The problem of a maxUnavailable, empty if the value is valid. */
+/** The problem or the note about a maxUnavailable. For a valid value, the object is empty. */
 export interface MaxUnavailableVerdict {
   /** The reason why no node gets a target. */
   readonly problem?: string;
-  /** A note about the value that the controller uses instead of the given value. */
+  /** A note about the value that the controller uses instead of the configured value. */
   readonly note?: string;
 }
 
@@ -35,8 +35,8 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
 }
 
 /**
- * Returns the maximum number of unavailable nodes of a pool. The number is 1 if the value is absent or rounds to 0, so
- * that every pool makes progress. The number is always 1 for the arbiter's pool.
+ * Returns the maximum number of unavailable nodes of a pool. If the value is absent or rounds to 0, the number is 1, so
+ * that every pool makes progress. For the pool of the arbiter, the number is always 1.
  * @throws MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {

@@ -4,9 +4,9 @@ import type { PoolSnapshot } from '../model/snapshot.ts';
 import { canaryProblem } from './canary.ts';
 import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
-/** Returns the problem of the settings, with field and hint. */
+/** Returns the problem of the rollout settings, with the field and a hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
-  // For replaced machines, the limit of their deployment applies.
+  // If the machines are replaced, the limit of their deployment applies.
   if (replaces) return {};
   const limit = checkMaxUnavailable(pool);
   const problems = [limit.problem, canaryProblem(pool)].filter((problem) => problem !== undefined);
@@ -14,8 +14,8 @@ export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'r
 }
 
 /**
- * Returns the conditions for problems of the settings, which the original only logs. A note does not make the pool
- * Degraded.
+ * Returns the conditions about problems of the rollout settings. The original only logs these problems. A note does not
+ * set the pool to Degraded.
  */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;

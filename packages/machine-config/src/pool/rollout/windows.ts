@@ -9,11 +9,10 @@ import type { CandidateFilter } from '../model/snapshot.ts';
 
 export interface WindowVerdict {
   /**
-   * `closed` is true if windows or freezes currently stop the rollout. While `closed` is true, no node gets the target
-   * and no machine is replaced.
+   * True if windows or freezes currently stop the rollout. No node then gets the target, and no machine is replaced.
    */
   readonly closed: boolean;
-  /** The condition to report, absent if the condition was never set. */
+  /** The condition about the wait. If the condition was never set and is not necessary, the field is absent. */
   readonly condition?: WantedCondition | undefined;
   /** The time in milliseconds until the next check. */
   readonly againMs?: number;
@@ -32,7 +31,7 @@ export const postponedNodes =
     postponing(pool, candidates, now).map((node) => ({ node }));
 
 /**
- * Checks the windows. If all nodes of a pool have the target, the pool does not wait.
+ * Checks the maintenance windows and freezes of a pool. If all nodes have the target, the pool does not wait.
  * @param nodes The nodes of the pool
  */
 export function evaluateWindows(pool: MachineConfigPool, nodes: readonly Node[], now: Date): WindowVerdict {
