@@ -18,8 +18,8 @@ import {
 } from './testing.ts';
 
 /**
- * Invalid input is reported in a condition and an event, with object, field and hint. The target stays the last valid
- * render.
+ * Runs a test with invalid input. A condition and an event must report the object, the field and a hint. The last valid
+ * rendered MachineConfig must stay the target.
  */
 
 async function inWorld(
@@ -311,7 +311,7 @@ test.each<[field: 'machineConfigSelector' | 'nodeSelector', all: string, hint: o
     }),
 );
 
-/** The CRD of the original has no bounds. */
+/** The CRD without the limits for values, like the CRD of the original. */
 const UNBOUNDED = JSON.parse(JSON.stringify(machineConfigCrds), (key, value) =>
   key === 'maxUnavailable' ? { ...value, 'x-kubernetes-validations': [] } : value,
 ) as readonly object[];

@@ -26,8 +26,8 @@ test('objects of all kinds with any field missing, null or of another type keep 
   try {
     for (const definition of kinds) {
       const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
-      // Each field has one case of a missing or null value, and one case of a wrong type. Tests of all cases would need
-      // a hundred pools with a hundred rollouts.
+      // For each field, the test uses one missing or null value, and one value of a wrong type. All cases would need a
+      // hundred pools with a hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>
           !what.includes('type') || all[index - 1]?.field !== field || all[index - 1]?.what.endsWith('null'),

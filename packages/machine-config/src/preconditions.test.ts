@@ -17,14 +17,14 @@ import {
 } from './testing.ts';
 
 /**
- * Another client writes between a controller's decision and the arrival of its request. The API server refuses the
- * request, because the request contains the object version of the decision. `World.end` verifies that each write
- * identifies its object.
+ * In each test, another client writes between the decision of a controller and its request. The API server refuses the
+ * request, because it contains the observed version of the object. `World.end` verifies that each write identifies its
+ * object.
  */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;
 
-/** Runs `act` once as a user, before the first matching write reaches the server. */
+/** Calls `act` as a user, before the first matching write of the controllers reaches the API server. */
 async function racing(
   matches: (write: Written) => boolean,
   act: (client: KubeClient, write: Written) => Promise<unknown>,

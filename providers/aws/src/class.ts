@@ -3,13 +3,13 @@ import { alternativeProblems } from '@mcm/core/driver';
 import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
-/** This module does not load the SDK of the cloud. */
+/** The parts of the driver that check a class. This module does not load the SDK of the cloud. */
 export { readSpec } from './driver/decode.ts';
 export { awsFlags } from './ec2/settings.ts';
 
 /**
- * Returns the problems of the alternatives of a class, one sentence for each problem. @throws MachineError if the class
- * is invalid
+ * Returns the problems of the alternatives of a class, one sentence for each problem.
+ * @throws MachineError if the class is invalid
  */
 export const readAlternatives = (machineClass: MachineClass, text: string | undefined): readonly string[] =>
   alternativeProblems(alternatives, text, readSpec(machineClass));

@@ -2,14 +2,14 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Without the flag, short-lived objects of the start keep the heap large until the process ends.
+  // Without this flag, the heap stays large after the start, because short-lived objects of the start enlarge it.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // TurboFan uses 3 to 6 MB of memory. Without TurboFan, 150 machines need the same CPU time, and a listing of 10,000
-  // VMs needs 15 % more.
+  // The compiler TurboFan uses 3 to 6 MB of memory. Without it, 150 machines need equally much CPU time, and a listing
+  // of 10,000 VMs needs 15 % more.
   '--no-turbofan',
-  // The flags disable the optimizing compilation of WebAssembly, which would use 14 MB for the HTTP parser. Flags at
-  // run time imply no other flags, so each flag is listed.
+  // These flags disable the optimizing compiler of WebAssembly, which would use 14 MB for the HTTP parser. Each flag
+  // must be listed, because flags that are set at run time do not imply other flags.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

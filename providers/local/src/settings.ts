@@ -3,7 +3,7 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 
 const BACKENDS = ['cloud', 'pod'] as const;
 
-/** The defaults for values that a Secret lacks. */
+/** The default values for Secrets without these values. */
 export interface LocalSettings {
   readonly backend?: (typeof BACKENDS)[number] | undefined;
   readonly endpoint?: string | undefined;
@@ -29,7 +29,7 @@ export function localSettings(
   variables: Variables,
   flags: Partial<FlagValues<typeof localFlags>> = {},
 ): { readonly settings: LocalSettings; readonly endpoints: Readonly<Record<string, string>> } {
-  // The local cloud has neither accounts nor real machines, so plain http is always allowed.
+  // Plain http is always allowed, because the local cloud has neither accounts nor real machines.
   const sources = new SettingSources({ ...flags, 'allow-plain-http': true }, variables);
   const endpoint = sources.endpoint('cloud-endpoint', ['MCM_LOCAL_CLOUD_ENDPOINT']);
   const asked = sources.text('backend', 'MCM_LOCAL_BACKEND');

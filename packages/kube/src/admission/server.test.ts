@@ -12,7 +12,7 @@ import { type AdmissionServer, type ServingPair, startAdmissionServer } from './
 const HOST = '127.0.0.1';
 
 async function signed(forMs = 3_600_000): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
-  // TLS compares the validity of certificates with the system time.
+  // The test uses the system time, because TLS compares it with the validity of certificates.
   const now = Date.now();
   const validity = { from: new Date(now - 60_000), until: new Date(now + forMs) };
   const authority = await issueAuthority(validity);

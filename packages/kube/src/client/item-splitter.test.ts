@@ -14,7 +14,7 @@ function split(text: string, sizes: readonly number[]): { items: unknown[]; rest
   return { items, rest: JSON.parse(splitter.rest()) };
 }
 
-/** Strings that contain JSON syntax, and keys that also occur outside of the list. */
+/** Generates strings that contain JSON syntax, and keys that also occur outside of the list. */
 const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),

@@ -253,7 +253,7 @@ describe('changed files', () => {
     expect(news).toEqual([{ kind: 'renewed', config: first }]);
     await file('ca.pem', `${one.cert}${two.cert}`);
     loaded.lookAgain?.();
-    expect(await latest()).toBe(first); // Hundreds of refused requests cause one read.
+    expect(await latest()).toBe(first); // Hundreds of refused requests cause only one read of the files.
     await clock.advance(1_000);
     expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
     await clock.advance(59_000);

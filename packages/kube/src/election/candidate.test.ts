@@ -294,7 +294,7 @@ test('the version of the leader is reported to the waiting candidates', async ()
   expect(seen).toEqual([['b', '1.2.3']]);
 });
 
-/** The watch ends after `afterMs`. */
+/** Creates a watch that ends after `afterMs`. */
 const watching =
   (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
   (send: Transport): Transport =>
@@ -428,7 +428,7 @@ describe('a candidate with a finalizer', () => {
 describe('durations that change', () => {
   const QUIET = { leaseMs: 90_000, renewDeadlineMs: 60_000 };
 
-  /** The server executes the next renewal, but its response is lost. */
+  /** Loses the response to the next renewal, although the API server executes the renewal. */
   async function renewedWithoutResponse(t: Awaited<ReturnType<typeof setUp>>, pace?: typeof QUIET): Promise<void> {
     t.network.answer = (send) => async (request) => {
       await send(request);

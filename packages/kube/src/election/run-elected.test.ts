@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** `cut` disconnects the network of the process. */
+  /** Creates a candidate. `cut` disconnects its network. */
   function candidate(
     identity: string,
     options: {
@@ -587,7 +587,7 @@ describe('quiet leaders', () => {
   test('a shorter Lease whose response is lost ends the leadership after the shorter deadline', async () => {
     const t = await quietSetUp();
     t.state.quiet = false;
-    // The server executes the next renewal, and the process never gets its response.
+    // The API server executes the next renewal, but the process never gets the response.
     t.a.network.losesAnswers = true;
     const at = await t.version();
     while ((await t.version()) === at) await t.clock.advance(1_000);

@@ -25,7 +25,7 @@ const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
 /**
- * The scripts `lists` and `watches` contain the responses to lists and watches. The last response of a script is
+ * Creates an informer with scripted responses. `lists` and `watches` contain the responses. The last response is
  * repeated.
  */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {

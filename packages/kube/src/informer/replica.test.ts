@@ -83,8 +83,8 @@ describe('own writes', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    // All kinds share one sequence of resource versions. The watch has reached version 9 without an event for a@7, so
-    // either `a` is deleted or the write was undone.
+    // All kinds share one sequence of resource versions. The watch has reached version 9 without an event for version 7
+    // of `a`. Either `a` was deleted, or a restore has undone the write.
     replica.written(thing('a', 7));
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');

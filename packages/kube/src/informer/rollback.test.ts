@@ -331,7 +331,7 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** @param during Called before each response to a list. */
+/** @param during called before each response to a list request */
 function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

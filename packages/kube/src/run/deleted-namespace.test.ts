@@ -7,7 +7,8 @@ import { leases } from '../types/groups.ts';
 import { FLEET_FINALIZER, FleetRig, LEASE, type Replica } from './fleet-rig.testing.ts';
 
 /**
- * The lease duration, plus the longest delay until another replica acquires the Lease, plus the end of a slow retry.
+ * After this time, another replica serves the cluster: the lease duration, the longest delay before an attempt, and a
+ * slow retry.
  */
 const TAKEN_OVER_MS = 30_000;
 
@@ -35,7 +36,7 @@ const deleteNamespace = async (): Promise<void> => {
   await rig.clock.advance(2_000);
 };
 
-/** Returns true if the cluster's controllers work. */
+/** Returns true if the controllers of the cluster write. */
 const works = async (): Promise<boolean> => {
   const before = await rig.beats('c1');
   await rig.clock.advance(3_000);

@@ -7,7 +7,7 @@ const LARGE = 'cached-large';
 const SMALL = 'cached-small';
 const LIMIT = '--fleet-cache-limit=1';
 const MARK = 'mcm-fleet-handed-over';
-/** The caches must exceed the limit for 30 s before the fleet hands the cluster over. */
+/** After this time, the fleet hands the cluster over, because the caches have exceeded the limit for 30 s. */
 const CONFIRMED_MS = 40_000;
 
 let rig: FleetRig;
@@ -55,7 +55,7 @@ test('a cluster above the limit gets a mark, an event, and a free Lease, and no 
   const text = await a.scrape();
   expect(text).toContain('mcm_fleet_clusters{state="handed-over"} 1\n');
   expect(text).toMatch(/mcm_fleet_cache_bytes\{cluster="cached-small"\} \d+/);
-  // The Lease and the Secret have no finalizer, because the other process does not remove finalizers of a fleet.
+  // The Lease and the Secret lose their finalizer, because the other process does not remove finalizers of a fleet.
   expect((await rig.lease(LARGE)).metadata.finalizers).toBeUndefined();
   const secret = await rig.admin('seed').resource(secrets, LARGE).get('fleet-kubeconfig');
   expect(secret.metadata.finalizers).toBeUndefined();
@@ -117,7 +117,7 @@ test('the fleet deletes the machines of a marked namespace that is being deleted
   await rig.addWork(LARGE);
   await annotate({ [MARK]: 'by an operator' });
   const seed = rig.admin('seed');
-  // The Lease of the other process is kept, as by the finalizer of an earlier fleet.
+  // The Lease of the other process has a finalizer from an earlier fleet.
   await rig.replica('a');
   await rig.clock.advance(10_000);
   await annotate({ [MARK]: null });

@@ -18,11 +18,11 @@ export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
   /** Returns the metrics and the debug pages, both of the replica and of each cluster. */
   readonly texts: () => Promise<readonly string[]>;
-  /** Settles when the replica has ended. */
+  /** Resolves or rejects when the replica has ended. */
   readonly ended: Promise<void>;
 }
 
-/** The parts of a process that the test provides. */
+/** The parts of a fleet process that the test provides. */
 export interface FleetTestOptions {
   readonly host: Pick<Host, 'argv' | 'clock' | 'random' | 'identity'>;
   readonly dial: Dial;
@@ -95,7 +95,7 @@ export async function runFleet<const F extends Flags>(
     const { text } = await fleet.scrape();
     const asked = fleet.status().flatMap(({ cluster }) =>
       pages.list().map(async ({ answer }) => {
-        // A page without this cluster responds with an error text.
+        // If a page does not contain the cluster, the response is an error text.
         const shown = await answer(new URLSearchParams({ cluster })).catch((error: unknown) => ({
           body: String(error),
         }));

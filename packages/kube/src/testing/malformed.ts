@@ -4,9 +4,9 @@ import type { Shape } from '../contract/shape.ts';
 export interface Malformation {
   /** A description, such as `spec.class is 5`. */
   readonly what: string;
-  /** The malformed field as reports name it, such as `spec.taints[0].key`. */
+  /** The path of the malformed field in reports, such as `spec.taints[0].key`. */
   readonly field: string;
-  /** True if the informer reports the object; null or absence of an optional field is valid. */
+  /** Whether the informer reports the object. For an optional field, null and a missing value are valid. */
   readonly reported: boolean;
   /** The content without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;

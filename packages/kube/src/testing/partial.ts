@@ -7,7 +7,7 @@ type Partly<T> = T extends readonly (infer Item)[]
       : T;
 
 /**
- * Returns an object with only the fields that a test needs. Unlike a cast through `unknown`, the function checks the
- * names and types of these fields.
+ * Returns an object with only the fields that a test needs. In contrast to a cast through `unknown`, TypeScript checks
+ * the names and types of these fields.
  */
 export const partial = <T>(fields: Partly<T>): T => fields as T;

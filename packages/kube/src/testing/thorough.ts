@@ -1,4 +1,4 @@
-/** The value of `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, `2` in a run of all cases. */
+/** The value of `MCM_THOROUGH`: absent in a plain run, `1` in `.ci/run`, and `2` in a run of all cases. */
 const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 
 /**

@@ -258,7 +258,7 @@ describe('changed files', () => {
     t.release();
     expect(await waiting).toEqual({});
     await t.closed('one');
-    now = first; // The request waited for a long time, so its configuration is old.
+    now = first; // The request was delayed for a long time, so its configuration is old.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });

@@ -38,7 +38,7 @@ const spec = (version: string) => ({
 });
 const secretData = (version: string) => ({ '.dockerconfigjson': base64(JSON.stringify({ auths: { [version]: {} } })) });
 
-/** Three nodes of a pool with daemons and version 1 of all certificates. */
+/** Runs a test with a pool of three nodes with daemons. The nodes have version 1 of all certificates. */
 async function inFleet(
   work: (world: World, fleet: PlayedFleet) => Promise<void>,
   { pool = {}, ...options }: WorldOptions & { readonly pool?: object } = {},
@@ -240,7 +240,7 @@ test('a daemon that dies at any step of a rotation, before or after its effect, 
     expect(deaths).toBeGreaterThan(thoroughly(10, 3));
   }));
 
-/** Two forms of kubeconfigs: one from the config server, and one from the kubelet. */
+/** Returns two kubeconfigs: one in the format of the config server, and one in the format of the kubelet. */
 const kubeconfigs = (authority: object): readonly string[] => {
   const cluster = { server: 'https://api:6443', ...authority };
   const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };

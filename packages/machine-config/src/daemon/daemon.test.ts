@@ -159,7 +159,7 @@ test('a daemon that dies at any step of an update, before or after its effect, r
   }, 1));
 
 async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
-  // Ignition writes directly to the memory, because its writes are no steps of the daemon.
+  // The files of Ignition are written directly to the disk, because these writes are not steps of the daemon.
   const { memory: disk } = fleet.host(node);
   await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
   const config = await client.resource(machineConfigs).get(name);

@@ -16,10 +16,13 @@ function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
   return method === 'PATCH' && name !== undefined ? { name, body } : undefined;
 }
 
-/** Reports each write that gives a node a target that does not exist on the API server, and records the cordons. */
+/**
+ * Reports each write that gives a node a target that does not exist on the API server. The function also records
+ * cordons.
+ */
 function observedWrites() {
   const problems: string[] = [];
-  /** The cordoned nodes, each with the nodes that were already cordoned before. */
+  /** The cordoned nodes, each with the nodes that were cordoned earlier. */
   const cordons: string[] = [];
   const cordoned = new Set<string>();
   const broken =

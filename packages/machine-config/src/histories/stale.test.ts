@@ -5,7 +5,7 @@ import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** The rules must hold even with an outdated cache. */
+/** The rules of rollouts must hold even with an outdated cache. */
 
 test('a node that moved to another pool gets no target of its old pool from an outdated cache', async () => {
   const world = await PoolsWorld.start({ nodes: { worker: 2, infra: 1 }, limit: 2 });

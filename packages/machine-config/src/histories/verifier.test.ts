@@ -7,7 +7,7 @@ import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** Each controller in the list has a deliberate bug, and the verifier must report the bug. */
+/** A controller with a deliberate bug. The verifier must report the bug. */
 
 type Broken = (transport: Transport, world: () => PoolsWorld) => Transport;
 

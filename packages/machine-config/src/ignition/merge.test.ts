@@ -15,7 +15,7 @@ const contents = fc.record(
 );
 const file = fc.record({ path, mode: fc.constantFrom(0o600, 0o644), contents }, { requiredKeys: ['path'] });
 
-/** Paths may occur twice in the test, because configs are also merged before their validation. */
+/** Generates configs. A path may occur twice, because configs are merged before their validation. */
 const config = fc
   .record({
     files: fc.array(file, { maxLength: 5 }),
@@ -33,7 +33,7 @@ test('a merge of many configs equals the result of the single merges', () => {
       const [first = emptyIgnition(), ...rest] = configs;
       const before = structuredClone(configs);
       const chained = rest.reduce(mergeIgnition, first);
-      // Copies have no cached indexes, so the copied lists are compared entry by entry.
+      // Copies have no cached indexes, so the lists of the copies are compared entry by entry.
       const alone = rest.reduce((parent, child) => mergeIgnition(structuredClone(parent), child), first);
       expect(chained).toEqual(alone);
       expect(configs).toEqual(before);

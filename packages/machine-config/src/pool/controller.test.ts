@@ -16,7 +16,7 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** The events that start a reconcile, and the preconditions of the writes. */
+/** The tests cover the events that start a reconcile, and the preconditions of writes. */
 
 const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
@@ -304,7 +304,7 @@ test('rollouts of a deployment wait for the configuration of its pool from the f
     };
     await clock.advance(30_000);
     expect(await marks()).toEqual(['worker', 'true']);
-    // A later failure does not remove the mark, because the machine was already in use.
+    // A later failure does not remove the annotation, because the machine was already in use.
     const degraded = { [State]: 'Degraded' };
     await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: degraded } } });
     await client

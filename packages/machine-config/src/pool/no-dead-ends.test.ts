@@ -11,16 +11,16 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planPool } from './plan.ts';
 
-/** From any state after crashes and changes, the controllers and the daemons always reach the target without a user. */
+/** From any state after crashes and changes, the controllers and the daemons must reach the target without a user. */
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** Each node can leave the first configuration, but no node can apply the second configuration. */
+/** The first and the second config. Each node can leave the first config, but no node can apply the second config. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
-/** The maximum number of steps, which is larger than the number of steps between two waits of a daemon. */
+/** The maximum number of steps between two waits of a daemon. The number is larger than any real number of steps. */
 const MOST_STEPS = 50;
 
 const config = fc.constantFrom(TARGET, FORMER, BAD);
@@ -28,7 +28,7 @@ const anyNode = fc.record({
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
-  /** The last request of the daemon: its verb, its configuration, and whether the controller has responded. */
+  /** The last drain request of the daemon: its verb, its config, and whether the controller has responded. */
   drain: fc.option(fc.record({ verb: fc.constantFrom('drain', 'uncordon'), of: config, answered: fc.boolean() }), {
     nil: undefined,
   }),
@@ -76,7 +76,7 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with the cordon. A node without a response may be cordoned already, but not uncordoned.
+    // A drain starts with a cordon. A node whose drain has no response yet may already be cordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -108,7 +108,7 @@ class PlayedNode {
     if (taints) this.#taints = taints;
   }
 
-  /** The daemon runs until it must wait, and then the drain controller responds. */
+  /** Runs the daemon until it must wait. The drain controller then responds. */
   live(pool: MachineConfigPool, now: number): void {
     for (let steps = 0; steps < MOST_STEPS; steps += 1) {
       this.#answerDrain();
@@ -123,7 +123,7 @@ class PlayedNode {
   }
 
   /**
-   * Answers an open request of the daemon.
+   * Responds to an open drain request of the daemon.
    * @returns whether there was an open request
    */
   #answerDrain(): boolean {
@@ -225,7 +225,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** A bad target stops after maxUnavailable nodes. The pool reports each broken node with the reason. */
+/** An invalid target must stop after maxUnavailable nodes. The pool must report each broken node with the reason. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

@@ -16,7 +16,10 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/** Changes of pools and machines move nodes without an event of the node. Each pool is processed once. */
+/**
+ * The tests cover changes of pools and machines that move nodes without an event of the node. Each pool must be
+ * processed once.
+ */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 

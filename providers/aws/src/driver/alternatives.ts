@@ -3,7 +3,7 @@ import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const SPOT = 'spot';
 
-/** Returns the market of a class, with the rules of `run-instances.ts`. */
+/** Returns the market of a class, spot or on-demand, with the rules of `run-instances.ts`. */
 const marketOf = ({ instanceMarketOptions, spotPrice }: AwsProviderSpec): string => {
   if (instanceMarketOptions) return instanceMarketOptions.marketType ?? '';
   return spotPrice === undefined ? 'on-demand' : SPOT;

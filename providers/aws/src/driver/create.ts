@@ -16,12 +16,12 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** The retry delays of the original. The original has the default delays of cenkalti/backoff. */
+/** The delays between retries, as in the original, which uses the defaults of the library cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;
 
-/** The maximum number of tokens that the driver tries. The first tokens may belong to VMs that no longer exist. */
+/** The maximum number of client tokens for one creation. The first tokens may belong to VMs that no longer exist. */
 const TOKENS = 5;
 
 const DEAD = new Set(['shutting-down', 'terminated']);
@@ -60,14 +60,14 @@ export async function createInstance(
 }
 
 /**
- * Returns the error for a VM that EC2 accepted and then terminated. The cause is a lack of capacity, or missing access
- * to the encryption key of a disk. The next call of `create` uses the next token.
+ * Returns the error for a VM that EC2 accepted and then terminated. Possible causes are a lack of capacity, and missing
+ * access to the encryption key of a disk. The next call of `create` uses the next client token.
  */
 function endedAtOnce(providerId: string, { StateReason, State }: Instance): MachineError {
   const { Code = '', Message = '' } = StateReason ?? {};
   const why = [Code, Message].filter((text) => text !== '').join(': ') || 'EC2 gave no reason';
   return new MachineError(
-    // Codes have a prefix, for example `Server.InsufficientInstanceCapacity`.
+    // The codes of EC2 have a prefix here, for example `Server.InsufficientInstanceCapacity`.
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
     `VM "${providerId}" ended as soon as it was launched, it is ${State?.Name ?? ''}: ${why}`,
   );
@@ -80,9 +80,9 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 }
 
 /**
- * Calls RunInstances with a token that is derived from the UID of the Machine. For a repeated token, EC2 returns the VM
- * of the first request. A token is used up after the termination of its VM. A token is also used up if the class
- * changed and the VM is gone.
+ * Calls RunInstances with a client token that is computed from the UID of the Machine. For a repeated token, EC2
+ * returns the VM of the first request. After the termination of its VM, a token cannot be used again. The next token is
+ * then used.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;
@@ -108,7 +108,7 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
 }
 
 /**
- * Waits until EC2 shows a new VM, because EC2 shows the VM only after a delay. The driver retries all errors, except a
+ * Waits until DescribeInstances returns a new VM, which can take some time. The driver retries all errors, except a
  * cancellation by the caller.
  */
 async function untilVisible(

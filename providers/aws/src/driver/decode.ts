@@ -6,7 +6,8 @@ import { validate } from './validate.ts';
 const PROVIDER = 'AWS';
 
 /**
- * Checks the provider spec and the Secret of a class, in the order of the original and with its codes and texts:
+ * Checks the provider spec and the Secret of a class. The order, the codes and the texts of the errors are those of the
+ * original:
  * - another provider: `InvalidArgument` (`initialize` does not check the provider)
  * - a value of a wrong type: `Internal`
  * - a violated rule: `InvalidArgument`
@@ -19,7 +20,10 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   return { spec: validated(machineClass, isNone ? 'none' : credentials), credentials };
 }
 
-/** Parses a provider spec with the rules of a creation, without the Secret. @throws MachineError */
+/**
+ * Parses a provider spec with the rules that apply before a creation. The Secret is not checked.
+ * @throws MachineError
+ */
 export function readSpec(machineClass: MachineClass): AwsProviderSpec {
   refuseOtherProvider(machineClass);
   return validated(machineClass, undefined);

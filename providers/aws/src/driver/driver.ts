@@ -39,7 +39,7 @@ export interface AwsDriverOptions extends DriverContext {
    * endpoints.
    */
   readonly settings?: AwsSettings;
-  /** The longest wait until DescribeInstances returns a new VM. By default, `visibilityBudgetMs` is 5 minutes. */
+  /** The longest wait until DescribeInstances returns a new VM (default: 5 minutes). */
   readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
@@ -202,8 +202,8 @@ const uninitialized = (error: MachineError): MachineError =>
     : error;
 
 /**
- * Returns the status of a VM.
- * @throws MachineError OutOfRange if there are several VMs, Uninitialized if the VM is not initialized
+ * Returns the status of a machine's VM.
+ * @throws MachineError OutOfRange if there are several VMs, or Uninitialized if the VM is not initialized
  */
 function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance {
   const [instance] = found;
@@ -220,7 +220,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Returns a list with the listed VM. For an instance without an ID, the list is empty. */
+/** Converts a listed instance to a list with one VM. For an instance without an ID, the list is empty. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -256,7 +256,7 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the VM ID in the provider ID. Without a provider ID, returns the IDs of all VMs with the name of the machine.
+ * Returns the IDs of the VMs to delete. If the provider ID is unknown, these are all VMs with the name of the machine.
  * VMs of other control clusters are excluded.
  */
 async function idsToDelete(
@@ -277,8 +277,8 @@ async function idsToDelete(
 }
 
 /**
- * Terminates VMs. EC2 does not cancel a termination, so the VM counts as deleted when the termination begins. A missing
- * VM is a success.
+ * Terminates VMs. A VM counts as deleted when its termination begins, because EC2 never cancels a termination. If the
+ * VM does not exist, the termination succeeds.
  */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {

@@ -1,11 +1,11 @@
 import type { Clock } from '@mcm/kube';
 
-/** EC2 shows an instance for one hour after its termination. */
+/** EC2 returns an instance for this time after its termination. */
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * The instances that this process has terminated. EC2 shows a terminated instance as running for some seconds. A new
- * machine must not adopt a terminated instance with the same name.
+ * The instances that this process has terminated. For some seconds, EC2 reports a terminated instance as running. A new
+ * machine with an equal name must not adopt such an instance.
  */
 export class EndedInstances {
   readonly #clock: Clock;

@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
-/** The error codes for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
+/** The error codes of EC2 for a lack of capacity or quota. Source: pkg/aws/errors of the original. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',
@@ -23,10 +23,11 @@ export const isAbsentInstance = (error: unknown): boolean =>
 
 /**
  * Converts an error of EC2 to a machine code.
- * - `otherwise` is the code of all remaining errors: `Internal`, and `Uninitialized` for `initialize`, as in the
- *   original.
- * - Throttling is `Unavailable`, because the `Internal` of the original lets the machine wait for minutes.
- * - A cancellation by the caller is `Canceled`.
+ * - `otherwise` is the code for all other errors. As in the original, it is `Uninitialized` for `initialize`, and
+ *   `Internal` for all other calls.
+ * - Throttling has the code `Unavailable`. In the original, the code is `Internal`, after which the machine waits for
+ *   minutes.
+ * - A cancellation by the caller has the code `Canceled`.
  */
 export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: MachineCode = 'Internal'): MachineError {
   if (thrown instanceof MachineError) return thrown;
@@ -41,8 +42,8 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
 }
 
 /**
- * Whether the service for keys did not respond. If the service for keys did not respond, the driver sent no request to
- * EC2, and the keys may be valid.
+ * Returns true if the service for credentials did not respond. The driver then sent no request to EC2, and the
+ * credentials may be valid.
  */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
@@ -53,7 +54,7 @@ const isRefusedCredentials = (thrown: unknown): boolean =>
     ? CREDENTIALS_REFUSED.has(thrown.code)
     : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
-/** Converts an error of a launch. A lack of capacity or quota has a special code. */
+/** Converts an error of RunInstances. A lack of capacity or quota has its own machine code. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
   const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
   return exhausted

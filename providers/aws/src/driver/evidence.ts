@@ -9,8 +9,8 @@ import type { OnMachine } from './lookup.ts';
 const CONSOLE_BYTES = 65_536;
 
 /**
- * Reports the state of an instance, and its console if EC2 allows the request.
- * @throws the error of EC2 for the state
+ * Returns the state of an instance, and its console output if EC2 allows the request.
+ * @throws the error of EC2 if the state cannot be read
  */
 export async function reportEvidence(
   ec2: Ec2,
@@ -55,8 +55,8 @@ function describe(id: string, { State, StateReason, StateTransitionReason, Launc
 }
 
 /**
- * Returns the console of an instance. Instances without the Nitro system have only the console output of their last
- * start or stop.
+ * Returns the console output of an instance. For instances without the Nitro system, EC2 has only the output of the
+ * last start or stop.
  */
 async function consoleOf(ec2: Ec2, id: string, signal: AbortSignal): Promise<string> {
   try {

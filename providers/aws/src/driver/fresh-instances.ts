@@ -2,10 +2,10 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** The time in milliseconds after which the driver reads an instance again, because the VM may have changed. */
+/** After this time in milliseconds, the driver reads an instance again, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
-/** Instances from the creation of a machine, for the initialization that follows. Each entry is used once. */
+/** Keeps the instances that a creation has read, for the initialization that follows. Each entry is used once. */
 export class FreshInstances {
   readonly #clock: Clock;
   readonly #seen = new Map<string, { readonly instance: Instance; readonly until: number }>();

@@ -6,7 +6,7 @@ import { findById, type OnMachine } from './lookup.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 
-/** Whether an interface is an EFA interface. EC2 has no source/destination check for EFA interfaces. */
+/** Returns true for an EFA interface. EC2 has no source/destination check for EFA interfaces. */
 const isEfa = ({ InterfaceType: type }: Interface): boolean => type === 'efa' || type === 'efa-only';
 
 interface PrefixGap {
@@ -17,9 +17,9 @@ interface PrefixGap {
 }
 
 /**
- * Returns the position of an interface in the provider spec, by its device index and network card. An entry without a
- * device index has its position in the list as the device index. The original uses only the device index, which is
- * ambiguous with several network cards.
+ * Returns the position of an interface in the provider spec, by its device index and network card. If an entry has no
+ * device index, its position in the list is used. The original ignores the network card, so an index can match two
+ * interfaces.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};
@@ -31,8 +31,8 @@ function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }:
 }
 
 /**
- * Returns the interfaces with too few prefixes. Additional prefixes are accepted, because an assign request cannot
- * remove prefixes.
+ * Returns the network interfaces that have too few IPv6 prefixes. Additional prefixes are accepted, because the driver
+ * can only add prefixes.
  */
 function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
   return (instance.NetworkInterfaces ?? []).flatMap((networkInterface) => {
@@ -47,7 +47,7 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
 /**
- * Verifies the initialization of a VM.
+ * Checks that a VM is initialized.
  * @param found the VM that the error contains
  * @throws `Uninitialized` if the VM is not fully initialized
  */
@@ -71,7 +71,7 @@ export function requireInitialized({ spec, machine }: OnMachine, instance: Insta
 
 /**
  * Disables the source/destination check and assigns IPv6 prefixes, as the provider spec requires.
- * @param fresh the state of the instance, if the driver has read it recently
+ * @param fresh the instance, if the driver has read it recently
  * @throws `Uninitialized`
  */
 export async function initializeInstance(
@@ -96,8 +96,8 @@ export async function initializeInstance(
 }
 
 /**
- * Disables the source/destination check of each interface. After the last interface, throws the last error.
- * @param fresh the state of the instance, if the driver has read it
+ * Disables the source/destination check of each network interface. After the last interface, the last error is thrown.
+ * @param fresh the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {
   const instance = fresh ?? (await findById(ec2, id, signal));

@@ -31,7 +31,7 @@ export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instanc
   ec2.instances({ Filters: filters(request) }, request.signal);
 
 /**
- * Finds the VMs with a name and with the tags of cluster and role. Concurrent lookups share one request.
+ * Finds the VMs with a name and with the cluster tag and the role tag. Concurrent lookups share one request.
  * @throws the error of EC2
  */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
@@ -44,7 +44,10 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
   return shared.find(name, request.signal);
 }
 
-/** Returns a name as a filter value. Kubernetes names contain no wildcards. */
+/**
+ * Escapes the wildcards in a filter value. Names in Kubernetes contain no wildcards, but the driver does not rely on
+ * that.
+ */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
@@ -52,7 +55,7 @@ const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
  * - VMs of another control cluster
  * - VMs that this process has terminated, because EC2 may still show them as running
  *
- * If there are several VMs and the Machine contains the ID of one of them, the function returns only this VM.
+ * If there are several VMs, and the Machine contains the ID of one of them, only this VM is returned.
  * @throws the error of EC2
  */
 export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInstances): Promise<readonly Instance[]> {
@@ -75,8 +78,8 @@ export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<str
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // A single ID is sent as `InstanceIds`, and an unknown ID causes an error. Several IDs are sent as a filter,
-    // because one unknown ID would fail the whole request.
+    // Several IDs are sent as a filter, because one unknown ID in `InstanceIds` would fail the whole request. A single
+    // ID is sent as `InstanceIds`.
     (ids, each) =>
       ids.length === 1
         ? ec2.instances({ InstanceIds: [...ids] }, each)
@@ -87,8 +90,8 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * Finds the VMs of a machine by its name and the tags of cluster and role. If no VM has the name and the tags, the
- * function uses the provider ID. Terminated VMs are ignored.
+ * Finds the VMs of a machine by its name, its cluster tag and its role tag. If no VM has the name and the tags, the
+ * provider ID is used. Terminated VMs are ignored.
  * @throws MachineError `NotFound`, `InvalidArgument` for an invalid provider ID, `Internal`
  */
 export async function findMachine(

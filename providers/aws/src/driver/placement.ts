@@ -5,11 +5,13 @@ import { z } from 'zod';
 import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 const PlacementAnnotations = {
-  /** On a node template: the placement of the VMs of AWS, as JSON. The field `placement` of a class has precedence. */
+  /**
+   * On a node template: the placement of the VMs of AWS, as JSON. The field `placement` of a class takes precedence.
+   */
   Placement: 'machine.sapcloud.io/awsPlacement',
 } as const;
 
-/** The keys in the annotation of a user may have any letter case. */
+/** The schema of the placement annotation. The keys of the annotation may have any letter case. */
 const annotated = z.object({
   Affinity: z.string().optional(),
   AvailabilityZone: z.string().optional(),
@@ -24,8 +26,8 @@ const annotated = z.object({
 });
 
 /**
- * Returns the placement in the provider spec. If the provider spec has no placement, returns the placement in the
- * annotation of the Machine.
+ * Returns the placement in the provider spec. If the provider spec has no placement, the annotation of the Machine
+ * applies.
  */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
@@ -57,8 +59,8 @@ function parse(text: string): Placement | undefined {
   const placement = annotated.safeParse(foldGoJson(annotated, value).value);
   if (!placement.success)
     throw malformed(placement.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-  // In the original, an empty tenancy counts as absent. All members except the tenancy are pointers, so the original
-  // sends their empty texts.
+  // In the original, an empty tenancy counts as absent. All other fields are pointers in the original, so their empty
+  // texts are sent.
   const { Tenancy, ...others } = placement.data;
   const members = Tenancy ? placement.data : others;
   return Object.keys(members).length > 0 ? (members as Placement) : undefined;

@@ -9,7 +9,7 @@ import { findById, type OnMachine } from './lookup.ts';
 const LOOK_MS = 3_000;
 const ENDED: readonly string[] = ['shutting-down', 'terminated'];
 
-/** A request for another power state, and its connection. */
+/** A requested change of the power state of an instance, with the connection to EC2. */
 export interface Change {
   readonly ec2: Ec2;
   readonly request: OnMachine;
@@ -30,13 +30,16 @@ export async function stopInstance(change: Change, hibernate: boolean): Promise<
   await reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, hibernate, signal));
 }
 
-/** Starts an instance. @throws MachineError `ResourceExhausted`, `NotFound` */
+/**
+ * Starts an instance.
+ * @throws MachineError `ResourceExhausted`, `NotFound`
+ */
 export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 
 /**
- * Sends the request until EC2 accepts the request, and waits for the requested power state. EC2 refuses a change while
- * an earlier change is in progress.
+ * Repeats the request until EC2 accepts it, and waits for the requested power state. EC2 refuses a change while an
+ * earlier change is in progress.
  */
 async function reach(
   { ec2, request, clock, timed }: Change,

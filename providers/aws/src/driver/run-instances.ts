@@ -19,18 +19,21 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** EC2 returns the same VM for each request with the same token. */
+  /** The client token of the request. For equal client tokens, EC2 returns one VM. */
   readonly clientToken: string;
 }
 
 type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
-/** Removes members with an empty text or undefined. */
+/** Removes properties whose value is an empty text or undefined. */
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
-/** @throws MachineError */
+/**
+ * Creates the input of RunInstances.
+ * @throws MachineError
+ */
 export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
   const { machine, spec, userData, clientToken } = launch;
   const market = marketOptions(spec);
@@ -155,7 +158,7 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
   };
 }
 
-/** Returns the market of the request. The deprecated `spotPrice` determines the market if no market is set. */
+/** Returns the market of the request. If no market is set, the deprecated field `spotPrice` determines the market. */
 function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
   if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
   if (spotPrice === undefined) return undefined;

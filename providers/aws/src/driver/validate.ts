@@ -1,12 +1,15 @@
 import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
-/** Marks the root disk in the provider spec. The request to EC2 contains the device name of the image. */
+/**
+ * The device name that marks the root disk in the provider spec. The request to EC2 contains the device name of the
+ * image instead.
+ */
 export const ROOT_DEVICE = '/root';
 const CLUSTER_TAG = 'kubernetes.io/cluster/';
 const ROLE_TAG = 'kubernetes.io/role/';
 
-/** The prefix of the paths in errors about the Secret, as in the original. */
+/** The start of the paths in errors about the Secret, as in the original. */
 const SECRET = 'secretRef';
 
 const VOLUME_TYPES = ['gp2', 'gp3', 'io1', 'st1', 'sc1', 'standard'];
@@ -15,10 +18,10 @@ const INTERFACE_TYPES = ['interface', 'efa', 'efa-only'];
 const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservation'];
 
 /**
- * Returns the errors of a provider spec and its Secret, with the texts and the order of the original, or undefined.
- * `ofSecret` is true if one of the errors is about the Secret.
- * @param secret If `secret` is undefined, only the provider spec is validated. With `none`, the class refers to no
- * Secret. Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
+ * Returns the errors of a provider spec and its Secret, or undefined without errors. The texts and the order are those
+ * of the original. `ofSecret` is true if an error is about the Secret.
+ * @param secret The Secret. If it is undefined, only the provider spec is validated. The value `none` means that the
+ *   class refers to no Secret. Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,
@@ -192,14 +195,19 @@ function checkSecret(secret: AwsCredentials, errors: FieldErrors): void {
   if (!userData) errors.required(`${SECRET}.userData`, 'Mention userData');
 }
 
-/** Requires a cluster key and a role key. A key that matches both patterns counts as a cluster key. */
+/**
+ * Checks that the tags contain a cluster key and a role key. A key that matches both patterns counts as a cluster key.
+ */
 function checkTags(keys: readonly string[], errors: FieldErrors): void {
   const path = 'providerSpec.tags[]';
   if (!clusterTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/cluster/****');
   if (!roleTagOf(keys)) errors.required(path, 'Tag required of the form kubernetes.io/role/****');
 }
 
-/** Returns the first cluster key in alphabetical order. The cluster key identifies the VMs of a cluster. */
+/**
+ * Returns the cluster key, which identifies the VMs of a cluster. If there are several cluster keys, the first one in
+ * alphabetical order is used.
+ */
 export const clusterTagOf = (keys: readonly string[]): string | undefined =>
   keys.filter((key) => key.includes(CLUSTER_TAG)).toSorted()[0];
 

@@ -10,8 +10,8 @@ const text = (source: unknown, field: string): string | undefined => {
 };
 
 /**
- * Returns the volume ID of a source. The ID of the in-tree source takes precedence over the ID of the CSI source, even
- * if the in-tree ID is invalid.
+ * Returns the EC2 ID of a PersistentVolume's source. An in-tree source takes precedence over a CSI source, even if its
+ * ID is invalid.
  */
 export function volumeIdOf(source: VolumeSource | null): string | undefined {
   if (source?.awsElasticBlockStore) return inTreeId(text(source.awsElasticBlockStore, 'volumeID') ?? '');
@@ -19,8 +19,8 @@ export function volumeIdOf(source: VolumeSource | null): string | undefined {
 }
 
 /**
- * Returns the ID of an in-tree source. Kubernetes writes `aws://<zone>/vol-…`, and a text without the prefix `aws://`
- * is the ID.
+ * Returns the volume ID in an in-tree source. Kubernetes writes `aws://<zone>/vol-…`. A text without the prefix
+ * `aws://` is the ID itself.
  */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
@@ -31,7 +31,7 @@ function inTreeId(id: string): string | undefined {
 const PARTS =
   /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)(?<query>[^#]*)(?:#(?<fragment>[\s\S]*))?$/;
 
-/** Returns the decoded path of a URL that net/url of Go accepts. */
+/** Returns the decoded path of a URL, or undefined if net/url of Go refuses the URL. */
 function pathOf(id: string): string | undefined {
   const { user = '', host = '', path = '', query = '', fragment = '' } = PARTS.exec(id)?.groups ?? {};
   if (hasControl(user + host + path + query) || !isHost(host) || !isUser(user)) return undefined;
@@ -41,18 +41,18 @@ function pathOf(id: string): string | undefined {
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
 
-/** Whether a text is valid user information in a URL, as in net/url of Go. */
+/** Returns true if net/url of Go accepts the text as the user part of a URL. */
 const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
-/** The characters of a host, and the escapes that net/url of Go decodes in a host. */
+/** Matches the characters of a host, and the escapes that net/url of Go decodes in a host. */
 const HOST = /^(?:[\w\-.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}]|%25|%[89a-f][0-9a-f])*$/iu;
-/** An IPv6 address in brackets, with an optional zone after `%25`. */
+/** Matches an IPv6 address in brackets, with an optional zone after `%25`. */
 const LITERAL = /^\[(?<address>[^%]*)(?<zone>%25.*)?\](?<port>[^\]]*)$/s;
 const PORT = /^(?::\d*)?$/;
 
 /**
- * Checks a host as net/url of Go does: after the colon, only digits are valid, and brackets may only surround an IPv6
- * address.
+ * Checks a host with the rules of net/url in Go. After the colon, only digits are valid. Brackets may only surround an
+ * IPv6 address.
  */
 function isHost(host: string): boolean {
   const colon = host.indexOf(':');
@@ -61,13 +61,19 @@ function isHost(host: string): boolean {
   return isIPv6(address) && PORT.test(port) && (zone === '' || isZone(zone));
 }
 
-/** Whether a zone is valid. A zone may contain any escape, but no character that a host must escape. */
+/**
+ * Returns true for a valid zone of an IPv6 address. A zone may contain any escape, but no character that a host must
+ * escape.
+ */
 const isZone = (zone: string): boolean => {
   const text = decoded(zone);
   return text !== undefined && text.length > 1 && HOST.test(zone.replaceAll(/%[0-9a-f]{2}/gi, ''));
 };
 
-/** Decodes a part of a URL, or returns undefined if a percent sign is not followed by two hexadecimal digits. */
+/**
+ * Decodes the escapes in a part of a URL. If two hexadecimal digits do not follow a percent sign, the result is
+ * undefined.
+ */
 function decoded(path: string): string | undefined {
   return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
 }

@@ -8,12 +8,12 @@ export interface StsOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** The endpoint of STS, if the operator has set one. */
+  /** The endpoint of STS, the token service, if the operator has set an endpoint. */
   readonly reach: Reach;
 }
 
 /**
- * Returns keys of an assumed role.
+ * Requests the keys of an IAM role.
  * @param own the keys that may assume the role
  */
 export async function assumedKeys(

@@ -2,7 +2,10 @@ import { LearnedRates } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/** The throttling codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and codes of HTTP. */
+/**
+ * The error codes that mean throttling: the codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and HTTP
+ * statuses.
+ */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -19,7 +22,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** EC2 returns `RequestExpired` for an expired session token. */
+/** The error codes for refused keys. EC2 returns `RequestExpired` if the session token has expired. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);
@@ -28,14 +31,14 @@ const areKeysRefused = (error: unknown): boolean => error instanceof Refusal && 
 const TIMEOUTS = new Set(['RequestTimeout', 'RequestTimeoutException']);
 const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
 
-/** Whether the error means that EC2 throttles the request. */
+/** Returns true if EC2 throttled the request. */
 export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
 /**
- * The maximum number of attempts of a throttled call. A throttled call had no effect, so more attempts are allowed, at
- * the learned rate.
+ * The maximum number of attempts of a throttled call. A throttled call had no effect, so it can be repeated at the
+ * learned rate.
  */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
@@ -44,12 +47,12 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The maximum number of attempts. By default, there are 3 attempts, or 10 for throttled calls. */
+  /** The maximum number of attempts (default: 3, and 10 for throttled calls). */
   readonly maxAttempts: number | undefined;
-  /** Whether the driver must not retry immediately after the error code. */
+  /** Returns true if the driver must not immediately repeat the action after the error code. */
   readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
-  /** The rate limits of the account. By default, this object learns its own rate limits. */
+  /** The rate limits of the account. By default, each instance of `Attempts` learns its own rate limits. */
   readonly rates?: LearnedRates | undefined;
 }
 
@@ -59,7 +62,7 @@ export interface AttemptsOptions {
  */
 export class Attempts {
   readonly #options: AttemptsOptions;
-  /** EC2 limits the rate of each action separately. */
+  /** The rate limits by action, because EC2 limits the rate of each action separately. */
   readonly #rates: LearnedRates;
 
   constructor(options: AttemptsOptions) {
@@ -68,8 +71,8 @@ export class Attempts {
   }
 
   /**
-   * Sends a call.
-   * @param repeatable Whether the call may be repeated when its outcome is unknown.
+   * Sends a call to EC2.
+   * @param repeatable Whether the call may be repeated if its result is unknown.
    * @throws the error of the last attempt, or the reason of the signal
    */
   async send<T>(action: string, repeatable: boolean, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -106,7 +109,7 @@ export class Attempts {
   }
 }
 
-/** Rejects when the signal aborts, because the SDK requests keys without the signal of the call. */
+/** Rejects when the signal aborts. The SDK does not pass the signal of the call when it requests keys. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

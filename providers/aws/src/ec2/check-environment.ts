@@ -5,15 +5,18 @@ import { readSharedConfig } from './shared-config.ts';
 const MODES = ['standard', 'adaptive', 'legacy'];
 
 /**
- * Pairs of variables that have an effect only together. With only one variable of a pair, the SDK searches for keys
- * elsewhere.
+ * Pairs of environment variables that have an effect only together. If only one variable of a pair is set, the SDK
+ * searches for keys in another source.
  */
 const PAIRS = [
   ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
   ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN'],
 ] as const;
 
-/** Checks the metadata service, which provides keys if the Secret and the environment contain none. */
+/**
+ * Checks the settings of the metadata service. The metadata service provides keys if the Secret and the environment
+ * contain none.
+ */
 function checkMetadataService(variables: Environment['variables']): void {
   const { AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: mode } = variables;
   if (endpoint && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
@@ -24,7 +27,7 @@ function checkMetadataService(variables: Environment['variables']): void {
 
 /**
  * Checks settings that the SDK would ignore, or would report only at the first call.
- * @returns warnings about values that are valid but probably wrong, one sentence each
+ * @returns one warning for each value that is valid but probably wrong
  * @throws ConfigError with the name of the variable and the fix
  */
 export async function checkEnvironment(environment: Environment): Promise<readonly string[]> {

@@ -31,12 +31,12 @@ export interface Ec2Options extends RequestHandlerOptions {
 }
 
 /**
- * The time for which an image is cached. Images rarely change, and the launch from a deleted image fails, so a long
- * time is safe.
+ * An image is cached for this time. Images rarely change, and the launch from a deleted image fails, so a long time is
+ * safe.
  */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** The keys, the region and the connection, which clients of other AWS services share. */
+/** The keys, the region and the connection of the EC2 client. Clients of other AWS services use them, too. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);
@@ -69,7 +69,7 @@ async function loadEc2() {
 }
 
 /**
- * The operations of EC2 that the driver uses, in one region with one set of keys. The methods throw the errors of
+ * The operations of EC2 that the driver uses, for one region and one set of keys. The methods throw the errors of
  * `Attempts.send`.
  */
 export class Ec2 {
@@ -89,7 +89,7 @@ export class Ec2 {
     this.#client = client;
     this.#attempts = attempts;
     this.#clock = clock;
-    // Each request is for one image, because an unknown image fails a whole request.
+    // Each request contains only one image ID, because one unknown image would fail the whole request.
     const ask = (ids: readonly string[], signal: AbortSignal) => this.#describeImages(ids, signal);
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
@@ -111,7 +111,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** Finds instances; the parameters are those of `SharedLookup`. */
+  /** Finds instances. The parameters are those of `SharedLookup`. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -124,13 +124,13 @@ export class Ec2 {
     return made;
   }
 
-  /** Launches an instance. The client token makes a repeated call safe. */
+  /** Launches an instance. Because of the client token, the call can be repeated safely. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Lists instances. As in the original, a repeated page token ends the listing. */
+  /** Lists instances. If EC2 returns a page token twice, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -154,8 +154,8 @@ export class Ec2 {
   }
 
   /**
-   * Stops an instance; a repeated call has no effect.
-   * @param hibernate True if EC2 stores the memory of the instance
+   * Stops an instance. A repeated call has no effect.
+   * @param hibernate True if EC2 must store the memory of the instance
    */
   async stop(id: string, hibernate: boolean, signal: AbortSignal): Promise<void> {
     const more = hibernate ? { Hibernate: true } : {};
@@ -163,7 +163,7 @@ export class Ec2 {
     await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Starts an instance; a repeated call has no effect. */
+  /** Starts an instance. A repeated call has no effect. */
   async start(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.StartInstancesCommand({ InstanceIds: [id] });
     await this.#attempts.send('StartInstances', true, signal, () =>
@@ -172,8 +172,8 @@ export class Ec2 {
   }
 
   /**
-   * Returns the newest 64 KiB of the console. `latest` requests the current output, which some instance types do not
-   * support.
+   * Returns the newest 64 KiB of the console output. With `latest`, EC2 returns the current output, but some instance
+   * types do not support it.
    */
   async console(id: string, latest: boolean, signal: AbortSignal): Promise<string> {
     const command = new this.#sdk.GetConsoleOutputCommand({ InstanceId: id, Latest: latest ? true : undefined });
@@ -194,8 +194,8 @@ export class Ec2 {
   }
 
   /**
-   * Assigns prefixes. A call without a response is not repeated, because a second call would assign more prefixes. The
-   * caller then reads the current state.
+   * Assigns IPv6 prefixes to a network interface. A call without a response is not repeated, because a second call
+   * would assign more prefixes. The caller must then read the interface again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     requireInterface('AssignIpv6Addresses', networkInterfaceId);
@@ -209,7 +209,10 @@ export class Ec2 {
   }
 }
 
-/** Refuses an interface without an ID, so that no request is sent, as in the original. @throws Error */
+/**
+ * Refuses a network interface without an ID. The driver then sends no request, as in the original.
+ * @throws Error
+ */
 function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
@@ -217,7 +220,7 @@ function requireInterface(action: string, id: string | undefined): void {
 /** The maximum number of clients. The least recently used client is removed first. */
 const KEPT = 64;
 
-/** Caches clients, because a new client would lose its connections, keys and learned rates. */
+/** Caches clients. A new client would lose its connections, its keys and its learned rates. */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -226,7 +229,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Forgets the keys, which may become invalid before their expiry. The next call requests new keys.
+    // Removes the cached keys, because keys can become invalid before their expiry. The next call requests new keys.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };
@@ -239,9 +242,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
   };
 }
 
-/**
- * Loads the SDK before the first call, because loading takes a third of a second and no reconcile should wait for it.
- */
+/** Loads the SDK before the first call. Loading takes a third of a second, and no reconcile should wait for it. */
 export async function loadSdk(): Promise<void> {
   await loadEc2();
   await import('@aws-sdk/client-sts');
@@ -271,7 +272,7 @@ async function connect(
     region,
     requestHandler,
     ...reachOf(settings, settings.ec2Endpoint),
-    // The driver itself counts and repeats attempts.
+    // The SDK makes only one attempt, because the driver itself counts and repeats attempts.
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,

@@ -11,7 +11,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** The driver found no keys, so it sent no request. */
+/** The error if the driver found no keys. The driver then sent no request. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
@@ -19,12 +19,12 @@ export class NoKeys extends Error {
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
   | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
-  /** The controller's own keys, from the environment, shared files, the container or the instance. */
+  /** The keys of the controller itself: from the environment, shared files, the container or the instance. */
   | { readonly from: 'environment' };
 
 /**
- * Returns the source of the keys. The first key name in the Secret applies, even with an empty value. With a blank
- * value, the keys come from the environment, as in the original.
+ * Returns the source of the keys. If the Secret contains several names of a key, the first name applies, even if its
+ * value is empty. If the value is blank, the keys come from the environment, as in the original.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;
@@ -38,7 +38,7 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
 
 const LONGEST_LOGIN_MS = 30_000;
 
-/** Limits the time of a request, because callers share one request and would wait forever. */
+/** Limits the time of a request. Callers share a request, and without a limit they could wait forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer of AWS within ${LONGEST_LOGIN_MS / 1_000} s`;
@@ -46,7 +46,7 @@ export async function within<T>(clock: Clock, action: string, ask: (signal: Abor
   try {
     return await ask(over.signal);
   } catch (thrown) {
-    // The reason of the signal is more specific than the error of the SDK.
+    // The reason of the signal is thrown, because it is more specific than the error of the SDK.
     over.signal.throwIfAborted();
     throw thrown;
   } finally {
@@ -62,7 +62,7 @@ interface StsKeys {
 }
 
 /**
- * Returns the keys in a response.
+ * Returns the keys in a response of STS.
  * @throws Refusal for a response without keys
  */
 export function keysOf(action: string, given: StsKeys = {}): Keys {

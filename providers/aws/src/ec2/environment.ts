@@ -1,22 +1,22 @@
 import { ConfigError } from '@mcm/kube';
 
 /**
- * The variables of the process, and functions that read files and run programs. The content of a missing file is
+ * The variables of the process, and functions that read files and run programs. For a missing file, the content is
  * undefined.
  */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. If `run` is undefined,
-   * the driver runs no program.
-   * @throws Error with `code`
+   * Runs a program for `credential_process` without a shell, and returns its standard output. Without `run`, the driver
+   * runs no programs.
+   * @throws Error with the error code of the operating system
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
 /**
- * Returns the maximum number of attempts, or undefined without the variable.
+ * Returns the maximum number of attempts from the environment, or undefined if the variable is not set.
  * @throws ConfigError with the name of the variable
  */
 export function maxAttemptsOf({ variables: { AWS_MAX_ATTEMPTS: text } }: Environment): number | undefined {

@@ -13,7 +13,7 @@ export interface HostOptions {
 
 const CONTAINERS = 'http://169.254.170.2';
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/** Addresses of agents for which plain http is allowed. */
+/** Matches the addresses of agents for which plain http is allowed. */
 const AGENTS = /^(localhost|127(\.\d+){3}|\[::1\]|169\.254\.170\.(2|23)|\[fd00:ec2::23\])$/;
 
 const answer = z.looseObject({
@@ -32,7 +32,7 @@ const toKeys = ({ AccessKeyId, SecretAccessKey, Token, Expiration }: z.infer<typ
   });
 
 /**
- * Requests the keys of the container's role, from EKS Pod Identity or from ECS.
+ * Requests the keys of the container's role, from an agent of EKS Pod Identity or ECS.
  * @returns undefined if the environment contains no address of an agent
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
@@ -51,7 +51,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
   const { protocol, hostname } = URL.parse(url) ?? {};
   if (protocol !== 'https:' && !(protocol === 'http:' && AGENTS.test(hostname ?? '')))
     throw new TokenRefused(`${name} must be an https URL, or an http URL of this host or of a container agent`);
-  // The kubelet replaces the token, so each login reads the file again.
+  // Each login reads the token file again, because the kubelet replaces the token.
   const token = file ? (await readFile(file))?.trim() : given;
   if (file && !token)
     throw new TokenRefused(
@@ -66,7 +66,7 @@ export async function containerKeys(options: HostOptions, signal: AbortSignal): 
 
 /**
  * Requests the keys of the instance's role from the instance metadata service.
- * @returns undefined if the environment disables the service
+ * @returns undefined if the environment disables the metadata service
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function instanceKeys(options: HostOptions, signal: AbortSignal): Promise<Keys | undefined> {

@@ -13,9 +13,10 @@ export interface OwnKeysOptions extends HostOptions, StsOptions {}
 type Profiles = (name: string) => Section | undefined;
 
 /**
- * Returns a function that requests the keys of the controller, for Secrets with blank keys. The order is that of the
- * AWS SDKs: environment, shared files, workload identity, container, instance. Unlike the SDK, the function uses the
- * connections of this process. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+ * Returns a function that requests the keys of the controller itself, for Secrets with blank keys. As in the AWS SDKs,
+ * the order of sources is: environment, shared files, workload identity, container, instance. In contrast to the SDK,
+ * the function uses the connections of this process. Source:
+ * https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
  */
 export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   const { clock } = options;
@@ -23,19 +24,19 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
 }
 
 /**
- * The time from the renewal of keys to their expiry, in milliseconds. Keys with a shorter lifetime than twice the
- * renewal time are renewed after half of their lifetime.
+ * Keys are renewed this long before their expiry, in milliseconds. Keys with a short lifetime are renewed after half of
+ * their lifetime.
  */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * An expiry in the past, with which the SDK asks for the keys before every request. The SDK compares an expiry with the
- * wall clock instead of the clock of the process.
+ * An expiry in the past. With this expiry, the SDK asks for the keys before every request. The SDK would compare
+ * another expiry with the system clock instead of the clock of the process.
  */
 const ASK_AGAIN = new Date(0);
 
 /**
- * Caches keys until their expiry, by the clock of the process. Concurrent requests share one login. A failed login is
- * not cached.
+ * Caches keys until shortly before their expiry, by the clock of the process. Concurrent requests share one login. A
+ * failed login is not cached.
  */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
@@ -91,8 +92,8 @@ const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): 
 };
 
 /**
- * Returns keys of a profile.
- * @param before the names of the profiles that refer to the profile
+ * Requests the keys of a profile in the shared files.
+ * @param before the profiles that refer to this profile
  */
 async function ofProfile(
   name: string,
@@ -110,7 +111,7 @@ async function ofProfile(
   }
   const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
-  // A profile that refers to itself uses its own keys as the source of the role.
+  // If a profile refers to itself, its own keys are used to assume the role.
   const isSource = before.includes(name);
   if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
   if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
@@ -125,7 +126,7 @@ async function ofProfile(
   return undefined;
 }
 
-/** Assumes the role of a profile with the keys of its source. */
+/** Assumes the IAM role of a profile with the keys of its source profile. */
 async function ofRole(
   name: string,
   profile: Section,
@@ -167,7 +168,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Runs a program for keys. Messages never contain its output and errors, which may contain keys. */
+/** Runs a program that prints keys. Error messages never contain its output, which may contain keys. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`this program cannot run credential_process of profile ${name}; use keys or a role`);
   const [program, ...args] = words(command);
@@ -191,9 +192,7 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
   });
 }
 
-/**
- * Splits a command into words. A quoted word may contain blanks, as for `credential_process` in the AWS command line.
- */
+/** Splits a command into words. A quoted word may contain blanks, as in the AWS command line. */
 const words = (command: string): readonly string[] =>
   (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) =>
     word.replace(/"([^"]*)"|'([^']*)'/g, (_quoted, double?: string, single?: string) => double ?? single ?? ''),

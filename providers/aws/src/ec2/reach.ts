@@ -1,7 +1,7 @@
 import { withoutUndefined } from '@mcm/kube';
 import type { AwsSettings } from './settings.ts';
 
-/** Returns the endpoint of a service. An endpoint from the operator takes precedence over the environment. */
+/** Returns the endpoint of a service. An endpoint that the operator set takes precedence over the environment. */
 export const reachOf = (
   { ignoreConfiguredEndpoints, useFipsEndpoint, useDualstackEndpoint }: AwsSettings,
   endpoint: string | undefined,

@@ -1,15 +1,16 @@
 import { clockText, retryAfterOf } from '@mcm/core/driver';
 import { withoutUndefined } from '@mcm/kube';
 
-/** An error response of EC2 or STS. */
+/** The error for an error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
   /**
-   * The error code, such as `InvalidInstanceID.NotFound`. The code is `UnknownError` if the response contains no code.
+   * The error code, such as `InvalidInstanceID.NotFound`. Without a code in the response, the error code is
+   * `UnknownError`.
    */
   readonly code: string;
   readonly status: number;
-  /** The action of the request, such as `RunInstances`. */
+  /** The action of the failed request, such as `RunInstances`. */
   readonly action: string;
   readonly retryAfterMs: number | undefined;
 
@@ -29,8 +30,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Codes for invalid keys, signatures or permissions. A wrong clock can be the cause, because a signature contains the
- * time.
+ * Error codes for invalid keys, signatures or permissions. A wrong clock can also be the cause, because a signature
+ * contains the time.
  */
 export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'AuthFailure',
@@ -48,7 +49,7 @@ export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'UnauthorizedOperation',
 ]);
 
-/** The service sent no response, or the response does not come from EC2. */
+/** The error if the service sent no response, or if the response does not come from AWS. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   readonly status: number | undefined;
@@ -68,13 +69,16 @@ const unescaped = (text: string): string =>
     return ENTITIES[name] ?? whole;
   });
 
-/** Returns the last element, because the Go SDK reports the last of several errors. */
+/**
+ * Returns the content of the last XML element with a name. If a response contains several errors, the Go SDK reports
+ * the last one.
+ */
 const lastElement = (xml: string, name: string): string | undefined => {
   const found = [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].at(-1)?.[1];
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** Parses an error of SQS, which is JSON: `{"__type", "message"}`. */
+/** Parses an error of SQS. The error is JSON: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {
@@ -97,13 +101,13 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  // The Go SDK reads an error of EC2 only in the element `Errors`. The errors of STS have a different format.
+  // In a response of EC2, the Go SDK reads only errors in the element `Errors`. Errors of STS have another format.
   const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
   const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';
   const retryAfterMs = retryAfterOf(headers, now);
   const clock = CREDENTIALS_REFUSED.has(code) ? clockText('AWS', headers.get('date'), now) : '';
-  // The Go SDK reports the word for a missing message.
+  // If the response contains no message, the Go SDK reports `UnknownError`.
   const message = [lastElement(errors, 'Message') || json.message || 'UnknownError', clock].filter(Boolean).join('; ');
   return new Refusal(action, {
     code,

@@ -11,7 +11,7 @@ const answerOf = (status: number, text: string): TransportResponse => ({
   body: null,
 });
 
-/** Sends a request to a service that answers with a given text. */
+/** Sends a request to a service that responds with the given text. */
 async function answered(status: number, text: string, action = 'AssumeRoleWithWebIdentity'): Promise<string> {
   const handler = createRequestHandler({
     clock: new VirtualClock(),

@@ -21,20 +21,20 @@ interface SdkResponse {
 export interface RequestHandlerOptions {
   readonly clock: Clock;
   /**
-   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. `connect` is called once for
-   * each origin.
+   * Returns the connection to an origin, such as `https://ec2.eu-north-1.amazonaws.com`. The driver calls `connect`
+   * once for each origin.
    */
   readonly connect: (origin: string) => Transport;
-  /** Whether plain http is allowed to remote hosts. */
+  /** Whether the driver may use plain http for remote hosts. */
   readonly allowPlainHttp: boolean;
 }
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[?::1\]?)$/;
 
 /**
- * Sends the requests of the SDK over the connections of this process. An error response is thrown as `Refusal`. An
- * incomplete response, or a response of a proxy, is thrown as `NoAnswer`, because the SDK would treat it as an empty
- * success.
+ * Sends the requests of the SDK over the connections of this process. For an error response, the handler throws
+ * `Refusal`. For an incomplete response or a response of a proxy, the handler throws `NoAnswer`, because the SDK would
+ * treat it as an empty success.
  */
 export function createRequestHandler({ clock, connect, allowPlainHttp }: RequestHandlerOptions) {
   const transports = new Map<string, Transport>();
@@ -64,7 +64,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
       const sent = { method, path, headers, body, signal };
       const { status, headers: reported, text } = await exchange(to(origin), sent, action, origin);
       if (status >= 300) throw readRefusal(action, status, reported, withoutSent(text, quoted(sent)), clock.now());
-      // SQS responds with JSON, except for the empty response to a deletion.
+      // SQS responds with JSON, but its response to a deletion is empty.
       const complete = target === undefined ? text.trimEnd().endsWith(`</${action}Response>`) : isJson(text);
       if (!complete)
         throw new NoAnswer(action, `${origin} returned an incomplete or invalid ${action}Response`, { status });
@@ -81,7 +81,7 @@ export function createRequestHandler({ clock, connect, allowPlainHttp }: Request
   };
 }
 
-/** Returns a body as text. The SDK sends text to EC2 and STS, and bytes to SQS. */
+/** Returns the body of a request as text. The SDK sends text to EC2 and STS, and bytes to SQS. */
 const textOf = (body: unknown): string =>
   typeof body === 'string' ? body : body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
 
@@ -97,8 +97,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * Returns the values that a message must not contain. EC2 quotes headers when EC2 refuses a signature. A request to STS
- * contains a token.
+ * Returns the values of a request that an error message must not contain. If EC2 refuses a signature, its response
+ * quotes headers. A request to STS contains a token.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

@@ -11,23 +11,23 @@ import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import type { SharedConfig } from './shared-config.ts';
 
 /**
- * The AWS endpoints that the operator has set. The SDK reads absent values from the environment and the shared files.
+ * The AWS endpoints that the operator has set. For absent values, the SDK reads the environment and the shared files.
  */
 export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
-  /** The name of the SQS queue with notices of interruptions. Without a queue, the driver reads no notices. */
+  /** The name of the SQS queue with interruption notices. Without a queue, the driver reads no notices. */
   readonly interruptionQueue?: string | undefined;
-  /** If `ignoreConfiguredEndpoints` is true, the SDK ignores the endpoints in the environment and the shared files. */
+  /** Whether the SDK ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;
   readonly useFipsEndpoint?: boolean | undefined;
   readonly useDualstackEndpoint?: boolean | undefined;
-  /** Whether plain http is allowed to remote hosts. The default is the value of `MCM_ALLOW_PLAIN_HTTP`. */
+  /** Whether the driver may use plain http for remote hosts (default: the value of `MCM_ALLOW_PLAIN_HTTP`). */
   readonly allowPlainHttp?: boolean;
 }
 
-/** The flags of the provider AWS; each flag takes precedence over its environment variable. */
+/** The flags of the provider AWS. Each flag takes precedence over its environment variable. */
 export const awsFlags = {
   'ec2-endpoint': endpointFlag('address of EC2; alternatives: the variables AWS_ENDPOINT_URL_EC2 and AWS_ENDPOINT_URL'),
   'sts-endpoint': endpointFlag(
@@ -52,8 +52,8 @@ export const awsFlags = {
 } as const;
 
 /**
- * Reads the settings.
- * @param shared The shared configuration, which has a lower precedence than the environment.
+ * Reads the AWS settings.
+ * @param shared The shared configuration. The environment takes precedence over it.
  * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
  */
@@ -94,15 +94,15 @@ export function awsSettings(
 const SHARED = 'endpoint_url of the shared configuration';
 const sharedName = (service: string): string => `${service}.${SHARED}`;
 
-/** Returns the endpoints by the names of the corresponding environment variables. */
+/** Returns the endpoints in the shared configuration, by the names of the corresponding environment variables. */
 function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
   const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
   return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts'), ...own('sqs') };
 }
 
 /**
- * Refuses a configured endpoint together with FIPS or dual-stack. The SDK derives the endpoints for FIPS and dual-stack
- * from the region, and refuses every call with a configured endpoint.
+ * Refuses a configured endpoint in combination with FIPS or dual-stack. The SDK computes the endpoints for FIPS and
+ * dual-stack from the region. With a configured endpoint, the SDK would refuse every call.
  */
 function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
   if (endpoint)

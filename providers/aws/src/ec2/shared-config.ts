@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** A nested setting has a name such as `ec2.endpoint_url`. */
+/** A section of a shared file. A nested setting has a name such as `ec2.endpoint_url`. */
 export type Section = Readonly<Record<string, string>>;
 
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The section of services to which the profile refers, undefined if the profile refers to no section. */
+  /** The services section to which the profile refers. Without a reference, the field is undefined. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -24,14 +24,14 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** Returns a profile, or undefined. The credentials file takes precedence. */
+/** Returns a profile of the shared files, or undefined. The credentials file takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** Reads the profiles. An unreadable file counts as empty. */
+/** Reads the profiles from the shared files. An unreadable file counts as empty. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);
@@ -50,7 +50,7 @@ export async function readSharedConfig(environment: Environment): Promise<Shared
   };
 }
 
-/** Parses the sections: `[name]`, `key = value`, and the indented settings of a group below a key without a value. */
+/** Parses the sections of a shared file: `[name]`, `key = value`, and indented settings below a key without a value. */
 function sectionsOf(text = ''): ReadonlyMap<string, Section> {
   const sections = new Map<string, Record<string, string>>();
   let section: Record<string, string> | undefined;

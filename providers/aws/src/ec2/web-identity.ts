@@ -7,7 +7,7 @@ export interface WebIdentityOptions extends StsOptions {
   readonly readFile: (path: string) => Promise<string | undefined>;
 }
 
-/** Exchanges the token in the file for keys, which the SDK keeps until shortly before they expire. */
+/** Exchanges the token in a file for keys. The SDK caches the keys until shortly before their expiry. */
 export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
   const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
   return async () => {

@@ -5,7 +5,7 @@ import { formatProviderId } from '../spec/provider-id.ts';
 /** EC2 ends a spot instance two minutes after its warning. */
 const SPOT_NOTICE_MS = 120_000;
 
-/** The envelope of an event. Source: the reference of EventBridge, "Event structure". */
+/** The schema of an EventBridge event. Source: the reference of EventBridge, "Event structure". */
 const event = z.looseObject({
   id: z.string(),
   'detail-type': z.string(),
@@ -26,13 +26,12 @@ const healthDetail = z.looseObject({
   affectedEntities: z.array(z.looseObject({ entityValue: z.string() })).optional(),
 });
 
-/** An instance in one of the listed states does not run and does not start automatically. */
+/** The instance states of an instance that does not run and does not start automatically. */
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**
- * Returns the notices in a message. Any other event, and a body that is no event, contains no notices. The function
- * reads the events that Karpenter reads: spot interruption warning, rebalance recommendation, state change, and
- * scheduled change of AWS Health.
+ * Returns the interruption notices in a message. The function reads the events that Karpenter reads: spot interruption
+ * warnings, rebalance recommendations, state changes, and scheduled changes of AWS Health. Other events are ignored.
  */
 export function noticesIn(body: string | undefined): readonly InterruptionNotice[] {
   const parsed = event.safeParse(jsonOf(body ?? ''));

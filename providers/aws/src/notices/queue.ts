@@ -13,13 +13,13 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** The maximum number of seconds for which SQS holds a request until the first message arrives. */
+/** If the queue is empty, SQS delays its response for up to this number of seconds until a message arrives. */
 const WAIT_SECONDS = 20;
-/** The maximum number of messages in a response of SQS. */
+/** The maximum number of messages in one response of SQS. */
 const BATCH = 10;
-/** The number of seconds after which SQS delivers a message again if the driver has not deleted the message. */
+/** SQS delivers a message again after this number of seconds, unless the driver deletes the message. */
 const VISIBILITY_SECONDS = 30;
-/** The maximum number of responses in one wait, because a wait must end even if notices arrive continuously. */
+/** The maximum number of responses in one wait. A wait must end even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {
@@ -28,7 +28,7 @@ interface Wait {
   readonly signal: AbortSignal;
 }
 
-/** A queue of SQS that receives events about EC2 instances from EventBridge. */
+/** An SQS queue that receives events about EC2 instances from EventBridge. */
 export class NoticeQueue {
   readonly #sdk: SqsSdk;
   readonly #client: SQSClient;
@@ -58,7 +58,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** Reads messages. A message is deleted after `done` was called for all of its notices. */
+  /** Waits for messages. A message is deleted when `done` was called for all its notices. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

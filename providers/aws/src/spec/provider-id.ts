@@ -4,7 +4,7 @@ import { MachineError } from '@mcm/core/driver';
 export const formatProviderId = (region: string, instanceId: string): string => `aws:///${region}/${instanceId}`;
 
 /**
- * Returns the instance ID in a provider ID; as in the original, the prefix may have any value.
+ * Returns the instance ID in a provider ID. The prefix may have any value, as in the original.
  * @throws `InvalidArgument`
  */
 export function instanceIdOf(providerId: string): string {

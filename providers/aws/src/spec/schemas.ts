@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const text = (description: string) => z.string().optional().meta({ description });
 const flag = (description: string) => z.boolean().optional().meta({ description });
-/** A 32-bit number, as in the API of EC2. */
+/** The schema of a 32-bit number, as in the API of EC2. */
 const count = (description: string) => z.int32().optional().meta({ description });
 
 const ebs = z.object({
@@ -76,7 +76,7 @@ const placement = z.object({
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
-/** The schema contains only types; the rules are in `validate.ts`. */
+/** The schema of the provider spec. The schema contains only types. The rules are in `validate.ts`. */
 export const AwsProviderSpec = z.object({
   apiVersion: text('mcm accepts this field for compatibility, and does not use it'),
   ami: text('image of the VMs; required'),
@@ -120,7 +120,7 @@ export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** Each value has two possible keys, and the first key takes precedence. */
+/** The schema of the Secret. Each value has two possible keys. The first key takes precedence. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text('ID of the access key; required without workload identity'),
   accessKeyID: text('another name of providerAccessKeyId'),

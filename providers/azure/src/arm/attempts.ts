@@ -3,18 +3,18 @@ import { isRecord, sleep, type Transport, type TransportResponse, tryParseJson, 
 import { ArmError } from './error.ts';
 import type { ArmOptions } from './options.ts';
 
-/** The path and query, method and body of a request to Resource Manager. */
+/** A request to Azure Resource Manager: its method, its path with the query, and its body. */
 export interface ArmRequest {
   readonly method: string;
   readonly path: string;
   readonly body?: string | undefined;
 }
 
-/** A response with a status below 300. The body is JSON or empty. */
+/** A response of Azure Resource Manager with a status below 300. The body is JSON or empty. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** The body, or undefined if it is empty. */
+  /** The body of the response, or undefined if the body is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -23,13 +23,14 @@ const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 800;
 /**
- * The longest pause within one call. If Azure requests a longer pause, the call fails and the machine retries later.
+ * The longest pause within one call. If Azure requests a longer pause, the call fails, and the controller retries
+ * later.
  */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. Throws an error for an error
- * response, for a page of a proxy, and for an incomplete response.
+ * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. An error response, a page of
+ * a proxy and an incomplete response cause an error.
  */
 export class Attempts {
   readonly #options: ArmOptions;
@@ -85,20 +86,21 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // All non-empty responses of Resource Manager are JSON objects. An error page of a proxy is not an empty response.
+    // Every response of Resource Manager with a body is a JSON object. Another body comes from a proxy, for example an
+    // error page.
     if (text !== '' && !isRecord(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
 
 /**
- * Whether the error comes from a login. After a failed login, the client sent no request, and the next retry requests a
+ * Returns true if the error comes from a login. In that case, the client sent no request, and the next retry requests a
  * token again.
  */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 
 /**
- * Returns the time until the reset of an exhausted quota. Resource Graph reports the remaining time in a header: hours,
+ * Returns the time until an exhausted quota is reset. Resource Graph returns the remaining time in a header, as hours,
  * minutes and seconds.
  */
 function quotaResets(headers: ArmAnswer['headers']): number | undefined {

@@ -8,26 +8,26 @@ import type { ArmOptions } from './options.ts';
 
 export interface Beginning {
   readonly state: string | undefined;
-  /** Whether the change has ended. The field has an effect only if Azure names no operation. */
+  /** Whether the change has ended. The field is used only if Azure names no operation. */
   readonly ended: boolean;
-  /** The operation with which Azure reports the progress of the change. */
+  /** The operation with which the driver can follow the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** The context of a call, because pollers of the SDK pass no context to their requests. */
+/** The context of a call. The pollers of the SDK pass no context to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
-  /** Whether the first request of the call starts a change, so that the driver must wait for its end. */
+  /** Whether the first request of the call starts a change. The driver must then wait for the end of the change. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** `where` names the request of the last response. */
+  /** The last response of the call. `where` names its request. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
 /** The context of the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
-/** The API versions of the original. The driver does not use the versions of the SDK. */
+/** The API versions of the original. The driver uses these versions instead of the versions of the SDK. */
 const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
   [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
   [/\/Microsoft\.Compute\//, '2023-07-01'],
@@ -38,17 +38,16 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** Whether the change has ended, possibly with a failure. For success, see `isDone`. */
+/** Returns true if the change has ended, with a success or a failure. For a success, see `isDone`. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
 /**
- * Sends the requests of the SDK over the connections of this process. The checks of the SDK are not sufficient:
- * - The SDK follows an operation to any host.
+ * Sends the requests of the SDK over the connections of this process. The class checks each response, because the
+ * checks of the SDK are not sufficient:
+ * - The SDK sends requests about an operation to any host.
  * - The SDK treats content types other than JSON as an empty success.
  * - The SDK treats an operation without a status as complete.
- *
- * The class passes only valid responses to the SDK.
  */
 export class Carrier implements HttpClient {
   readonly #options: ArmOptions;
@@ -71,7 +70,7 @@ export class Carrier implements HttpClient {
     const where = `${method} ${path.replace(/\?.*/, '')}`;
     call.last = { where, answer };
     if (path === call.began?.operation?.path) return this.#ofOperation(request, call.began.operation.header, answer);
-    // An empty response to a read request does not show whether the resource exists.
+    // An empty response to a read does not show whether the resource exists, so it is an error.
     if (answer.text === '' && (method === 'GET' || (method === 'POST' && !call.changes)))
       throw new ArmError(where, answer.status, '', answer);
     if (method === 'PATCH' && answer.status === 202) throw new ArmError(where, 202, answer.text, answer);
@@ -86,12 +85,13 @@ export class Carrier implements HttpClient {
   }
 
   /**
-   * Returns the path of a URL. @throws Error for a foreign host, because the driver sends tokens only to the endpoint
+   * Returns the path of a URL. Another host is refused, because the driver sends tokens only to the endpoint.
+   * @throws Error
    */
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
-    // The SDK may add an API version to the path of an operation, which is not a difference.
+    // The SDK may add an API version to the path of an operation. The path is then still the path of the operation.
     if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
     const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
     if (version === undefined) return pathname + search;
@@ -110,7 +110,7 @@ export class Carrier implements HttpClient {
 
   #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
     const state = resource.safeParse(body).data?.properties?.provisioningState;
-    // Without a state, the status 200 means the end of the change, and 201 means its start.
+    // Without a state in the response, the status 200 means the end of the change, and the status 201 means its start.
     const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
     const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
     const address = monitor ?? (status === 202 ? headers.get('location') : null);
@@ -128,7 +128,7 @@ export class Carrier implements HttpClient {
   }
 }
 
-/** Converts a response for the SDK. A body that is not empty is parsed as JSON, with any content type. */
+/** Converts a response to the format of the SDK. A body is parsed as JSON, even if it has another content type. */
 function toSdk(
   request: PipelineRequest,
   status: number,
@@ -141,6 +141,6 @@ function toSdk(
     has: (name) => name in headers,
     toJSON: () => headers,
   };
-  // The SDK would read fields of an empty body.
+  // Without this change, the SDK would read fields of an empty body.
   return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
 }

@@ -1,9 +1,9 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A certificate and its key, which together prove the identity of an application. */
+/** A certificate and its key. With both, an application proves its identity. */
 export interface ClientCertificate {
   readonly key: KeyObject;
-  /** The SHA-256 of the certificate in base64url, for the field `x5t#S256` of an assertion. */
+  /** The SHA-256 hash of the certificate in base64url, for the field `x5t#S256` of an assertion. */
   readonly thumbprint: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -14,8 +14,8 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * Reads a certificate and its key in any order. Certificates after the first one are the chain.
- * @throws Error that names the problem and the fix, and quotes nothing of the text
+ * Reads a certificate and its key, in any order. Further certificates are the certificate chain.
+ * @throws Error with the problem and the fix, but without any part of the text
  */
 export function readCertificate(pem: string): ClientCertificate {
   if (!pem.includes('-----BEGIN '))
@@ -46,7 +46,7 @@ function keyOf(text: string | undefined): KeyObject {
   try {
     key = createPrivateKey(text);
   } catch {
-    // The error omits the message of the library, because it may quote the key.
+    // The error omits the message of the crypto library, because the message may quote the key.
     throw new Error('clientCertificate contains an unreadable private key; store an RSA key in PEM');
   }
   if (key.asymmetricKeyType === 'rsa') return key;

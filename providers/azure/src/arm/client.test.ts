@@ -5,7 +5,7 @@ import { Arm, type CallOptions } from './client.ts';
 import { ArmError } from './error.ts';
 import { loadSdk } from './sdk.ts';
 
-// Loading takes real time and the test uses a virtual clock.
+// The SDK is loaded before the test, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 interface Answer {

@@ -26,8 +26,8 @@ const KEPT = 16;
 const POLL_MS = 30_000;
 
 /**
- * Runs operations of the Azure SDK over the connections of this process, including changes that take minutes. `Arm`
- * throws `ArmError`, or the error of the connection.
+ * Runs operations of the Azure SDK over the connections of this process. A change may take minutes. The methods throw
+ * `ArmError`, or the error of the connection.
  */
 export class Arm {
   readonly #options: ArmOptions;
@@ -55,7 +55,7 @@ export class Arm {
 
   /**
    * Runs a change until it ends, for at most `timeoutMs`. The result is the resource after the change.
-   * @param read reads the resource that is created or changed. `run` returns undefined for a deletion
+   * @param read reads the resource that is created or changed. For a deletion, the result is undefined.
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -69,7 +69,8 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK would poll the operation of an ended change, and would treat a change without an operation as ended.
+      // The SDK handles two cases wrongly, so the driver reads the resource itself. The cases are a change that has
+      // already ended and a change without an operation.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {
@@ -83,13 +84,16 @@ export class Arm {
   /**
    * Waits for the end of a change that another call started, for at most `timeoutMs`. The result is the resource after
    * the change.
-   * @throws ArmError of status 200 when the change failed
+   * @throws ArmError with status 200 if the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
     return this.#settled(read, this.#until(timeoutMs), signal);
   }
 
-  /** Waits until another call has deleted a resource. @returns whether the resource is gone */
+  /**
+   * Waits until another call has deleted a resource.
+   * @returns whether the resource is gone
+   */
   async followGone(read: Read<Provisioned>, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     const until = this.#until(timeoutMs);
     const call: Call = { signal };
@@ -108,8 +112,8 @@ export class Arm {
   }
 
   /**
-   * Reads a URL from Azure without a token, because the URL contains credentials.
-   * @throws Error for an address without https, or for an invalid response
+   * Reads a URL of Azure Storage without a token, because the URL itself contains credentials.
+   * @throws Error for a URL without https, or for an invalid response
    */
   async read(address: string, signal: AbortSignal): Promise<string> {
     const { protocol, origin, pathname, search } = new URL(address);
@@ -146,7 +150,10 @@ export class Arm {
   }
 }
 
-/** Runs a call. An error of the SDK contains the whole request with the user data, so only the response is reported. */
+/**
+ * Runs a call of the SDK. An error of the SDK contains the whole request with the user data, so only the response is
+ * reported.
+ */
 async function inCall<T>(call: Call, work: () => Promise<T>): Promise<T> {
   try {
     return await calls.run(call, work);
@@ -162,5 +169,8 @@ function failedAs({ last }: Call, why: string): Error {
   return new ArmError(where, answer.status, answer.text, answer);
 }
 
-/** Whether the resource is gone. A 404 without an error code of Azure comes from a proxy or a wrong endpoint. */
+/**
+ * Returns true if the resource does not exist. A 404 without an error code of Azure comes from a proxy or a wrong
+ * endpoint.
+ */
 const isGone = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';

@@ -1,4 +1,4 @@
-/** The address of a cloud, and the audience of its tokens. */
+/** The addresses of a cloud, and the audience of its tokens. */
 export interface CloudAddresses {
   readonly management: string;
   readonly login: string;
@@ -11,7 +11,7 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-/** The names of clouds in `providerSpec.cloudConfiguration.name`. */
+/** The possible names of clouds in `providerSpec.cloudConfiguration.name`. */
 export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
 export type CloudName = (typeof CLOUD_NAMES)[number];
 
@@ -29,9 +29,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/**
- * Returns the addresses of a cloud. Without a name, or with an unknown name, the addresses are those of the public
- * cloud.
- */
+/** Returns the addresses of a cloud. Without a name, or with an unknown name, the public cloud is used. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

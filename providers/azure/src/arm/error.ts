@@ -7,17 +7,17 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** The header with the error code, which a response with or without a body may have. */
+/** The header with the error code. A response may have this header with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
-/** An error response of Azure, or the failed end of an operation. */
+/** The error for an error response of Azure, or for a failed operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
   /** The HTTP status, or 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`. The code is empty if the response contains none. */
+  /** The error code, such as `ZonalAllocationFailed`. Without a code in the response, the text is empty. */
   readonly code: string;
-  /** The unchanged text of the response, because rules of the original search the whole text. */
+  /** The unchanged body of the response. The rules of the original search for words in the whole body. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 
@@ -36,12 +36,12 @@ export class ArmError extends Error {
   }
 }
 
-/** The error code in an XML response of a storage service. */
+/** Matches the error code in an XML response of a storage service. */
 const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
 
 /**
- * Reads the error of a response. The header takes precedence over the body, as in the SDKs of Azure. The body may be
- * XML, or JSON with or without a member `error`.
+ * Reads the error code and the message of a response. The header takes precedence over the body, as in the SDKs of
+ * Azure. The body may be XML, or JSON with or without a property `error`.
  */
 function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = tryParseJson(text);

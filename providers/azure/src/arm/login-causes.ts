@@ -18,7 +18,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   AADSTS53003: 'a Conditional Access policy blocks the application; allow the application for the controller',
 };
 
-/** Returns the cause of a login error. The text is empty for errors without a known number. */
+/** Returns the cause of a login error as a text. For an unknown error number, the text is empty. */
 export function causeOf(refusal: string): string {
   const cause = CAUSES[/\bAADSTS\d+\b/.exec(refusal)?.[0] ?? ''];
   return cause === undefined ? '' : `: ${cause}`;

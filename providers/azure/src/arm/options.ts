@@ -5,15 +5,12 @@ export interface ArmOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
-  /** The origin of the management API. */
+  /** The origin of Azure Resource Manager, the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /**
-   * Returns the value of the Authorization header. If `authorize` is undefined, the request has no Authorization
-   * header.
-   */
+  /** Returns the value of the Authorization header. If the result is undefined, the request has no such header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** `refused` is called when Azure refuses a value that `authorize` returned. */
+  /** Called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
   /** The rate limits of the principal. By default, each client learns its own rate limits. */
   readonly rates?: LearnedRates | undefined;

@@ -3,7 +3,9 @@ import type { Clock } from '@mcm/kube';
 /** The maximum number of responses. The least recently used response is removed first. */
 const KEPT = 256;
 
-/** Caches responses of the cloud for many machines. Concurrent callers share a request. Errors are not cached. */
+/**
+ * Caches responses of the cloud that many machines need. Concurrent callers share one request. Errors are not cached.
+ */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;
@@ -18,9 +20,9 @@ export class Remembered<T> {
   }
 
   /**
-   * Returns an answer.
-   * @param signal Cancels the request. The other callers of a canceled request repeat the request.
-   * @param keep Whether the answer is cached
+   * Returns a cached response, or sends the request.
+   * @param signal Cancels the request. If several callers share the request, the other callers send it again.
+   * @param keep returns whether the response is cached
    */
   async get(
     key: string,

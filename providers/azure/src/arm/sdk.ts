@@ -4,7 +4,7 @@ import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
 import type { HttpClient } from '@azure/core-rest-pipeline';
 import type { Client } from '@azure-rest/core-client';
 
-/** The bundled program contains only the listed operation groups of the SDK. */
+/** The operation groups of the SDK that the bundled program contains. */
 export const OPERATION_GROUPS = {
   compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
   network: ['networkInterfaces', 'subnets'],
@@ -14,12 +14,12 @@ export const OPERATION_GROUPS = {
 };
 type Groups = typeof OPERATION_GROUPS;
 
-/** The SDK's clients for one subscription, loaded with their first call. */
+/** The SDK clients for one subscription. A client is loaded at its first call. */
 export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** Resolves with the client for image terms and resource groups, which need too few requests for separate clients. */
+  /** Returns the client for image terms and resource groups. These operations are rare, so they share one client. */
   rest(): Promise<Client>;
 }
 
@@ -44,15 +44,14 @@ const pipeline = async () => {
   return createEmptyPipeline;
 };
 
-/** Loads the SDK before the first call, because no machine should wait for it. */
+/** Loads the SDK before the first call, so that no machine waits for it. */
 export async function loadSdk(): Promise<void> {
   await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
 }
 
 /** @param httpClient sends all requests of the clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The clients use no policies of the SDK. The HTTP client of this driver handles attempts, pauses, logins, proxies
-  // and logs.
+  // The SDK clients have no policies for retries, logins and logs. The HTTP client of the driver has these functions.
   const options = async () => ({
     endpoint,
     httpClient,
@@ -68,7 +67,7 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** Caches the result of a function. A failure is not cached. */
+/** Runs a function once and caches its result. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

@@ -9,20 +9,20 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** Settings for classes without a cloud name. Without the settings, the driver uses the public cloud. */
+/** Settings for classes that name no cloud. Without these settings, the driver uses the public cloud. */
 export interface AzureSettings {
-  /** The cloud determines the endpoint, the login host and the audience. */
+  /** The name of the cloud, which determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
-  /** The origin of Resource Manager, which replaces the default of the cloud. */
+  /** The origin of Azure Resource Manager. This setting replaces the default of the cloud. */
   readonly endpoint?: string | undefined;
-  /** The origin of the login service, which replaces the default of the cloud. */
+  /** The origin of the login service. This setting replaces the default of the cloud. */
   readonly login?: string | undefined;
-  /** Whether a Secret may select the identity of the host of this process. */
+  /** Whether a Secret may select the managed identity of the host on which this process runs. */
   readonly allowManagedIdentity?: boolean | undefined;
   readonly metadata?: string | undefined;
 }
 
-/** The flags of the provider Azure; each flag takes precedence over its environment variable. */
+/** The flags of the provider Azure. Each flag takes precedence over its environment variable. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',
@@ -46,7 +46,8 @@ export const azureFlags = {
 } as const;
 
 /**
- * Reads the settings. @returns the settings of the driver, and the effective values with their sources
+ * Reads the Azure settings.
+ * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function azureSettings(

@@ -6,13 +6,15 @@ const field = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-/** Encodes a positive number (RFC 4251). A leading zero byte keeps a number with a set first bit positive. */
+/**
+ * Encodes a positive number for SSH (RFC 4251). If the first bit is set, a leading zero byte keeps the number positive.
+ */
 const number = (text: string | undefined): Buffer => {
   const bytes = Buffer.from(text ?? '', 'base64url');
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
 };
 
-/** Returns the key as a line of authorized_keys, without comment and line end. */
+/** Returns a public key as a line for authorized_keys, without a comment and a line end. */
 export function sshPublicKey(key: KeyObject): string {
   const { n, e } = key.export({ format: 'jwk' });
   const blob = Buffer.concat([field(Buffer.from('ssh-rsa')), number(e), number(n)]);

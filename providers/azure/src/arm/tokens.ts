@@ -7,7 +7,9 @@ import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
 import { causeOf } from './login-causes.ts';
 
-/** A secret, a file with the token of a workload, or a certificate with its key as PEM. */
+/**
+ * The proof of an identity: a client secret, a file with a workload token, or a certificate with its key in PEM format.
+ */
 type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
 
 interface Application {
@@ -17,10 +19,10 @@ interface Application {
   readonly proof: Proof;
 }
 
-/** An identity that Azure assigns to the host of this process. */
+/** A managed identity, which Azure assigns to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
-  /** `clientId` is empty for the system-assigned identity. */
+  /** The client ID of the identity. For the system-assigned identity, the ID is empty. */
   readonly clientId: string;
 }
 
@@ -31,18 +33,20 @@ export interface TokenOptions {
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** The address of the metadata service, by default the address on every host in Azure. */
+  /** The address of the metadata service. By default, it is the address that every host in Azure can reach. */
   readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/** The lifetime of an assertion in seconds. An assertion starts in the past, because the clocks may differ. */
+/**
+ * The lifetime of an assertion in seconds. An assertion is valid from a time in the past, because clocks may differ.
+ */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** Creates a source of tokens, which are cached until shortly before they expire. */
+/** Creates a source of tokens. Tokens are cached until shortly before their expiry. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
@@ -89,7 +93,7 @@ async function assertionOf(
   { clock, random, readFile }: TokenOptions,
 ): Promise<string> {
   if ('certificate' in proof) return signedAssertion(clientId, proof.certificate, audience, clock.now(), random);
-  // The kubelet replaces the file before the token expires.
+  // Each login reads the file again, because the kubelet replaces the token before it expires.
   const token = await readFile(proof.tokenFile);
   if (token === undefined)
     throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: the file cannot be read`);

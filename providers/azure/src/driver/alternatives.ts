@@ -24,8 +24,8 @@ function propertiesWith(properties: Properties, { machineType, zone, market }: A
 }
 
 /**
- * The fields of an alternative on Azure: VM size, availability zone, subnet of the same network, and priority as the
- * market.
+ * The fields of an alternative on Azure: VM size, availability zone, and subnet of the virtual network. The market
+ * selects the priority of the VM.
  */
 export const alternatives: AlternativeRules<AzureProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],

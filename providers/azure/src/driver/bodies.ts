@@ -30,8 +30,8 @@ const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
 /**
- * Returns the body of a disk.
- * @param urnImageId the ID of the image to which the URN refers
+ * Returns the request body for a disk.
+ * @param urnImageId the ID of the image that the URN of the class names
  */
 export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
@@ -61,9 +61,9 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** The IDs of the disks that are created from images, by disk name. */
+  /** The IDs of disks that were created from images, by disk name. */
   readonly diskIds: ReadonlyMap<string, string>;
-  /** Returns a public key for classes without a key. The private key of the returned key is not stored. */
+  /** Returns a public key for SSH. Azure requires a key even if the class has none. The private key is not stored. */
   readonly throwAwayKey: () => string;
 }
 
@@ -82,8 +82,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
     plan,
     priority: isBlank(priority) ? undefined : priority,
     evictionPolicy: spot ? 'Delete' : undefined,
-    // The limit -1 is the price of a regular VM. With a lower limit, Azure could stop the VM, whose disks would still
-    // cost money.
+    // The maximum price -1 means the price of a regular VM. With a lower maximum, Azure could stop the VM, and its
+    // disks would still cost money.
     billingProfile: spot ? { maxPrice: -1 } : undefined,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },

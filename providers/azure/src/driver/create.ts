@@ -25,7 +25,7 @@ const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolea
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
 
 /**
- * Creates the NIC, the disks and the VM. Every request may be repeated, because the driver finds the resources of an
+ * Creates the NIC, the disks and the VM. Every request may be repeated, because the driver finds resources of an
  * earlier call by their names.
  */
 export async function createVm(
@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // The user may have withdrawn the terms of the image, so the next call reads the terms again.
+    // The user may have withdrawn the terms of the image. The next call therefore reads the terms again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -64,7 +64,7 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
 
 /**
  * Reports a failed creation. If the cloud has no capacity, the resources of the VM are deleted first.
- * @throws MachineError always
+ * @throws MachineError in any case
  */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
   const { machine, signal } = request;
@@ -81,7 +81,7 @@ async function failed(session: Session, request: Create, counted: ObservedCall, 
   throw new MachineError(error.code, [error.message, ...also].join('\n'), { cause: thrown });
 }
 
-/** Deletes the resources of a failed creation, because they cost money. */
+/** Deletes the resources of a failed creation, because unused resources cost money. */
 async function cleanUp(
   session: Session,
   vm: string,
@@ -115,13 +115,13 @@ async function subnetOf(session: Session, { spec, signal }: Create, counted: Obs
 
 interface Nic {
   readonly id: string;
-  /** Whether an earlier call has created the NIC. */
+  /** Whether an earlier call created the NIC. */
   readonly known: boolean;
-  /** Whether an earlier call has requested the creation of the VM. */
+  /** Whether an earlier call requested the creation of the VM. */
   readonly begun: boolean;
 }
 
-/** Returns the NIC of the VM. Waits until an existing NIC is ready, and creates a missing NIC. */
+/** Returns the NIC of the VM. An existing NIC must be ready. A missing NIC is created. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
@@ -132,7 +132,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     const known = await counted('nic_get', () =>
       session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
-        // A new request repairs a NIC whose creation failed.
+        // If the creation of the NIC failed, a new request repairs the NIC.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
@@ -157,7 +157,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * Creates disks from images one after the other, before the VM.
+ * Creates the disks that are based on images, one after the other. The disks must exist before the VM.
  * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */
@@ -213,7 +213,7 @@ async function diskOf(
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
     return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
-    // A new request repairs a disk whose creation failed.
+    // If the creation of the disk failed, a new request repairs the disk.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
     throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
   }
@@ -245,8 +245,8 @@ async function imageOf(
 }
 
 /**
- * Returns the purchase plan of a marketplace image after its terms are accepted, or undefined for an image without a
- * plan.
+ * Accepts the terms of a marketplace image and returns its purchase plan. For an image without a plan, the result is
+ * undefined.
  */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;

@@ -15,8 +15,8 @@ const PROVIDER = 'Azure';
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 
 /**
- * Decodes the class and the Secret with the order and the texts of the original. Every decoding error is
- * `InvalidArgument`.
+ * Decodes the class and the Secret. The order and the texts of errors are those of the original. Every decoding error
+ * has the code `InvalidArgument`.
  */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
   const spec = readSpec(machineClass);
@@ -29,7 +29,10 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   return { spec, credentials };
 }
 
-/** Reads a provider spec for calls that need no Secret. @throws MachineError */
+/**
+ * Reads a provider spec for calls that need no Secret.
+ * @throws MachineError
+ */
 export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {
@@ -51,7 +54,7 @@ export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   return spec;
 }
 
-/** Copies the deprecated field `machineSet` to the newer field for its kind, if the newer field is absent. */
+/** Copies the deprecated field `machineSet` to the newer field with its meaning, unless the newer field is set. */
 function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   const { properties = {} } = spec;
   const { machineSet, availabilitySet, virtualMachineScaleSet } = properties;

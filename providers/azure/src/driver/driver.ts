@@ -35,7 +35,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** A public key in the format of authorized_keys. The private key of the throw-away key is not stored. */
+  /** Returns a public key in the format of authorized_keys. The private key is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -71,8 +71,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Whether the VM with the given tags may be deleted. The call below uses a name in lower case, because names in
-      // Azure are case-insensitive.
+      // Returns true if the VM with the given tags may be deleted. The deletion uses the name in lower case, because
+      // names in Azure are case-insensitive.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -136,9 +136,9 @@ function power(
 }
 
 /**
- * Opens the session of a request.
- * - `reported`: the first words of the error message of the original, if the client cannot be created
- * - `whole`: whether the first words are the whole error message of the original
+ * Returns a function that opens the session of a request.
+ * - `reported`: the start of the original's error message if the client cannot be created
+ * - `whole`: true if `reported` is the complete error message of the original
  */
 function opener(options: AzureDriverOptions) {
   const sessionOf = sessions(options);
@@ -180,7 +180,10 @@ async function statusOf(session: Session, request: OnMachine, counted: ObservedC
   }
 }
 
-/** Returns the reader of a VM. Only a direct read can prove that an unrecorded VM does not exist. */
+/**
+ * Returns the function that reads a VM. If the VM is not recorded on its machine, the function reads it directly,
+ * because only a direct read proves that it does not exist.
+ */
 function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
   if (isWarm(machine)) return (name, signal) => session.vmWithView(name, signal);
   if (machine.spec.providerID) return (name, signal) => session.recordedVm(name, signal);
@@ -188,8 +191,7 @@ function readerOf(session: Session, machine: Machine): Session['recordedVm'] {
 }
 
 /**
- * Whether the machine is warm. For other machines, the driver sends the request of the original, without the power
- * state.
+ * Returns true for a warm machine. For other machines, the driver does not read the power state, as in the original.
  */
 const isWarm = ({ metadata }: Machine): boolean => metadata.annotations?.[Annotations.WarmPower] !== undefined;
 
@@ -197,8 +199,8 @@ const vmAccess = ({ spec, machine }: OnMachine): string =>
   `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
 
 /**
- * Returns the start of the error text for the first read of a creation. If the terms of the image may need acceptance,
- * the driver first reads the image. For other images, the driver first reads the subnet.
+ * Returns the start of the error message for the first read of a creation. If the terms of the image may have to be
+ * accepted, the driver first reads the image. Otherwise, it first reads the subnet.
  */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
@@ -207,13 +209,13 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** Parses the rows of a response, because the SDK does not check the rows. */
+/** Parses the rows of a response of Resource Graph. The SDK does not check the rows. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Reads all resources in the class's resource group that have the class's tags of cluster and role, over all pages. */
+/** Reads all resources of the class's resource group with the cluster tag and the role tag of the class. */
 async function query(session: Session, { spec, signal, owner }: Request): Promise<readonly Row[]> {
   const { tags = {} } = spec;
   const keys = Object.keys(tags).toSorted();
@@ -235,7 +237,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     if (answer.totalRecords === 0) return rows;
     rows.push(...(data.parse(answer.data) ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.skipToken ?? '';
-    // An incomplete listing would make existing VMs appear deleted, so the driver reports an error.
+    // If the listing is incomplete, the driver reports an error, because existing VMs would count as deleted.
     if (token === '' && answer.resultTruncated === 'true')
       throw new Error('Resource Graph returned an incomplete listing without a token for the next page');
     if (token === '') return rows;
@@ -243,15 +245,15 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 }
 
 /**
- * Whether one of the tag keys equals `mark`. The operator `has` of the query matches a part of a key, so a query for
- * the cluster `a` returns resources of the cluster `a-b`.
+ * Returns true if a tag has exactly the key `mark`. The operator `has` in the query also matches a part of a key. A
+ * query for the cluster `a` would also return resources of the cluster `a-b`.
  */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** Generates one key for each process, because the generation takes seconds. The private key is not stored. */
+/** Generates one SSH key for the process, because the generation takes seconds. The private key is not stored. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

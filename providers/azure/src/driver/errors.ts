@@ -15,15 +15,15 @@ export function isExhausted(thrown: unknown): boolean {
 }
 
 /**
- * Formats JSON as the original does, with each member on a separate line. The rules of the original search for words
- * within one line.
+ * Formats JSON with one line for each property, as the original does. The rules of the original search for words within
+ * one line.
  */
 function indented(text: string): string {
   const value = tryParseJson(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** Whether the resource is absent. A 404 without an error code comes from a proxy or a wrong endpoint. */
+/** Returns true if the resource does not exist. A 404 without an error code comes from a proxy or a wrong endpoint. */
 export const isAbsent = (thrown: unknown): boolean =>
   thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
@@ -32,8 +32,8 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
 /**
- * Converts an error of Azure. `what` is the start of the error message. Errors without a more specific code get the
- * code `Internal`, as in the original.
+ * Converts an error of Azure. `what` is the start of the error message. As in the original, the default machine code is
+ * `Internal`.
  */
 export function fromCloud(
   thrown: unknown,

@@ -6,7 +6,7 @@ import { loadSdk } from '../arm/sdk.ts';
 import { reportEvidence } from './evidence.ts';
 import { Session } from './session.ts';
 
-// Loading takes real time and the test uses a virtual clock.
+// The SDK is loaded before the test, because loading takes real time and the test uses a virtual clock.
 await loadSdk();
 
 const LOG = 'https://logs.example.net/boot/serial.log?sig=topsecret';

@@ -3,8 +3,8 @@ import { type InstanceEvidence, wholeLines } from '@mcm/core/driver';
 import type { Session } from './session.ts';
 
 /**
- * Reports the state of a VM, and the console of the VM if Azure stores the console and allows the request.
- * @throws the error of `Arm` for the state
+ * Returns the state of a VM, and its console output if Azure stores the output and allows the request.
+ * @throws the error of `Arm` if the state cannot be read
  */
 export async function reportEvidence(session: Session, name: string, signal: AbortSignal): Promise<InstanceEvidence> {
   const view = await session.instanceView(name, signal);
@@ -19,7 +19,7 @@ export async function reportEvidence(session: Session, name: string, signal: Abo
   }
 }
 
-/** Removes the address of the console from an error, because everyone with the address can read the log. */
+/** Removes the URL of the console log from an error. Everyone with the URL can read the log. */
 const withoutAddress = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).replaceAll(/(https:\/\/[^\s?]+)\?\S+/g, '$1');
 
@@ -28,7 +28,7 @@ function describe(name: string, { statuses: own, vmAgent }: VirtualMachineInstan
   return `virtual machine ${name}: ${parts.join('; ') || 'Azure returned no state'}`;
 }
 
-/** Whether a time is valid. The SDK returns an invalid Date for a text that is not a date. */
+/** Returns true for a valid time. The SDK returns an invalid Date for a text that is not a date. */
 const isDate = (time: Date | undefined): time is Date => time !== undefined && !Number.isNaN(time.getTime());
 
 const reported = (what: string, list: readonly InstanceViewStatus[] | undefined): string[] =>

@@ -22,13 +22,13 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The value of the tag that names the control cluster, absent if the driver did not read the tag. */
+  /** The tag with the control cluster. If the driver did not read the tag, the field is absent. */
   readonly owner?: unknown;
 }
 
 /**
- * Returns the names of machines with resources. A NIC or an OS disk without a VM counts. A data disk alone does not
- * count, because its name does not contain the exact name of the machine.
+ * Returns the names of machines that have resources. A machine is in the result even if only its NIC or its OS disk
+ * exists. A data disk alone is not sufficient, because its name does not contain the exact name of the machine.
  */
 export const machineNames = (rows: readonly Row[]): readonly string[] => [
   ...new Set(rows.map(machineOf).filter((name) => name !== '')),
@@ -43,7 +43,7 @@ function machineOf({ type, name }: Row): string {
     : '';
 }
 
-/** Returns the control cluster that created the VM of a machine or its remaining resources. */
+/** Returns the control cluster that created the resources of a machine. */
 export function ownerOfMachine(rows: readonly Row[], machineName: string): { readonly owner?: string } {
   const row = rows.find((each) => each.owner && machineOf(each) === machineName);
   return typeof row?.owner === 'string' ? { owner: row.owner } : {};

@@ -8,7 +8,9 @@ const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15 * 60_000;
 const PREFIX = 'PowerState/';
 
-/** The states in which a VM will not start again automatically. A VM with the state `stopped` still causes costs. */
+/**
+ * The power states in which a VM will not start again automatically. A VM with the state `stopped` still causes costs.
+ */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['stopping', 'being stopped'],
   ['stopped', 'stopped'],
@@ -17,19 +19,22 @@ const ENDING: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * For each state of a VM, the request that changes the VM. A state without an entry means that an earlier request is in
- * progress.
+ * For each power state of a VM, the request that leads to the wanted state. If a state has no entry, an earlier request
+ * is in progress.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };
 const START: Verbs = { running: 'done', stopped: 'start', unknown: 'start', deallocated: 'start' };
 
-/** Returns `running`, `deallocated` or a similar state, or `unknown` if Azure reports no state. */
+/**
+ * Returns the power state of a VM, such as `running` or `deallocated`. If Azure reports no power state, the result is
+ * `unknown`.
+ */
 const powerOf = ({ instanceView }: VirtualMachine): string =>
   instanceView?.statuses?.find(({ code }) => code?.startsWith(PREFIX))?.code?.slice(PREFIX.length) ?? 'unknown';
 
-/** Returns a predicate such as "deallocated" for a VM that does not run and will not start by itself. */
+/** Returns a predicate such as "deallocated" for a VM that does not run and will not start automatically. */
 export const endingOf = (vm: VirtualMachine): string | undefined =>
   vm.provisioningState?.toLowerCase() === 'deleting' ? 'being deleted' : ENDING.get(powerOf(vm));
 
@@ -40,15 +45,12 @@ export interface Change {
   readonly counted: ObservedCall;
 }
 
-/** Deallocates a VM. A deallocated VM costs only its disks. */
+/** Deallocates a VM. Only the disks of a deallocated VM cost money. */
 export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', STOP);
 
 export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);
 
-/**
- * Sends the request for the current state, until the VM has the wanted state. Earlier requests may still be in
- * progress.
- */
+/** Sends requests until the VM has the wanted power state. Earlier requests may still be in progress. */
 async function reach({ session, request, clock, counted }: Change, action: string, verbs: Verbs): Promise<void> {
   const { machine, signal } = request;
   const { name } = machine.metadata;

@@ -13,13 +13,13 @@ export class WrongPrincipal extends Error {
   }
 }
 
-/** Returns the first value that exists. A value can have several key names. */
+/** Returns the first value that is set. A value in a Secret can have several key names. */
 export const firstOf = (...values: (string | undefined)[]): string =>
   trimSpace(values.find((value) => value !== undefined) ?? '');
 
 /**
- * Returns the principal in a Secret.
- * @param allowManaged Whether a Secret may request the identity of the controller's host
+ * Returns the principal: the identity in a Secret and its proof.
+ * @param allowManaged Whether a Secret may select the managed identity of the controller's host
  * @throws WrongPrincipal
  */
 export function principalOf(credentials: AzureCredentials, allowManaged = false): Principal {
@@ -46,8 +46,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * Checks the IDs. An empty value of the preferred key takes precedence over the alternative key. The texts are those of
- * the original's library for a login with a token file.
+ * Checks the client ID and the tenant ID. If the preferred key exists, its value is used even if it is empty. The texts
+ * are those of the library with which the original logs in.
  *
  * @throws WrongPrincipal
  */
@@ -59,7 +59,10 @@ function checkIds({ clientID, azureClientId, tenantID, azureTenantId }: AzureCre
     throw new WrongPrincipal('tenantID', `no tenant ID specified. ${advice('TenantID')}`);
 }
 
-/** @throws WrongPrincipal */
+/**
+ * Checks the principal.
+ * @throws WrongPrincipal
+ */
 export function checkPrincipal(principal: Principal): void {
   if (principal.managed || !('certificate' in principal.proof)) return;
   try {
@@ -70,7 +73,7 @@ export function checkPrincipal(principal: Principal): void {
 }
 
 /**
- * Returns the problems of the credentials that do not depend on the cloud.
+ * Returns the problems of the credentials that can be found without the cloud.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  * @param allowManaged whether the controller allows managed identities
  */

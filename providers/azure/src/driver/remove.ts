@@ -13,8 +13,8 @@ const PART_MS = 10 * MINUTE;
 const AT_ONCE = 2;
 
 /**
- * Deletes a VM and all resources that were created with it. Disks of persistent volumes remain.
- * @param mayGo whether the VM with the given tags may be deleted
+ * Deletes a VM and all resources that were created with it. Disks of PersistentVolumes stay.
+ * @param mayGo returns whether the VM with the given tags may be deleted
  * @throws MachineError
  */
 export async function deleteVm(
@@ -32,8 +32,8 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const vmText = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client has started the deletion, so the driver waits for its end and sends no
-    // further request.
+    // An earlier process or another client has started the deletion. The driver waits for its end, and sends no second
+    // request.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${vmText}, Err: `, signal);
@@ -69,11 +69,11 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // Azure reports an existing group with 204. Any other success comes from another server.
+        // If a resource group exists, Azure responds with 204. Any other success comes from another server.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
-        // A response to HEAD has no body, and therefore no error code in the body.
+        // A response to HEAD has no body, so an error code in the body is not possible.
         if (thrown instanceof ArmError && thrown.status === 404 && thrown.text === '') return false;
         throw thrown;
       }
@@ -110,7 +110,10 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/** Returns a change of the VM that makes Azure delete its resources together with it, or undefined. */
+/**
+ * Returns the change of a VM after which Azure deletes its resources together with the VM. If no change is necessary,
+ * the result is undefined.
+ */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -131,13 +134,13 @@ function cascade(
     networkProfile: nics.length > 0 ? { networkInterfaces: nics } : undefined,
     storageProfile: { osDisk: os, dataDisks: disks.length > 0 ? disks : undefined },
   };
-  // The type of the SDK requires fields that the change must not contain.
+  // The type of the SDK requires fields that must not be in the change.
   return update as VirtualMachineUpdate;
 }
 
 /**
- * Deletes resources by their names, two at a time. After an error, the deletion continues with the next resources. A
- * missing resource is a success.
+ * Deletes resources by their names, two at a time. After an error, the function continues with the other resources. If
+ * a resource does not exist, its deletion succeeds.
  * @throws MachineError
  */
 export async function deleteLeftOvers(

@@ -5,8 +5,8 @@ import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
 /**
- * Whether a NIC is attached to the VM with the given name. An attached NIC shows that an earlier call has requested the
- * VM, possibly in an earlier process.
+ * Returns true if a NIC is attached to the VM. An attached NIC proves that an earlier call has requested the VM, maybe
+ * in an earlier process.
  */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';
@@ -14,10 +14,9 @@ export function servesVm({ virtualMachine }: NetworkInterface, vm: string): bool
 }
 
 /**
- * Waits for the end of a creation that an earlier call started, and does not request the VM again. A second PUT would
- * change the VM, and Azure refuses a PUT with changed user data. The result is false if the VM does not exist, or its
- * creation failed temporarily.
- * @throws ArmError, for example if the creation ended for a lack of capacity
+ * Waits for the end of a creation that an earlier call started. A second PUT would change the VM, and Azure refuses a
+ * PUT with changed user data. The result is false if the VM does not exist, or if its creation failed temporarily.
+ * @throws ArmError, for example if the cloud had no capacity
  */
 export async function resumeVm(
   session: Session,
@@ -32,7 +31,7 @@ export async function resumeVm(
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
-    // An error with the status 200 means that a resource reported a failed state.
+    // ArmError with the status 200 means that the resource reports a failed state.
     if (!(thrown instanceof ArmError) || thrown.status !== 200) throw thrown;
   }
   const why = await failureOf(session, vm, signal);
@@ -41,7 +40,7 @@ export async function resumeVm(
 }
 
 /**
- * Reads the error of a failed creation, or undefined. The instance view contains the reason:
+ * Returns the error of a failed creation, or undefined. The instance view contains the reason, such as
  * `ProvisioningState/failed/AllocationFailed`.
  */
 async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {

@@ -15,7 +15,7 @@ import { createTokenSource, type Principal, type TokenOptions } from '../arm/tok
 import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The settings of sessions. If a class names its cloud, the addresses in `SessionOptions` have no effect. */
+/** The settings of sessions. If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
@@ -37,7 +37,7 @@ export type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 /** Changes of the power state of a VM. */
 export type PowerVerb = 'deallocate' | 'start';
 
-/** Clients and tokens of a principal, kept between calls. */
+/** The clients and tokens of a principal. The driver keeps them between driver calls. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
@@ -46,15 +46,15 @@ interface Connection {
   readonly lookups: Map<string, SharedLookup<VirtualMachine>>;
 }
 
-/** The number of waiting lookups from which one listing of the resource group is cheaper than separate reads. */
+/** If this number of lookups is waiting, one listing of the resource group is cheaper than separate reads. */
 const FEW_VMS = 3;
 
-/** The cache time of images and terms. A user may withdraw terms, and a publisher may publish new images. */
+/** Images and terms are cached for this time. A user may withdraw terms, and a publisher may publish new images. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 
-/** A subscription in a cloud, with the paths of the resources of a class. */
+/** Access to a subscription of a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
   /** The cached images and accepted terms, which all machines of a class share. */
@@ -98,7 +98,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** Runs an operation; the parameters are those of `Arm.run`. */
+  /** Runs an operation of the SDK. The parameters are those of `Arm.run`. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
@@ -112,8 +112,8 @@ export class Session {
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
   /**
-   * Reads a VM that is recorded on its machine. Several waiting lookups share one listing of the resource group. A
-   * listing can be outdated, so a missing VM is read again.
+   * Reads a VM that is recorded on its machine. Several waiting lookups share one listing of the resource group. If a
+   * VM is missing in the listing, it is read directly, because a listing can be outdated.
    */
   async recordedVm(name: string, signal: AbortSignal): Promise<VirtualMachine> {
     const key = `${this.subscription}/${this.group}`;
@@ -139,7 +139,7 @@ export class Session {
     );
   }
 
-  /** Returns the VM and its power state. */
+  /** Reads a VM and its power state. */
   vmWithView(name: string, signal: AbortSignal): Promise<VirtualMachine> {
     return this.ask(
       'compute',
@@ -154,12 +154,12 @@ export class Session {
     return this.run('compute', begin, { timeoutMs, signal });
   }
 
-  /** Returns the reports of the platform and of the agents on the VM. */
+  /** Reads the status reports about a VM: the reports of Azure and of the agents on the VM. */
   instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** Returns the addresses of the diagnostics, which are valid for a limited time. */
+  /** Returns the URLs of the boot diagnostics. The URLs are valid for a limited time. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',
@@ -205,7 +205,10 @@ export class Session {
     return terms.body;
   }
 
-  /** Returns the status of the resource group of the class. The status 204 means that the group exists. */
+  /**
+   * Returns the HTTP status of a request for the resource group of the class. The status 204 means that the group
+   * exists.
+   */
   async groupStatus(signal: AbortSignal): Promise<string> {
     const { status } = await this.ask(
       'rest',
@@ -222,7 +225,7 @@ export class Session {
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Reads the resource after the change. The field is absent for a deletion. */
+  /** Reads the resource after the change. For a deletion, `read` is absent. */
   readonly read?: Read<T & Provisioned>;
 }
 
@@ -235,7 +238,7 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** The text tells the operator why the configured endpoint has no effect. */
+/** The text about a configured endpoint that has no effect, because the class names its cloud. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
@@ -243,7 +246,8 @@ const OWN_CLOUD =
 const KEPT = 64;
 
 /**
- * Caches clients by cloud and principal, with their tokens and learned rates.
+ * Returns a function that opens sessions. Clients are cached by cloud and principal, with their tokens and learned
+ * rates.
  * @throws WrongPrincipal
  */
 export function sessions(options: SessionOptions): (request: Request) => Session {
@@ -298,8 +302,8 @@ function connect(options: SessionOptions, name: string | undefined, principal: P
 }
 
 /**
- * Returns the addresses of the cloud that the class names. If the class names no cloud, returns the addresses that the
- * operator has set.
+ * Returns the addresses of the cloud that the class names. If the class names no cloud, the addresses of the operator
+ * are used.
  */
 function addressesOf({ cloud, endpoint, login }: AzureSettings, named: string | undefined): CloudAddresses {
   if (named) return cloudOf(named);

@@ -12,8 +12,8 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
 /**
- * Returns the problem of `kind` in the deprecated `machineSet`, which the original checks first. `machineSetProblem`
- * returns undefined if `kind` is valid.
+ * Returns the problem of `kind` in the deprecated field `machineSet`, or undefined for a valid `kind`. The original
+ * checks this field first.
  */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
@@ -101,7 +101,7 @@ function checkOsDisk(
     errors.unsupportedPointer(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** Checks the data disks. The paths in the errors have no index, as in the original. */
+/** Checks the data disks. The paths in errors have no list index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -119,7 +119,7 @@ function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   }
 }
 
-/** Verifies that exactly one of the fields zone, availability set and scale set is set. */
+/** Checks that exactly one of three fields is set: zone, availability set or scale set. */
 function checkPlace({ zone, availabilitySet, virtualMachineScaleSet }: Properties, errors: FieldErrors): void {
   const places = [zone !== undefined, !isBlank(availabilitySet?.id), !isBlank(virtualMachineScaleSet?.id)];
   if (places.filter(Boolean).length !== 1)
@@ -155,8 +155,8 @@ function childOf({ kind, type }: ArmType, name: string): ArmType {
 }
 
 /**
- * Returns the type of a resource as the original does: `capacityReservationGroups/capacityReservations`. Source:
- * azure-sdk-for-go, `ParseResourceID`.
+ * Returns the type of the resource with an ID, such as `capacityReservationGroups/capacityReservations`. The result
+ * equals the result of the original. Source: azure-sdk-for-go, `ParseResourceID`.
  */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };
@@ -210,8 +210,8 @@ export function secretProblems(secret: AzureCredentials): readonly string[] {
 }
 
 /**
- * Checks that the Secret contains exactly one credential. For the two credentials that the original supports, the
- * errors have the texts of the original.
+ * Checks that the Secret contains exactly one credential. The original supports two kinds of credentials, and the
+ * errors about these credentials have the texts of the original.
  */
 function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
   const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);

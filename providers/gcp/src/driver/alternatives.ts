@@ -3,7 +3,10 @@ import type { GcpProviderSpec } from '../spec/schemas.ts';
 
 const ON_DEMAND = 'on-demand';
 
-/** Sets the market. A preemptible VM accepts no other scheduling settings, because Compute Engine never restarts it. */
+/**
+ * Returns the provider spec with another market. A preemptible VM has no other scheduling settings, because Compute
+ * Engine never restarts it.
+ */
 function withMarket({ scheduling, ...spec }: GcpProviderSpec, market: Alternative['market']): GcpProviderSpec {
   if (market === undefined) return scheduling ? { ...spec, scheduling } : spec;
   if (market === ON_DEMAND) return { ...spec, scheduling: { ...scheduling, preemptible: false } };
@@ -22,8 +25,8 @@ function problem(spec: GcpProviderSpec, { zone }: Alternative): string | undefin
 }
 
 /**
- * The fields of an alternative on Compute Engine: machine type, zone of the region, subnetwork, and preemptible VMs as
- * the spot market.
+ * The fields of an alternative on Compute Engine: machine type, zone of the region, and subnetwork. The market `spot`
+ * means a preemptible VM.
  */
 export const alternatives: AlternativeRules<GcpProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
@@ -44,6 +47,6 @@ export const alternatives: AlternativeRules<GcpProviderSpec> = {
     machineType,
     market: scheduling?.preemptible ? 'spot' : ON_DEMAND,
   }),
-  // Compute Engine lists instances by zone, so alternatives in another zone need a separate listing.
+  // Each zone needs its own listing, because Compute Engine lists instances by zone.
   listing: ({ zone = '' }) => zone,
 };

@@ -17,9 +17,9 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
 }
 
 /**
- * Decodes the class and the Secret, with the order, codes and texts of the original. The error for a class of another
- * provider is `InvalidArgument`, and every other error is `Internal`. A creation checks the whole provider spec. Calls
- * that create nothing check only the zone.
+ * Decodes the class and the Secret. The order, codes and texts of errors are those of the original. A class of another
+ * provider has the code `InvalidArgument`, and every other error has the code `Internal`. Before a creation, the whole
+ * provider spec is checked. Other calls check only the zone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
   const { machineClass, data } = input;
@@ -32,7 +32,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** Parses a provider spec, and validates it as for the creation of a VM. `readSpec` does not check the Secret. */
+/** Parses a provider spec, and checks it with the rules that apply before a creation. The Secret is not checked. */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {
@@ -70,7 +70,7 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Returns the errors of the credentials that do not depend on the cloud, with the texts of the original.
+ * Returns the problems of the credentials that can be found without the cloud. The texts are those of the original.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
@@ -84,7 +84,7 @@ export function accountProblems(credentials: GcpCredentials, secrets: string, ru
   }
 }
 
-/** Lists whose null entries have no meaning. The original crashes on null entries when it creates a VM. */
+/** Lists in which null entries are ignored. If a list contains null, the original crashes when it creates a VM. */
 const LISTS: readonly string[] = ['disks', 'networkInterfaces', 'metadata'];
 
 function nullEntries(spec: Readonly<Record<string, unknown>> | null): string[] {

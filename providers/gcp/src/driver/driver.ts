@@ -36,7 +36,7 @@ import { marksOf } from './validate.ts';
 /** The dependencies of the Google Cloud driver. */
 export interface GcpDriverOptions extends DriverContext, GcpSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Returns the value of the Authorization header, for clouds that do not use tokens of Google. */
+  /** Returns the value of the Authorization header, for clouds that do not accept tokens of Google. */
   readonly authorize?: ((account: Account, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   readonly version?: string;
 }
@@ -46,13 +46,16 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** The first pauses between two reads of an operation, in milliseconds. Many operations are short. */
+/**
+ * The first pauses between two reads of an operation, in milliseconds. The pauses are short, because many operations
+ * end soon.
+ */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
 /**
- * The maximum number of request IDs for one insertion. A reused request ID returns an operation that is done
- * immediately.
+ * The maximum number of request IDs for one insertion. If a request ID was used before, Compute Engine returns an
+ * operation that is already done.
  */
 const REPLAYS = 5;
 /** The maximum number of accounts. The least recently used account is removed first. */
@@ -167,7 +170,10 @@ function power(
 
 interface Calls {
   readonly clock: Clock;
-  /** Failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request ID. */
+  /**
+   * The number of failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request
+   * ID.
+   */
   readonly failed: Map<string, number>;
 }
 
@@ -194,7 +200,7 @@ async function insert(calls: Calls, request: Creation, session: Session): Promis
     let started: Operation | undefined;
     try {
       started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-      // If the operation is done immediately, an earlier process used the request ID, or the VM is gone.
+      // If the operation is already done, an earlier process used the request ID, or the VM no longer exists.
       if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
       await wait(calls, request, session, started.name);
       failed.delete(uid);
@@ -217,10 +223,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/**
- * Lists the instances of a class. The result omits an instance without a name, because the driver could not delete the
- * instance.
- */
+/** Lists the instances of a class. Instances without a name are omitted, because the driver could not delete them. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -235,7 +238,7 @@ async function listAll(calls: Calls, request: Request, session: Session): Promis
 
 const BEARER = 'Bearer ';
 
-/** Caches clients by account, with their tokens and learned rates. */
+/** Returns a function that opens sessions. Clients are cached by account, with their tokens and learned rates. */
 function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => Session {
   const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
@@ -261,10 +264,7 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
   };
 }
 
-/**
- * An instance in one of the listed states will not start again automatically. Compute Engine uses the name TERMINATED
- * for a stopped instance.
- */
+/** The states of an instance that will not start again automatically. A stopped instance has the state TERMINATED. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
   ['TERMINATED', 'stopped'],
@@ -272,7 +272,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['SUSPENDED', 'suspended'],
 ]);
 
-/** Returns the zone in the provider ID, which is the only source for an orphan. */
+/** Returns the zone in the provider ID. For an orphan, no other object contains the zone. */
 function zoneOnRecord(request: Request | OnMachine, project: string): string | undefined {
   const machine = 'machine' in request ? request.machine : undefined;
   const [, owner, zone, name] = /^gce:\/\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(machine?.spec.providerID ?? '') ?? [];
@@ -290,8 +290,8 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
 };
 
 /**
- * Finds an instance by name. Concurrent lookups share one listing. Without the tags of cluster and role, no request is
- * sent.
+ * Finds an instance by name. Concurrent lookups share one listing. If the class has no cluster tag and role tag, no
+ * request is sent.
  */
 function lookupOne(calls: Calls, request: OnMachine, { gce, project, zone }: Session): Promise<Instance | undefined> {
   const { machine, spec, signal } = request;
@@ -308,8 +308,8 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
 };
 
 /**
- * Lists the instances with the cluster and role of the class. If the class lacks the tags of cluster and role, the
- * result is empty, and no request is sent.
+ * Lists the instances with the cluster tag and the role tag of the class. If the class lacks a tag, the result is
+ * empty, and no request is sent.
  */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];
@@ -326,7 +326,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
   }
 }
 
-/** Whether Google refused an insertion because an earlier insertion for the Machine succeeded. */
+/** Returns true if Google refused an insertion because an earlier insertion for the Machine succeeded. */
 async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
   const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
@@ -364,7 +364,9 @@ async function untilDone(clock: Clock, signal: AbortSignal, session: Session, na
   throw new Error('timed out waiting for the condition');
 }
 
-/** Returns a UUID for a text. Compute Engine runs only one of several requests with the same UUID. */
+/**
+ * Returns a UUID that is computed from a text. Compute Engine executes only one of several requests with an equal UUID.
+ */
 function requestIdOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

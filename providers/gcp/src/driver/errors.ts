@@ -16,8 +16,7 @@ export class OperationFailed extends Error {
 }
 
 /**
- * Whether the zone does not have the machine type. As in the original, only the text decides, even if the cloud
- * throttles.
+ * Returns true if the zone does not have the machine type. Only the text of the error is checked, as in the original.
  */
 const lacksType = (thrown: Refusal): boolean => thrown.reported.includes('does not exist in zone');
 
@@ -28,7 +27,8 @@ const EXHAUSTED = new Set([
 ]);
 
 /**
- * Whether the cloud has no capacity. If an error contains several errors, the last error decides, as in the original.
+ * Returns true if the cloud has no capacity. If the error contains several errors, the last error is checked, as in the
+ * original.
  */
 function isExhausted(thrown: unknown): boolean {
   if (thrown instanceof OperationFailed) {
@@ -39,7 +39,7 @@ function isExhausted(thrown: unknown): boolean {
   return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
-/** Converts an error of Google. Errors without a more specific code get the code `Internal`, as in the original. */
+/** Converts an error of Google. As in the original, the default machine code is `Internal`. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;
@@ -55,8 +55,8 @@ export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, la
 }
 
 /**
- * Whether the keys or their permissions caused the error. The machine code of refused credentials is `Internal`, as in
- * the original.
+ * Returns true if the keys or their permissions caused the error. The machine code of such an error is `Internal`, as
+ * in the original.
  */
 const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||

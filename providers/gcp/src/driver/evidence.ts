@@ -10,8 +10,8 @@ interface Place {
 }
 
 /**
- * Reports the state of an instance, and its console if Google allows the request.
- * @throws the error of the client for the state
+ * Returns the state of an instance, and its console output if Google allows the request.
+ * @throws the error of the client if the state cannot be read
  */
 export async function reportEvidence(
   { gce, project, zone }: Place,

@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** The metadata key with the encoding, which cloud-init reads. */
+/** The metadata key with the encoding of the user data. The program cloud-init reads the key. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 
@@ -20,11 +20,11 @@ const isEmpty = (value: unknown): boolean =>
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** Formats a map as the Go client does. An empty object remains, because it has a meaning. */
+/** Formats a map like the Go client. An empty map stays, because it has a meaning. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 
-/** Formats a 64-bit number as text, as the API of Google requires. */
+/** Formats a 64-bit number as a text, as the API of Google requires. */
 const int64 = (value: number | undefined): string | undefined => (value ? String(value) : undefined);
 
 export function instanceBody({ name, project, spec, userData }: Launch): Record<string, unknown> {
@@ -105,9 +105,9 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * User data as text is cloud-config, or a script that runs at every start. Binary user data such as gzip is encoded as
- * base64, and a second metadata item contains the encoding.
- * @throws MachineError for binary data together with metadata that contains another encoding
+ * Returns the metadata items with the user data. If the user data is text, it is cloud-config, or a script that runs at
+ * every start. Binary user data such as gzip is encoded in base64, and a second metadata item contains the encoding.
+ * @throws MachineError if the user data is binary and the class sets another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {
   if (isText(userData)) {

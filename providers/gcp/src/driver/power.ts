@@ -17,8 +17,8 @@ export interface Subject {
 }
 
 /**
- * For each state of an instance, the request that changes the instance. For an instance in a state without an entry, no
- * request is sent.
+ * For each state of an instance, the request that leads to the wanted state. If a state has no entry, no request is
+ * sent.
  */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
@@ -26,7 +26,7 @@ const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };
 const SUSPEND: Verbs = { RUNNING: 'suspend', TERMINATED: 'done', SUSPENDED: 'done' };
 const START: Verbs = { RUNNING: 'done', TERMINATED: 'start', SUSPENDED: 'resume' };
 
-/** Stops an instance; a suspended instance keeps its memory. */
+/** Stops or suspends an instance. A suspended instance keeps its memory. */
 export const stopInstance = (subject: Subject, suspend: boolean): Promise<void> =>
   reach(subject, suspend ? SUSPEND : STOP);
 

@@ -2,24 +2,24 @@ import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Var
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
 import { type AllowedSources, readSources } from '../login/sources.ts';
 
-/** The settings of the provider GCP. An absent setting has its default. */
+/** The settings of the provider GCP. If a setting is absent, its default applies. */
 export interface GcpSettings {
   readonly endpoint?: string | undefined;
-  /** The address where service accounts request tokens. */
+  /** The address from which service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
-  /** The domain of the cloud. If `universe` is absent, the driver uses the public cloud. */
+  /** The domain of the cloud (default: the public cloud). */
   readonly universe?: string | undefined;
-  /** Token sources that Secrets may use in addition to the token file of Gardener. */
+  /** Token sources that Secrets may use in addition to the workload token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly iamEndpoint?: string | undefined;
   readonly metadata?: string | undefined;
-  /** The origin of the metadata service of AWS, for controllers that run on a host in AWS. */
+  /** The origin of the AWS metadata service, for controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
   readonly awsVariables?: Variables | undefined;
 }
 
-/** The flags of the provider GCP; each flag takes precedence over its environment variable. */
+/** The flags of the provider GCP. Each flag takes precedence over its environment variable. */
 export const gcpFlags = {
   'compute-endpoint': endpointFlag(
     'address of the Compute API, without a path; alternative: the variable GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
@@ -55,7 +55,8 @@ const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 
 const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
 
 /**
- * Reads the settings. @returns the settings of the driver, and the effective values with their sources
+ * Reads the GCP settings.
+ * @returns the settings of the driver, and the effective values with their sources
  * @throws ConfigError with the setting and a hint
  */
 export function gcpSettings(

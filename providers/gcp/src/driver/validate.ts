@@ -34,8 +34,8 @@ export function specProblems(spec: GcpProviderSpec): readonly string[] {
 }
 
 /**
- * Requires the tags of cluster and role. Without both tags, the original creates VMs that it never finds and never
- * deletes.
+ * Checks that the tags contain a cluster tag and a role tag. Without both tags, the original creates VMs that it never
+ * finds and never deletes.
  */
 function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   const { cluster, role } = marksOf(tags);
@@ -44,7 +44,10 @@ function checkTags({ tags = [] }: GcpProviderSpec, errors: FieldErrors): void {
   if (role === undefined) errors.required('spec.tags', `one tag must contain ${ROLE}, ${why}`);
 }
 
-/** Returns the tags of cluster and role. The last of several tags of a type applies, as in the original. */
+/**
+ * Returns the cluster tag and the role tag. If there are several tags of a type, the last one applies, as in the
+ * original.
+ */
 export function marksOf(tags: readonly string[]): { cluster: string | undefined; role: string | undefined } {
   const cluster = tags.findLast((tag) => tag.includes(CLUSTER));
   return { cluster, role: tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)) };
@@ -83,7 +86,7 @@ function isInt64(text: string): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-/** Checks a range. The mask size is parsed like `strconv.Atoi` of Go, which accepts a sign and leading zeros. */
+/** Checks an address range. The mask size may have a sign and leading zeros, as in `strconv.Atoi` of Go. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");

@@ -37,20 +37,17 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /**
-   * Returns the value of the Authorization header. If `authorize` is undefined, the request has no Authorization
-   * header.
-   */
+  /** Returns the value of the Authorization header. If the result is undefined, the request has no such header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** `refused` is called when Google refuses a value that `authorize` returned. */
+  /** Called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
-  /** The rate limits of the account. By default, this object learns its own rate limits. */
+  /** The rate limits of the account. By default, each client learns its own rate limits. */
   readonly rates?: LearnedRates | undefined;
 }
 
 /**
- * Parses a value.
- * @throws Error without the error of the SDK, which would quote the response
+ * Parses a value with a schema.
+ * @throws Error that omits the message of the SDK, because the message would quote the response
  */
 function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   const parsed = schema.safeParse(value);
@@ -58,9 +55,7 @@ function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   throw new Error(`an invalid answer, which is not a ${type} of Compute Engine`);
 }
 
-/**
- * Removes nulls, because null counts as absent in the original. With a null, the SDK would refuse the whole response.
- */
+/** Removes null values. In the original, null counts as absent, but the SDK would refuse the whole response. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -72,8 +67,8 @@ function withoutNulls(value: unknown): unknown {
 const ATTEMPTS = 10;
 
 /**
- * Reads only the used members, because the SDK creates an object for every member. A full response doubles the cost of
- * a listing.
+ * Returns only the properties that the driver uses. The SDK creates an object for every property, which would double
+ * the cost of a listing.
  */
 const pick =
   (...names: readonly string[]) =>
@@ -82,7 +77,7 @@ const pick =
 
 const ofOperation = pick('name', 'status', 'error');
 const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
-/** Removes invalid labels, because the SDK would refuse the whole listing. */
+/** Removes invalid labels. Because of one invalid label, the SDK would refuse the whole listing. */
 const ofInstance = (answer: object): object => {
   const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
   const known = instance.shape.labels.safeParse(labels).data;
@@ -101,8 +96,8 @@ const ofPage = (page: object): object => {
 };
 
 /**
- * The operations of Compute Engine that the driver uses. The operations throw `Refusal`, `SdkFailed`, or the error of
- * the connection.
+ * The operations of Compute Engine that the driver uses. The methods throw `Refusal`, `SdkFailed`, or the error of the
+ * connection.
  */
 export class Gce {
   readonly #options: GceOptions;
@@ -139,7 +134,7 @@ export class Gce {
     return readAs(instance, found, 'instance');
   }
 
-  /** Reads the newest `bytes` of the first serial port, and their position in the whole output. */
+  /** Reads the newest `bytes` of the output of the first serial port, and their position in the complete output. */
   async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
     const request = { project, zone, instance: name, port: 1, start: `-${bytes}` };
     const [found] = await this.#call('serialPort', { pick: ofSerialPort, signal }, ({ instances }) =>
@@ -184,7 +179,7 @@ export class Gce {
     let pageToken = '';
     do {
       const request = withoutUndefined({ project, zone, pageToken: pageToken || undefined });
-      // Each page has a separate number of attempts.
+      // Each page of a listing has its own number of attempts.
       const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
         instances.list(request, { ...once(), autoPaginate: false }),
       );
@@ -194,7 +189,7 @@ export class Gce {
     return found;
   }
 
-  /** Finds the instances with a name. Concurrent lookups in a zone share one listing. */
+  /** Finds the instances with a name. Concurrent lookups in one zone share one listing. */
   named(project: string, zone: string, name: string, signal: AbortSignal): Promise<readonly Instance[]> {
     const key = `${project}/${zone}`;
     const known = this.#lookups.get(key);
@@ -245,7 +240,7 @@ export class Gce {
     const answer = tryParseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    // The SDK treats a response without known members as an empty success, so the response is checked first.
+    // The response is checked before the SDK reads it, because the SDK treats an unknown response as an empty success.
     if (typeof answer === 'object' && answer !== null && !Array.isArray(answer))
       return JSON.stringify(withoutNulls(read(answer)));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: the response is not from Compute Engine`);

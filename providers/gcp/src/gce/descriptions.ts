@@ -1,4 +1,4 @@
-/** The methods of the API that the driver uses. Descriptions of all methods would cost memory and load time. */
+/** The API methods that the driver uses. Descriptions of all methods would cost memory and load time. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],
@@ -15,8 +15,8 @@ const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
 /**
- * Fields whose numbers have more bits in the API than in the descriptions of the SDK. The original sends the numbers
- * unchanged, but the SDK would change them without an error.
+ * Number fields that have more bits in the API than in the SDK. The original sends the numbers unchanged, but the SDK
+ * would change them without an error.
  */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },
@@ -33,9 +33,9 @@ function widened(name: string, description: Description): Description {
 }
 
 /**
- * Reduces the descriptions of the API to the used methods and their messages. The full descriptions cost about a
+ * Reduces the descriptions of the API to the methods that the driver uses. The complete descriptions would need about a
  * second of CPU time and 80 MB.
- * @throws Error if the SDK no longer describes a method, because the first call of the method would fail
+ * @throws Error if the SDK no longer describes one of the methods
  */
 export function slimDescriptions(all: Description): Description {
   const v1 = PATH.reduce<Description | undefined>((each, name) => each?.nested?.[name], all);

@@ -9,11 +9,11 @@ const refusal = z.looseObject({
   }),
 });
 
-/** An error response of Compute Engine. */
+/** The error for an error response of Compute Engine. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** The reasons, such as `rateLimitExceeded` or `alreadyExists`. */
+  /** The reasons in the response, such as `rateLimitExceeded` or `alreadyExists`. */
   readonly reasons: readonly string[];
   /** The text of the error, as the cloud wrote it. */
   readonly reported: string;
@@ -29,12 +29,12 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Whether the resource is absent. A 404 without an error body comes from a proxy or a wrong endpoint. */
+  /** True if the resource does not exist. A 404 without an error body comes from a proxy or a wrong endpoint. */
   get absent(): boolean {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
-  /** Whether Google throttled the request, which then had no effect. */
+  /** True if Google throttled the request. A throttled request had no effect. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
     return this.status === 429 || (this.status === 403 && limited);

@@ -4,8 +4,8 @@ import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
 /**
- * The options of a call. The timers and retries of the SDK are disabled. The timers and retries of the driver use the
- * clock of the process.
+ * The options of an SDK call. The timers and retries of the SDK are disabled, because the driver uses the clock of the
+ * process.
  */
 interface CallOptions {
   readonly timeout: number;
@@ -15,7 +15,10 @@ interface CallOptions {
 
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
-/** The types of the SDK clients. The declarations of the SDK have 33 MB, and every type check would read them. */
+/**
+ * The types of the SDK clients. The driver declares the types itself, because the declarations of the SDK have 33 MB,
+ * and every type check would read them.
+ */
 export interface Clients {
   readonly instances: {
     readonly insert: Method<readonly [{ readonly latestResponse: unknown }]>;
@@ -41,31 +44,35 @@ export interface SdkRequest {
 
 /** A call of the SDK, with the function that sends its request. */
 export interface Call {
-  /** Sends a request. @returns the checked response as JSON */
+  /**
+   * Sends the request and checks the response.
+   * @returns the response as JSON
+   */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The request body from the driver, without the empty maps that the SDK would add. */
+  /** The request body as the driver created it. The SDK would add empty maps. */
   readonly body?: object | undefined;
 }
 
-/** Returns new options for a call, because the SDK changes the options. */
+/** Returns new options for an SDK call. The SDK changes the options, so they cannot be used twice. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error that was thrown. The SDK replaces the thrown error with another error. */
+  /** The error that `send` threw. The SDK replaces the error with another error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
 /**
- * The SDK failed to write a request or to read a response. The error of the SDK is omitted, because it quotes the
- * request or the response with the user data.
+ * The error if the SDK could not write a request or read a response. The message of the SDK is omitted, because it
+ * quotes the user data.
  */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }
 
 /**
+ * Runs a call of the SDK.
  * @param callName the name of the call in errors
  * @throws the error of `send`, or SdkFailed
  */
@@ -79,14 +86,14 @@ export async function inCall<T>(callName: string, call: Call, work: () => Promis
   }
 }
 
-/** Replaces the login and the network access of the SDK. Requests use the connections of the driver. */
+/** Replaces the login and the network access of the SDK. Requests are sent over the connections of the driver. */
 const authClient = {
   getRequestHeaders: async () => new Headers(),
   fetch: async (address: string, { method, body }: { readonly method: string; readonly body?: unknown }) => {
     const call = calls.getStore();
     if (!call) throw new Error(`${method} ${address}: the SDK sent a request outside of a call`);
     const { pathname, search } = new URL(address);
-    // For a method without a body, the SDK passes an empty text as the body.
+    // For a method without a body, the SDK passes an empty text.
     const written: unknown = body === undefined ? undefined : JSON.parse(String(body));
     const given = isRecord(written) ? asGiven(written, call.body) : undefined;
     try {
@@ -103,7 +110,7 @@ const authClient = {
   },
 };
 
-/** Returns the message without the members that the driver did not set. */
+/** Returns the message without properties that the driver did not set. */
 function asGiven(written: unknown, given: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(given)) return written.map((each, i) => asGiven(each, given[i]));
   if (!isRecord(written) || !isRecord(given)) return written;
@@ -124,7 +131,7 @@ const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
 /**
- * Returns the clients, which are loaded with the first call. All accounts share the clients, because each call contains
+ * Returns the SDK clients. The first call loads the clients. All accounts share the clients, because each call contains
  * its target.
  */
 export function gceClients(): Clients {
@@ -132,7 +139,7 @@ export function gceClients(): Clients {
   return clients;
 }
 
-/** Loads the SDK before the first call, because no machine should wait for it. */
+/** Loads the SDK before the first call, so that no machine waits for it. */
 export async function loadSdk(): Promise<void> {
   gceClients();
 }
@@ -145,7 +152,7 @@ function makeClients(): Clients {
   const operations = load('@google-cloud/compute/build/src/v1/zone_operations_client.js') as {
     readonly ZoneOperationsClient: Client<Clients['operations']>;
   };
-  // Disables the log of the SDK, which an environment variable could enable for whole requests.
+  // Disables the log of the SDK. With an environment variable, the SDK would log complete requests.
   gax.loggingUtils.setBackend(null);
   const { GrpcClient } = gax.fallback;
   class SlimClient extends GrpcClient {
@@ -154,7 +161,7 @@ function makeClients(): Clients {
     }
   }
   const slim = { ...gax, fallback: { ...gax.fallback, GrpcClient: SlimClient } };
-  // With the options, the SDK reads neither the environment nor a metadata server.
+  // With these options, the SDK reads neither the environment nor a metadata server.
   const options = () => ({ authClient, apiEndpoint: 'compute.googleapis.com', universeDomain: 'googleapis.com' });
   return {
     instances: new instances.InstancesClient(options(), slim),

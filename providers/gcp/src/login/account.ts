@@ -13,7 +13,7 @@ import { externalAccount, readImpersonation } from './external-account.ts';
 import { parse } from './parse.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The allowed members of a service account's key. Any other member could redirect the requests of the driver. */
+/** The allowed properties of a service account key. Another property could redirect the requests of the driver. */
 const SERVICE_ACCOUNT_FIELDS = [
   'auth_provider_x509_cert_url',
   'auth_uri',
@@ -30,7 +30,7 @@ const SERVICE_ACCOUNT_FIELDS = [
 
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
-/** A map of texts. As in Go, null counts as an empty text. */
+/** The schema of a map of texts. As in Go, null counts as an empty text. */
 const texts = z.record(
   z.string(),
   text.transform((value) => value ?? ''),
@@ -47,7 +47,7 @@ export const accountField = (secret: GcpCredentials) =>
   );
 
 /**
- * Reads the account in a Secret.
+ * Reads the Google account in a Secret.
  * @throws WrongAccount with the texts of the original
  */
 export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
@@ -68,7 +68,8 @@ function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
     project_id: named,
     universe_domain: own,
   } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
-  // Credentials of one cloud are not sent to another cloud, so an operator must change both settings.
+  // The domain in the credentials must equal the domain that the operator set, so that credentials are never sent to
+  // another cloud.
   if (universe && (own || PUBLIC_UNIVERSE) !== universe)
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, but GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: both must be equal`,
@@ -142,7 +143,7 @@ function readJson(text: string, fieldName: string): unknown {
   try {
     return JSON.parse(trimSpace(text));
   } catch {
-    // The error omits the message of the parser, because it would contain the secret.
+    // The error omits the message of the JSON parser, because the message would contain the secret.
     throw new Error(`${fieldName}: failed to unmarshal json object: it is not JSON`);
   }
 }
@@ -169,7 +170,7 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  // Whether a URL has no user and no password, which would be sent and would appear in logs.
+  // A URL with a user or a password is refused. Both would be sent to the server and would appear in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }

@@ -20,14 +20,14 @@ export type SubjectSource =
     }
   | { readonly from: 'aws' };
 
-/** A service account for which another account may create tokens. */
+/** A service account for which another account creates tokens. */
 export interface Impersonation {
   readonly url: string;
   readonly delegates: readonly string[];
   readonly lifetimeS: number;
 }
 
-/** An account that exchanges the token of a workload for a token of Google. */
+/** An account that exchanges a workload token for a token of Google. */
 export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
@@ -56,17 +56,17 @@ export type Account = ServiceAccount | ExternalAccount | HostAccount | Impersona
 
 export interface AccountRules {
   /**
-   * The domain of the cloud that the operator has set. If `universe` is undefined, the driver uses the public cloud for
-   * all credentials, as the original does.
+   * The domain of the cloud that the operator has set. Without a domain, the driver uses the public cloud for all
+   * credentials, as in the original.
    */
   readonly universe?: string | undefined;
-  /** Token sources that Secrets may use in addition to the token file of Gardener. */
+  /** Token sources that Secrets may use in addition to the workload token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
 }
 
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
-  /** A hint in addition to the text of the original. */
+  /** A hint that follows the text of the original. */
   readonly fix: string;
 
   constructor(message: string, fix = '') {

@@ -21,9 +21,9 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * Returns a signed request to AWS, with which Google verifies the identity of the controller. The keys come from the
- * environment, or else from the role of the host. Source: google-auth-library, AwsClient
- * @param audience a part of the signature, so that the request is not valid for another recipient
+ * Returns a signed request to AWS. With this request, Google verifies the AWS identity of the controller. The keys come
+ * from the environment, or else from the role of the host. Source: google-auth-library, AwsClient
+ * @param audience the recipient, which is a part of the signature. The request is then not valid for another recipient.
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
   const { awsVariables: variables = {}, clock } = options;
@@ -54,13 +54,13 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** The headers in alphabetical order, with names in lower case. */
+  /** The headers of the request in alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;
 }
 
-/** Signature Version 4 of AWS, for a POST without a body. */
+/** Signs a POST without a body with Signature Version 4 of AWS. */
 function sign({ query, headers, date, region }: Signed, { id, secret }: Keys): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
   const names = Object.keys(headers).join(';');
@@ -73,7 +73,7 @@ function sign({ query, headers, date, region }: Signed, { id, secret }: Keys): s
   return `AWS4-HMAC-SHA256 Credential=${id}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
 }
 
-/** The metadata service of a host in AWS (IMDSv2). */
+/** Reads the metadata service of a host in AWS (IMDSv2). */
 class Host {
   readonly #options: TokenOptions;
   readonly #signal: AbortSignal;

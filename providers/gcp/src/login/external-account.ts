@@ -11,18 +11,18 @@ import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The token file of Gardener's workload identity. Every Secret may refer to the token file of Gardener. */
+/** The workload token file of Gardener. Every Secret may refer to this file. */
 const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const TOKEN_TYPES: readonly string[] = [JWT, 'urn:ietf:params:oauth:token-type:id_token'];
 const HOUR_S = 3_600;
 const LONGEST_LIFETIME_S = 12 * HOUR_S;
-/** The metadata addresses that AWS libraries use. Credentials must not contain any other metadata address. */
+/** Matches the metadata addresses that AWS libraries use. Credentials must not contain another metadata address. */
 const AWS_METADATA = /^http:\/\/(169\.254\.169\.254|\[fd00:ec2::254\])\//;
 
 const text = z.string().nullish();
-/** A text without white space at the ends. */
+/** The schema of a text without white space at its ends. */
 const bare = z
   .string()
   .transform((value) => trimSpace(value))
@@ -50,8 +50,8 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an account that uses the token of a workload. The token comes only from sources that the operator allows, and
- * the driver sends the token only to Google.
+ * Reads an account that uses a workload token. The token must come from a source that the operator allows. The driver
+ * sends the token only to Google.
  * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {
@@ -89,7 +89,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Reads the URL of an impersonation, or returns undefined for an empty URL.
+ * Reads the URL for the impersonation of a service account. For an empty URL, the result is undefined.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
@@ -103,7 +103,8 @@ export function readImpersonation(url: string, universe: string): Impersonation 
 }
 
 /**
- * Whether AWS is the source. The token file of Gardener takes precedence over all other sources, as in the original.
+ * Returns true if AWS is the token source. The token file of Gardener takes precedence over all other sources, as in
+ * the original.
  */
 const isAwsSource = (source: Fields['credential_source']): boolean =>
   source?.file !== TOKEN_FILE && (source?.environment_id?.startsWith('aws') ?? false);
@@ -124,7 +125,7 @@ function readSource(source: Source, allowed: AllowedSources): SubjectSource {
 }
 
 /**
- * Returns the error for a source that the operator does not allow.
+ * Returns the error for a token source that the operator does not allow.
  * @param entry the entry of --credential-sources that would allow the source
  */
 const notAllowed = (entry: string): WrongAccount =>
@@ -133,7 +134,7 @@ const notAllowed = (entry: string): WrongAccount =>
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** Returns the member with the token, or undefined if the whole text is the token. */
+/** Returns the property that contains the token. If the whole text is the token, the result is undefined. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');
@@ -146,7 +147,7 @@ function fieldOf({ format: reported }: Source): string | undefined {
   return reported?.subject_token_field_name ?? undefined;
 }
 
-/** Checks the addresses in the Secret. The controller sends requests only to the addresses in its own settings. */
+/** Checks the AWS addresses in a Secret. The controller sends requests only to the addresses in its own settings. */
 function awsSource(source: Source, allowed: AllowedSources): SubjectSource {
   if (!allowed.aws) throw notAllowed('aws');
   must(source.environment_id === 'aws1', 'credential_source.environment_id', 'equal aws1');

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 
 /**
- * Parses a value.
+ * Parses a value with a schema.
  * @param where the start of the error message
- * @throws Error with the names of the wrong members, without their values
+ * @throws Error with the names of the wrong properties, but without their values
  */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const parsed = schema.safeParse(value);

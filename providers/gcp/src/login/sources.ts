@@ -1,23 +1,23 @@
 import { ConfigError } from '@mcm/kube';
 
-/** The sources of credentials that a Secret may use; only the operator can extend this list. */
+/** The token sources that a Secret may use. Only the operator can extend this list. */
 export interface AllowedSources {
-  /** The allowed files. If a path is a folder, all of its files are allowed. */
+  /** The files that Secrets may use. If a path is a folder, all its files are allowed. */
   readonly paths: readonly string[];
   readonly origins: readonly string[];
   /** Whether Secrets may use the AWS identity of the controller. */
   readonly aws: boolean;
-  /** Whether Secrets may use the service accounts of the metadata server of this host. */
+  /** Whether Secrets may use service accounts from the metadata server of the controller's host. */
   readonly metadata: boolean;
 }
 
-/** Allows only the token file of Gardener. */
+/** Allows no token source except the workload token file of Gardener. */
 export const NO_SOURCES: AllowedSources = { paths: [], origins: [], aws: false, metadata: false };
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Reads `--credential-sources`.
+ * Parses the flag `--credential-sources`.
  * @param name The name of the flag or variable
  * @throws ConfigError with the invalid entry
  */
@@ -51,8 +51,8 @@ export const allowsPath = ({ paths }: AllowedSources, file: string): boolean =>
   isPath(file) && paths.some((path) => file === path || file.startsWith(path.endsWith('/') ? path : `${path}/`));
 
 /**
- * Whether a URL is allowed. A URL with a user or a password is refused, because both would be sent and would appear in
- * logs.
+ * Returns true if the URL is allowed. A URL with a user or a password is refused, because both would be sent to the
+ * server and would appear in logs.
  */
 export function allowsUrl({ origins }: AllowedSources, text: string): boolean {
   const url = URL.parse(text);

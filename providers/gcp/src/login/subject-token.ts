@@ -7,7 +7,7 @@ import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
 
 /**
- * Returns the token of a workload.
+ * Returns a workload token.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function subjectToken(
@@ -47,7 +47,7 @@ async function ofUrl(
   return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
-/** Returns the token in a text. Errors do not contain the text, because it may be the token. */
+/** Returns the token in a text. Errors do not quote the text, because it may be the token. */
 function tokenIn(text: string, field: string | undefined, from: string): string {
   if (field === undefined) {
     if (/^[\w.~+/=-]+$/.test(text)) return text;

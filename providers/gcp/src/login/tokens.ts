@@ -5,7 +5,10 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/** Google refuses assertions from the future, and the clocks may differ. */
+/**
+ * Assertions are valid from this number of seconds in the past. Google refuses assertions from the future, and clocks
+ * may differ.
+ */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';
@@ -13,7 +16,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** Creates a source of tokens, which are cached until shortly before they expire. */
+/** Creates a source of tokens. Tokens are cached until shortly before their expiry. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 
@@ -117,7 +120,7 @@ function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount
   try {
     return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
   } catch {
-    // The error omits the message of the library, because it may quote the key.
+    // The error omits the message of the crypto library, because the message may quote the key.
     throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
   }
 }

@@ -17,16 +17,16 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** The number of connections for the requests of all kubelets. Each watch has a separate connection. */
+/** The number of connections that all kubelets share for their requests. Each watch has its own connection. */
 const KUBELET_CONNECTIONS = 16;
-/** The time after which the log warns that the cloud has not stopped yet, in milliseconds. */
+/** If the cloud has not stopped after this time in milliseconds, the process logs a warning. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2), process.env);
   const log = createLogger({ level: flags.logLevel });
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port is opened before any write, so a used port leaves the data unchanged.
+  // The port is opened before any write. If the port is already in use, the data stays unchanged.
   const server = createServer();
   const address = await listen(server, flags);
   const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);
@@ -94,7 +94,7 @@ function listen(server: Server, { port }: CloudFlags): Promise<string> {
   });
 }
 
-/** Stops after SIGTERM, after Ctrl-C, or when the parent process ends. */
+/** Stops the cloud after SIGTERM, after Ctrl-C, or when the parent process ends. */
 function endWithParent(stopAll: () => Promise<void>): void {
   let stopping = false;
   const end = (): void => {

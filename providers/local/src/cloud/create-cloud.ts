@@ -21,19 +21,19 @@ import { Waiters } from './state/waiters.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { CloudStore } from './store/store.ts';
 
-/** The inputs of a local cloud. */
+/** The options of a local cloud. */
 export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The store of the cloud, which `close` closes. By default, the store is in memory. */
+  /** The store of the cloud (default: a store in memory). `close` closes the store. */
   readonly store?: CloudStore;
-  /** The bearer token that every request must have. If `token` is absent, requests need no token. */
+  /** The bearer token that every request must contain. Without `token`, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The simulated program on each instance. Without `host`, no program runs. */
+  /** The simulated program on each instance. Without `host`, the instances run no program. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 
@@ -45,13 +45,13 @@ export interface Cloud {
   readonly instances: Instances;
   readonly volumes: Volumes;
   readonly interruptions: Interruptions;
-  /** Stops all transitions, which continue after the next start. */
+  /** Stops all transitions. The next start of the cloud continues the transitions. */
   pause(): void;
-  /** Stops all transitions, and closes the store. */
+  /** Stops all transitions and closes the store. */
   close(): void;
 }
 
-/** The zones of a cloud if the options contain no zones. */
+/** The zones of a cloud whose options contain no zones. */
 export const DEFAULT_ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
 const nothingBoots: InstanceHost = { boot: () => undefined, halt: () => Promise.resolve(), forget: () => undefined };

@@ -3,7 +3,7 @@ import { type Cloud, type CloudOptions, createCloud } from './create-cloud.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { storedMemory } from './store/stored-memory.ts';
 
-/** The inputs of a local cloud that runs in this process. */
+/** The options of a local cloud that runs in the process of the caller. */
 export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
   readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
 }
@@ -11,7 +11,7 @@ export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
 /** A cloud with simulated kubelets on its instances. */
 export interface LocalCloud extends Omit<Cloud, 'close'> {
   readonly kubelets: KubeletHost;
-  /** Stops all activity in this process. Instances and kubelets continue in the next process that opens the store. */
+  /** Stops the cloud in this process. The instances and kubelets continue in the next process that opens the store. */
   close(): Promise<void>;
 }
 

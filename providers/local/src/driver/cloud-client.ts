@@ -43,16 +43,16 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** The time limit of a request, in addition to the duration of a long poll. */
+/** The time limit of a request without the duration of its long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The duration of a long poll in seconds. After a long poll, the client sends the next request. */
+/** The duration of a long poll in seconds. The client then sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** The client of the API. All methods throw `MachineError`. */
+/** The client of the local cloud's API. All methods throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -61,24 +61,24 @@ export class CloudClient {
   }
 
   /**
-   * Creates an instance, or finds the instance with the same client token. Resolves when the instance runs, or after
-   * `POLL_SECONDS`.
+   * Creates an instance, or finds the instance with an equal client token. The promise resolves when the instance runs,
+   * or after `POLL_SECONDS`.
    */
   async create(body: object, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Terminates an instance. Resolves when the instance is terminated, or after `POLL_SECONDS`. */
+  /** Terminates an instance. The promise resolves when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Stops an instance. Resolves when the instance is stopped, or after `POLL_SECONDS`. */
+  /** Stops an instance. The promise resolves when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Starts an instance. Resolves when the instance runs, or after `POLL_SECONDS`. */
+  /** Starts an instance. The promise resolves when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -98,7 +98,7 @@ export class CloudClient {
   }
 
   /**
-   * Returns the notices that no client has acknowledged. If there are no notices, waits up to `NOTICE_SECONDS` for a
+   * Returns the notices that no client has acknowledged. Without notices, the method waits up to `NOTICE_SECONDS` for a
    * notice.
    */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
@@ -152,7 +152,7 @@ export class CloudClient {
     }
   }
 
-  /** Aborts with the signal of the caller, or after `ms`. */
+  /** Returns a signal that aborts with the signal of the caller, or after `ms`. */
   #deadline(ms: number, caller: AbortSignal): { signal: AbortSignal; passed(): boolean; clear(): void } {
     const controller = new AbortController();
     let passed = false;

@@ -12,9 +12,9 @@ import { parseKubeconfig } from '../pods/kubeconfig.ts';
 import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 
 export interface DecodeOptions {
-  /** The backend of classes whose Secret has no kubeconfig. */
+  /** The backend for classes whose Secret contains no kubeconfig. */
   readonly backend: 'cloud' | 'pod';
-  /** The endpoint for Secrets without an address. */
+  /** The endpoint for Secrets without an endpoint. */
   readonly endpoint: string | undefined;
 }
 
@@ -22,11 +22,14 @@ type Decoded = DecodedInput<LocalProviderSpec, LocalCredentials>;
 
 const SCHEMAS = { providerSpec: LocalProviderSpec, credentialsSchema: LocalCredentials };
 
-/** Whether machines are Pods: the Secret has a kubeconfig, or the process supports only Pods. */
+/** Returns true if machines are Pods: the Secret contains a kubeconfig, or the process supports only Pods. */
 export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud' | 'pod'): boolean =>
   data.kubeconfig !== undefined || backend === 'pod';
 
-/** Decodes the class and the Secret. For Pods, the checks have the order of the original. @throws MachineError */
+/**
+ * Decodes the class and the Secret. For Pods, the checks have the order of the original.
+ * @throws MachineError
+ */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
   const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
@@ -47,15 +50,15 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
 }
 
 /**
- * Parses a provider spec with the rules of a creation, without the Secret. Rules of a single backend are skipped,
- * because only the Secret determines the backend.
+ * Parses a provider spec with the rules that apply before a creation. The Secret is not read. Rules of a single backend
+ * are skipped, because the Secret determines the backend.
  * @throws MachineError
  */
 export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
   decodeSpec(LocalProviderSpec, folded(machineClass));
 
 /**
- * Reads the fields. As in Go, field names are accepted in any letter case.
+ * Decodes the fields of a class. As in Go, field names may have any letter case.
  * @throws MachineError for a class of another provider
  */
 function folded(machineClass: MachineClass): MachineClass {
@@ -70,8 +73,8 @@ function folded(machineClass: MachineClass): MachineClass {
 }
 
 /**
- * Decodes the class and the Secret of Pods. Like the original, errors of spec and Secret are `Internal`, and errors of
- * the kubeconfig have no code.
+ * Decodes the class and the Secret for machines that are Pods. As in the original, errors of the spec and the Secret
+ * have the code `Internal`. Errors of the kubeconfig have no code.
  */
 function decodePods(input: DriverInput): Decoded {
   const { kubeconfig, userData } = input.data;

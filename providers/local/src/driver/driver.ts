@@ -23,16 +23,16 @@ import { CloudClient, type CloudInstance } from './cloud-client.ts';
 import { decodeLocal, isPods } from './decode.ts';
 import { aborted } from './errors.ts';
 
-/** The environment of the driver of the local cloud. */
+/** The options of the driver for the local cloud. */
 export interface LocalDriverOptions {
   readonly clock: Clock;
-  /** Returns the connection to an address. `connect` is called once for each address. */
+  /** Returns the connection to an address. The driver calls `connect` once for each address. */
   readonly connect: (endpoint: string) => Transport;
   /** The defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** The client for machines that are Pods. If `pods` is absent, the driver does not support Pods. */
+  /** The options for machines that are Pods. Without `pods`, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
-  /** The backend of classes whose Secret has no kubeconfig. By default, `backend` is `cloud`. */
+  /** The backend for classes whose Secret contains no kubeconfig (default: `cloud`). */
   readonly backend?: 'cloud' | 'pod';
 }
 
@@ -42,23 +42,23 @@ export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
 type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
 type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
-/** A tag on every instance with the namespace of its Machine. */
+/** The tag with the namespace of the Machine. Every instance has this tag. */
 export const NAMESPACE_TAG = 'machine-namespace';
 /** Matches the tags that distinguish clusters in one cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** The maximum duration of a creation, a deletion or a change of the power state, as in the original local driver. */
+/** The time limit of a creation, a deletion or a change of the power state, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
 /**
- * The number of failed reads after which a recorded instance counts as missing. The responses of a cloud may be
+ * A recorded instance counts as missing only after this number of failed reads, because responses of a cloud may be
  * outdated.
  */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** The duration of a wait for notices if machines are Pods. Pods never have notices. */
+/** If machines are Pods, the wait for notices lasts this time, because there are no notices about Pods. */
 const POD_PAUSE_MS = 20_000;
 
-/** Creates the driver, which uses only the HTTP API of the cloud. */
+/** Creates the driver for the local cloud. The driver uses only the HTTP API of the cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;
@@ -97,7 +97,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return undefined;
     },
 
-    // The driver cannot stop a Pod.
+    // The driver cannot stop and start Pods.
     ...(backend === 'pod' ? {} : power((request) => (podsFor(request) ? undefined : clientFor(request)), clock)),
 
     evidence: async (request) => {
@@ -126,7 +126,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       }));
     },
 
-    // The API server of the Pods sends no notices, so the method only waits.
+    // If machines are Pods, there are no notices, so the method only waits.
     watchInterruptions: (request) =>
       podsFor(request) ? sleep(clock, POD_PAUSE_MS, request.signal) : reportNotices(clientFor(request), request),
 
@@ -135,7 +135,7 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/** Reports notices; a notice is acknowledged only after its report returned `done`. */
+/** Reports interruption notices. A notice is acknowledged only after its report returned `done`. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -165,7 +165,7 @@ async function launch(
 }
 
 /**
- * Adds stop and start.
+ * Returns the driver methods `stop` and `start`.
  * @param cloudOf returns undefined if the machine is a Pod
  */
 function power(
@@ -211,7 +211,7 @@ async function terminateAll(cloud: CloudClient, request: OnMachine, clock: Clock
   }
 }
 
-/** Caches clients, so their connections stay open between calls. */
+/** Caches clients, so that their connections stay open between driver calls. */
 function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (request: Request) => CloudClient {
   const transports = new Map<string, Transport>();
   return ({ credentials }) => {
@@ -232,7 +232,8 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // The cloud returns the same instance for repeated requests of a Machine, even from another process.
+    // The client token. For repeated requests with an equal token, the cloud returns one instance, even to another
+    // process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -253,7 +254,7 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
-/** An instance in one of the listed states does not run and will not start automatically. */
+/** The states of an instance that does not run and will not start automatically. */
 const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
   'shutting-down': 'shutting down',
   stopping: 'being stopped',
@@ -273,8 +274,7 @@ const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `instance of machine ${machine.metadata.name} does not exist`);
 
 /**
- * Finds an instance by its provider ID. If the Machine has no provider ID, finds the instance by the name of the
- * Machine.
+ * Finds an instance by its provider ID, or by the name of the Machine if the provider ID is unknown.
  * @throws MachineError `OutOfRange` if several instances have the name
  */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
@@ -283,7 +283,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One lookup is sufficient, because the client token of the creation finds the VM even if the listing is outdated.
+  // One lookup is sufficient. Even if the listing is outdated, the creation finds the existing VM by its client token.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -292,8 +292,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. If no instance has the client token, returns the instances
- * with the machine's name and the tags of the class. Instances of other control clusters are excluded.
+ * Returns the instance with the client token of the machine. Without such an instance, the instances with the machine's
+ * name and the tags of the class are returned. Instances of other control clusters are excluded.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -365,8 +365,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Returns the filter of the listing. The filter is never empty. Without a filter, machines of other clusters would look
- * like orphans, as in the original local driver.
+ * Returns the filter of the listing. The filter is never empty. Without a filter, the VMs of other clusters would count
+ * as orphans, as in the original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

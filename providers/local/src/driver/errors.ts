@@ -6,8 +6,8 @@ import { json } from './json.ts';
 const errorBody = z.looseObject({ error: z.looseObject({ code: z.string(), message: z.string() }) });
 
 /**
- * The machine codes by code of the cloud. The code takes precedence over the HTTP status, because several codes share a
- * status.
+ * The machine code for each error code of the cloud. The error code takes precedence over the HTTP status, because
+ * several error codes have one HTTP status.
  */
 const BY_CODE: Readonly<Record<string, MachineCode>> = {
   InvalidParameter: 'InvalidArgument',
@@ -38,8 +38,8 @@ const BY_STATUS: Readonly<Record<number, MachineCode>> = {
 };
 
 /**
- * Converts an error response. A 404 without the error body of the cloud comes from another server, such as a proxy, so
- * the machine may still exist.
+ * Converts an error response of the cloud. A 404 without the error body of the cloud comes from another server, such as
+ * a proxy, so the VM may still exist.
  */
 export function fromAnswer(response: TransportResponse, text: string): MachineError {
   const parsed = errorBody.safeParse(json(text));
@@ -59,7 +59,9 @@ export function fromFailure(thrown: unknown, caller: AbortSignal, timedOut: bool
   return new MachineError('Unavailable', `cannot reach the cloud: ${message}`, { cause: thrown });
 }
 
-/** Returns `DeadlineExceeded` if the time of the caller expired, or `Canceled` if the caller canceled the request. */
+/**
+ * Returns `DeadlineExceeded` if the time limit of the caller expired, or `Canceled` if the caller canceled the request.
+ */
 export function aborted(caller: AbortSignal): MachineError {
   const timeout = caller.reason instanceof Error && caller.reason.name === 'TimeoutError';
   return new MachineError(timeout ? 'DeadlineExceeded' : 'Canceled', 'the caller canceled the call', {

@@ -1,4 +1,4 @@
-/** Parses JSON. Returns undefined for an invalid text. */
+/** Parses JSON. For an invalid text, the result is undefined. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

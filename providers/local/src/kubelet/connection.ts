@@ -21,21 +21,21 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** The transport to the API server; each request has its own credentials, or the connection adds them. */
+  /** The transport to the API server. Either each request contains its credentials, or the connection adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   /**
-   * If set, the watches return only the named node and its pods, because the certificate of a node allows no other
-   * objects.
+   * The name of a node. If it is set, the watches return only this node and its pods, because the certificate of a node
+   * allows no other objects.
    */
   readonly nodeName?: string;
 }
 
 /**
- * The connection to one API server that all kubelets of the process share, with one watch of pods. Without a shared
- * watch, 500 kubelets would need 500 watches. A kubelet with separate credentials has its own connection and watch.
+ * The connection to an API server, which all kubelets of the process share. With one shared watch of pods, 500 kubelets
+ * do not need 500 watches. A kubelet with its own credentials has its own connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -61,7 +61,7 @@ export class Connection {
     });
   }
 
-  /** Returns the cache of pods by node. The watch of the cache starts at the first use. */
+  /** Returns the cache of pods by node. The watch starts when the cache is used for the first time. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -77,7 +77,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** Returns the cache of nodes, with the changes that other clients make to the Node of a kubelet. */
+  /** Returns the cache of nodes. The cache shows changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };
@@ -85,7 +85,7 @@ export class Connection {
     return this.#nodes;
   }
 
-  /** Returns the cache of the nodes that were selected for an update in place. */
+  /** Returns the cache of the nodes that are selected for an in-place update. */
   selectedNodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

@@ -8,12 +8,12 @@ import type { KubeletCertificate } from './node/memory.ts';
 import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
 
-/** Existing credentials for an API server, which all kubelets share. */
+/** The existing credentials for an API server. All kubelets share these credentials. */
 export interface NodeCluster {
   readonly server: string;
   /** The transport with the shared credentials. */
   readonly transport: Transport;
-  /** The transport without credentials, to verify bootstrap tokens. */
+  /** The transport without credentials, with which bootstrap tokens are checked. */
   readonly bare: Transport;
 }
 
@@ -25,18 +25,19 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** The log of outages that all kubelets of an API server share. */
+  /** The log of outages. All kubelets of an API server share the log. */
   readonly outage: OutageLog;
   /**
-   * The certificate of the kubelet, which is stored across restarts because a bootstrap token can be used only once.
+   * The certificate of the kubelet. The store keeps the certificate across restarts, because a bootstrap token can be
+   * used only once.
    */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
 
 /**
- * Exchanges the bootstrap token of a machine for permanent access: a client certificate, as in TLS bootstrapping. With
- * existing credentials (`--node-kubeconfig`), the class only verifies the token and returns the shared connection.
+ * Exchanges the bootstrap token of a machine for a client certificate, as in TLS bootstrapping. With existing
+ * credentials (`--node-kubeconfig`), the class only checks the token, and returns the shared connection.
  */
 export class Enrolment {
   readonly #options: EnrolmentOptions;
@@ -47,20 +48,23 @@ export class Enrolment {
   }
 
   /**
-   * Requests the first config.
+   * Requests the first config from the config server.
    * @throws the error of the server
    */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
 
-  /** @throws {UserDataError} if the user data is invalid. Every other error may be temporary. */
+  /**
+   * Exchanges the bootstrap token for access to the API server.
+   * @throws {UserDataError} if the user data is invalid. Every other error may be temporary.
+   */
   async enrol(
     nodeName: string,
     boot: BootConfig,
     options: {
       readonly certificate?: KubeletCertificate | undefined;
-      /** Whether the API server has already accepted the token. */
+      /** Whether the API server has already accepted the bootstrap token. */
       readonly enrolled: boolean;
       readonly signal: AbortSignal;
     },
@@ -73,7 +77,7 @@ export class Enrolment {
     const address = { server, ca };
     const connection = this.#connection(`${server} ${ca}`, () => this.#options.connect(address));
     const certificate = options.certificate ?? (await this.#bootstrap(connection, nodeName, token, options.signal));
-    // TLS authenticates the client once for a connection, so each certificate needs a separate connection.
+    // Each certificate needs its own connection, because TLS authenticates the client once for a connection.
     const transport = this.#options.connect({ ...address, clientCertificate: certificate });
     const own = new Connection({ ...this.#options, transport, nodeName });
     return {
@@ -96,7 +100,8 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // The request succeeds with any valid credentials, so it proves that the token is valid.
+      // The API server rejects an invalid token on any path. Therefore, a response to `/version` proves that the token
+      // is valid.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

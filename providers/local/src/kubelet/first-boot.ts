@@ -15,7 +15,10 @@ import type { ConfigPointer } from './node/pointer.ts';
 
 const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
 
-/** Requests the configuration once, like Ignition. @throws the error of the server, after which a retry may succeed */
+/**
+ * Requests the first config once, like Ignition.
+ * @throws the error of the server. A retry may succeed.
+ */
 export async function fetchFirstConfig(
   { server, path, ca, headers }: ConfigPointer,
   connect: (address: ApiAddress) => ApiTransport,
@@ -40,7 +43,8 @@ const machineConfigOf = (config: IgnitionConfig): MachineConfig => ({
 });
 
 /**
- * Returns the machine after its first boot: all files exist. A configuration with kernel arguments needed one reboot.
+ * Returns the machine after its first boot, when all files exist. If the config contains kernel arguments, the machine
+ * has rebooted once.
  */
 export async function firstMachine(image: StoredMachine, config: IgnitionConfig): Promise<StoredMachine> {
   const disk = new MemoryDisk(image.disk);

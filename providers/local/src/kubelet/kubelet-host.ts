@@ -5,17 +5,17 @@ import { type Access, Enrolment, type EnrolmentOptions } from './enrolment.ts';
 import { HollowKubelet } from './kubelet.ts';
 import type { KubeletMemory } from './node/memory.ts';
 
-/** The inputs of the host of simulated kubelets. */
+/** The options of the host on which simulated kubelets run. */
 export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster' | 'connect'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** The default behavior, which user data, fault rules and the admin API override. */
+  /** The default behavior of kubelets. User data, fault rules and the admin API override it. */
   readonly defaults?: KubeletBehaviour;
 }
 
-/** The kubelet of an instance, from its boot to its end. */
+/** Runs the kubelet of each instance, from the boot of the instance to its end. */
 export class KubeletHost implements InstanceHost, KubeletControl {
   readonly #options: KubeletHostOptions;
   readonly #enrolment: Enrolment;
@@ -72,7 +72,7 @@ export class KubeletHost implements InstanceHost, KubeletControl {
     return kubelet !== undefined;
   }
 
-  /** Closes the kubelets. The machines stay powered on for the next process. */
+  /** Stops the kubelets. The machines stay powered on, and continue in the next process. */
   async close(): Promise<void> {
     await Promise.all([...this.#kubelets.keys()].map((id) => this.halt(id)));
     this.#enrolment.close();

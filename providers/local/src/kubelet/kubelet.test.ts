@@ -89,7 +89,7 @@ describe('a booting kubelet', () => {
     await rig.clock.advance(10);
     const node = await rig.node('n-1');
     expect(node?.metadata.labels).toMatchObject({ pool: 'a' });
-    // The server also adds its own taint to every new node.
+    // The API server in the test adds its own taint to every new node.
     expect(node?.spec.taints).toContainEqual({ key: 'dedicated', value: 'x', effect: 'NoSchedule' });
   });
 
@@ -162,7 +162,7 @@ describe('a running kubelet', () => {
     await rig.clock.advance(10);
     const back = await rig.node('n-1');
     expect(condition(back, 'Ready')).toBe('True');
-    // A change from Unknown to True is a transition, even if the last report of the kubelet was True.
+    // A change of the condition from Unknown to True is a transition, even if the last report of the kubelet was True.
     const ready = back?.status?.conditions?.find(({ type }) => type === 'Ready');
     expect(Date.parse(ready?.lastTransitionTime ?? '')).toBeGreaterThanOrEqual(Date.parse('2026-01-01T00:10:00Z'));
     expect(Date.parse(String((await rig.lease('n-1'))?.spec?.renewTime))).toBeGreaterThan(

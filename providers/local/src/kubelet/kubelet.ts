@@ -39,16 +39,16 @@ export interface KubeletOptions {
   readonly memory: KubeletMemory;
   readonly defaults: KubeletBehaviour;
   readonly console: (line: string) => void;
-  /** `onJoined` is called when the kubelet has registered its Node and can run pods. */
+  /** Called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The delays between attempts to join; the real kubelet starts at 200 ms and doubles the delay up to 7 s. */
+/** The delays between attempts to join. The delay of the real kubelet starts at 200 ms and doubles up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
 /**
- * The simulated kubelet of one machine joins the cluster, reports its status and runs pods, until the machine is
- * powered off.
+ * The simulated kubelet of one machine. The kubelet joins the cluster, reports its status and runs pods until the
+ * machine is powered off.
  */
 export class HollowKubelet {
   readonly #options: KubeletOptions;
@@ -104,7 +104,7 @@ export class HollowKubelet {
     if (behaviour.consoleText !== undefined) this.#print(behaviour.consoleText);
     this.#wake?.();
     if (this.#paused()) return;
-    // After an outage, the kubelet reports the full status again, because the cluster may have marked the node as
+    // After an outage, the kubelet reports its complete status again, because the cluster may have marked the node as
     // NotReady.
     if (wasSilent) this.#revive();
     else this.#status?.report();
@@ -152,7 +152,7 @@ export class HollowKubelet {
     if (!resumed) this.#greet();
     await this.#mayJoin();
     await this.#firstBoot();
-    // A machine that was stopped already has its files, so it joins without the delay of a first boot.
+    // A machine that was stopped before already has its files. Such a machine joins without the delay of a first boot.
     if (state?.joined !== true) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>
@@ -165,14 +165,14 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    // A kubelet that was registered before the restart reads its Node first, because the Node is usually unchanged.
+    // After a restart, a kubelet that was already registered reads its Node first. The Node is usually unchanged.
     const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));
     this.#run(access, node);
   }
 
-  /** Waits until the machine has its files, even if the config server is slow, as Ignition does. */
+  /** Waits until the machine has its files, as Ignition does. The config server may be slow. */
   async #firstBoot(): Promise<void> {
     const { console, instance, memory, enrolment } = this.#options;
     const { pointer } = this.#boot;
@@ -201,7 +201,8 @@ export class HollowKubelet {
   }
 
   /**
-   * Stores the credentials before the Node is created, because the machine controller then deletes the bootstrap token.
+   * Stores the credentials before the Node is created. When the Node exists, the machine controller deletes the
+   * bootstrap token.
    */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
@@ -242,7 +243,7 @@ export class HollowKubelet {
     return ignoreNotFound(client.resource(nodes).get(this.nodeName, { signal: this.#life.signal }));
   }
 
-  /** Registers the Node, or changes an existing Node with the same name, like a real kubelet. */
+  /** Registers the Node, or takes over an existing Node with an equal name, like a real kubelet. */
   async #register(client: KubeClient): Promise<Node> {
     const { clock, console } = this.#options;
     const resource = client.resource(nodes);

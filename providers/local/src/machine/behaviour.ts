@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** A duration as a text (`5s`) or as a number of milliseconds. The result is in milliseconds. */
+/** The schema of a duration: a text such as `5s`, or a number of milliseconds. The parsed value is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;
@@ -10,62 +10,69 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 });
 
 /**
- * The behavior of a simulated kubelet. A later source in the list takes precedence over an earlier source.
+ * The behavior of a simulated kubelet. A later source takes precedence over an earlier source.
+ *
  * 1. the flags of the process
  * 2. the user data (`kubelet:`)
  * 3. fault rules for `instances.boot`
  * 4. `PUT /instances/<id>/kubelet`
  */
 export const kubeletBehaviour = z.strictObject({
-  /** `never`: the machine boots, but its kubelet does not start. */
+  /** Whether the machine joins. With `never`, the machine boots, but its kubelet does not start. */
   join: z.enum(['normal', 'never']).optional(),
-  /** The time between the power-on and the first request. */
+  /** The time between the power-on and the first request of the kubelet. */
   joinDelay: durationMs.optional(),
   /** The time between the registration of the Node and its condition Ready. */
   readyDelay: durationMs.optional(),
-  /** If false, the kubelet reports that the node is NotReady. */
+  /** Whether the Node is Ready (default: true). */
   ready: z.boolean().optional(),
-  /** If true, the machine runs, but its kubelet sends no requests (no Lease, no status, no pods). */
+  /** Whether the kubelet sends no requests (no Lease, no status, no pods), although the machine runs. */
   silent: z.boolean().optional(),
   /** Additional conditions of the Node by type, such as `{"KernelDeadlock": "True"}`. */
   conditions: z.record(z.string().min(1), z.enum(['True', 'False', 'Unknown'])).optional(),
-  /** The time from the deletion of a pod until its containers end: the whole grace period, no time, or a duration. */
+  /**
+   * The time between the deletion of a pod and the end of its containers: the whole grace period, no time, or a
+   * duration.
+   */
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** The time between a pod's start and its condition Ready. */
   podReadyDelay: durationMs.optional(),
-  /** The result of an update in place: the agent succeeds, fails, or never reports. */
+  /** The result of an in-place update: the agent succeeds, fails, or never reports a result. */
   update: z.enum(['succeed', 'fail', 'hang']).optional(),
-  /** The duration of an update in place; default 1 s. */
+  /** The duration of an in-place update (default: 1 s). */
   updateDelay: durationMs.optional(),
-  /** The reason why an update in place fails. */
+  /** The reason with which an in-place update fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
-  /** If true, a simulated machine-config daemon runs on the machine. */
+  /** Whether a simulated machine-config daemon runs on the machine. */
   configDaemon: z.boolean().optional(),
-  /** The result of a new config: the config is applied, fails, or never completes. */
+  /** The result of a new config: the config is applied, the config fails, or the daemon never completes it. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
-  /** The duration of applying a config; default 1 s. */
+  /** The time in which the daemon applies a config (default: 1 s). */
   configDelay: durationMs.optional(),
-  /** The reason why applying a config fails. */
+  /** The reason with which a config fails. */
   configFailure: z.string().min(1).max(4096).optional(),
-  /** `never`: the machine does not start again after a reboot. */
+  /** Whether a machine starts again after a reboot. With `never`, it does not. */
   reboot: z.enum(['normal', 'never']).optional(),
-  /** The duration of a reboot; default 2 s. */
+  /** The duration of a reboot (default: 2 s). */
   rebootDelay: durationMs.optional(),
   /** The path of a file that a simulated user changes. An empty path restores the file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
   /**
-   * The interruption that the metadata service of the machine reports, in the format of the annotation of the Node. Empty:
-   * no interruption.
+   * The interruption that the simulated metadata service reports, in the format of the Node annotation. An empty text
+   * means no interruption.
    */
   notice: z.string().max(2_048).optional(),
-  /** A text that is written to the serial console at boot. */
+  /** The text that the machine writes to its serial console when it boots. */
   consoleText: z.string().max(32_768).optional(),
 });
 
-/** Without settings, the kubelet joins at once, becomes Ready and uses the whole grace period. */
+/**
+ * The behavior of a simulated kubelet. By default, the kubelet joins at once, becomes Ready, and uses the whole grace
+ * period.
+ */
 export type KubeletBehaviour = z.infer<typeof kubeletBehaviour>;
 
-/** Merges behaviors. For each field, the last argument with a value takes precedence. */
+/** Merges behaviors. If several arguments set a field, the last one takes precedence. */
 export function layerBehaviour(...layers: readonly (KubeletBehaviour | undefined)[]): KubeletBehaviour {
   const merged: Record<string, unknown> = {};
   for (const layer of layers)

@@ -1,12 +1,17 @@
 import type { KubeletBehaviour } from './behaviour.ts';
 
-/** The states in order. As in real clouds, listings contain a terminated instance for some time. */
+/**
+ * The states of an instance, in their order. A terminated instance stays in listings for some time, as in real clouds.
+ */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
-/** `Terminate` and `Ended` end the instance at the deadline. The other kinds do not change the instance. */
+/**
+ * The kind of an interruption. With `Terminate` and `Ended`, the cloud ends the instance at the deadline. The other
+ * kinds do not change the instance.
+ */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
-/** An interruption. Times are RFC 3339. */
+/** An interruption of an instance. Times have the format RFC 3339. */
 export interface Interruption {
   readonly id: string;
   readonly kind: InterruptionKind;
@@ -17,17 +22,17 @@ export interface Interruption {
   readonly acknowledged: boolean;
 }
 
-/** An instance. Times are RFC 3339. */
+/** An instance of the local cloud. Times have the format RFC 3339. */
 export interface Instance {
   readonly id: string;
   readonly name: string;
   /**
-   * The provider ID in the Node. By default, the ID has the format of the local cloud. Emulators of other clouds set
-   * the field for the same simulated kubelets.
+   * The provider ID in the Node (default: the format of the local cloud). Emulators of other clouds set the field,
+   * because they use the simulated kubelets, too.
    */
   readonly providerId?: string;
   /**
-   * The idempotency key of the creation. While the instance exists, a creation with the same key returns the existing
+   * The idempotency key of the creation. While the instance exists, a creation with an equal key returns the existing
    * instance.
    */
   readonly clientToken?: string | undefined;
@@ -39,22 +44,22 @@ export interface Instance {
   /** The duration of the boot in milliseconds. */
   readonly bootLatencyMs: number;
   /**
-   * The API never returns the user data, because it contains a bootstrap token. The termination of the instance
-   * empties the user data.
+   * The user data. The API never returns it, because it contains a bootstrap token. When the instance is terminated,
+   * the user data is removed.
    */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
   /**
-   * The end of the current transition: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` →
+   * The time at which the current transition ends: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` →
    * `terminated`.
    */
   settlesAt?: string;
   terminatedAt?: string;
-  /** The reason for a termination that no client requested. */
+  /** The reason of a termination that no client requested. */
   stateReason?: string;
   interruption?: Interruption;
-  /** The earlier states of the instance, with the newest last. Delayed reads return the earlier states. */
+  /** The earlier states of the instance, newest last. Reads with delayed data return these states. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   console: string;
 }
@@ -68,7 +73,7 @@ export interface Volume {
   readonly zone: string;
   readonly sizeGi: number;
   readonly createdAt: string;
-  /** Whether the volume is created and deleted together with an instance. */
+  /** Whether the cloud creates and deletes the volume together with an instance. */
   readonly deleteOnTermination: boolean;
   tags: Record<string, string>;
   state: VolumeState;
@@ -84,12 +89,14 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** The limits of the cloud. An absent limit means no limit. */
+/** The limits of the cloud. If a limit is absent, the number is not limited. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /** The capacity of each zone. A full zone responds with `InsufficientCapacity`. */
+  /**
+   * The maximum number of instances in each zone. If a zone is full, the cloud responds with `InsufficientCapacity`.
+   */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
@@ -101,27 +108,27 @@ export interface MachineType {
   readonly gpus: number;
 }
 
-/** The inputs of a machine at power-on. */
+/** The inputs of a machine that is powered on. */
 export interface BootOptions {
-  /** Whether the instance already ran before the cloud process restarted. */
+  /** Whether the instance was already running before the cloud process restarted. */
   readonly resumed: boolean;
-  /** Kubelet behavior from fault rules. */
+  /** The kubelet behavior that fault rules set. */
   readonly orders: readonly KubeletBehaviour[];
   readonly console: (line: string) => void;
 }
 
-/** The program on each instance. The cloud calls the host for each power-on and power-off. */
+/** The program that runs on each instance. The cloud calls the host at each power-on and power-off. */
 export interface InstanceHost {
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** `forget` is called after the deletion of the instance. The host can remove all data of the instance. */
+  /** Called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
 export interface KubeletControl {
-  /** Returns the behavior of a kubelet, or undefined if the instance has no kubelet. */
+  /** Returns the behavior of an instance's kubelet, or undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes the given fields. Returns false if the instance has no kubelet. */
+  /** Changes fields of a kubelet's behavior. Returns false if the instance has no kubelet. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

@@ -37,7 +37,7 @@ import { whyNotRunning } from './why-not-running.ts';
 export interface PodBackendOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Connects to a cluster; called once for each kubeconfig. */
+  /** Connects to the cluster of a kubeconfig. The driver calls `connectCluster` once for each kubeconfig. */
   readonly connectCluster: (config: ClusterConfig) => Transport;
 }
 
@@ -52,24 +52,21 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/**
- * The interval between two lookups in milliseconds. `LIMIT_MS` is the maximum duration of all lookups, as in the
- * original.
- */
+/** The interval between two reads of a Pod, in milliseconds. `LIMIT_MS` limits the total time, as in the original. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
 /**
- * The time until the first report about a waiting Pod. `TELL_AGAIN_MS` is the interval of later reports. Most Pods
- * become ready before the first report about them.
+ * The driver reports a waiting Pod after this time, and then at the interval `TELL_AGAIN_MS`. Most Pods become ready
+ * before the first report.
  */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
-/** The maximum length of a name. The Service has the name of the Pod, so the name must be a DNS label. */
+/** The maximum length of a Pod name. The Service of a Pod has its name, so the name must be a DNS label. */
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Runs each machine as a Pod in the cluster of the Secret's kubeconfig, for clusters of kind. */
+/** Runs each machine as a Pod in the cluster of the Secret's kubeconfig, for clusters of the tool kind. */
 export class PodBackend {
   readonly #options: PodBackendOptions;
   readonly #clients = new Map<string, KubeClient>();
@@ -79,8 +76,7 @@ export class PodBackend {
   }
 
   /**
-   * Applies the Pod, and then its Secret and its Service, which the Pod owns. The promise of `create` resolves when the
-   * Pod runs.
+   * Creates the Pod, and then its Secret and its Service, which the Pod owns. The promise resolves when the Pod runs.
    */
   async create(request: CreateRequest<LocalProviderSpec, LocalCredentials>): Promise<CreatedInstance> {
     const { machine, spec, userData, signal } = request;
@@ -92,7 +88,7 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // The API server accepts an apply for a Pod that is being deleted, but the Pod is still deleted.
+      // A Pod that is being deleted cannot be used. The API server accepts an apply for it, but deletes it anyway.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -105,8 +101,8 @@ export class PodBackend {
   }
 
   /**
-   * Returns the status of a Pod. Before the creation is recorded, a Pod without its Secret or Service counts as
-   * missing, and the repeated creation adds the missing objects. The original adopts the incomplete Pod, which never
+   * Returns the status of a Pod. Before the creation is recorded, a Pod without its Secret or its Service counts as
+   * missing. The repeated creation then adds the missing objects. The original adopts the incomplete Pod, which never
    * starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
@@ -131,7 +127,10 @@ export class PodBackend {
     }
   }
 
-  /** Deletes a Pod, and resolves when the Pod no longer exists. A running kubelet would register its Node again. */
+  /**
+   * Deletes a Pod. The promise resolves when the Pod no longer exists, because a kubelet that still runs would register
+   * its Node again.
+   */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
     const { clock } = this.#options;
@@ -158,7 +157,10 @@ export class PodBackend {
     }
   }
 
-  /** Refuses to delete the Pod of another control cluster for a machine without a provider ID. */
+  /**
+   * Throws if the Pod of a machine without a provider ID belongs to another control cluster. Such a Pod must not be
+   * deleted.
+   */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;
@@ -225,7 +227,7 @@ export class PodBackend {
     });
   }
 
-  /** Caches clients, so their connections stay open between calls. */
+  /** Caches clients, so that their connections stay open between driver calls. */
   #client({ credentials }: Request): KubeClient {
     const { clock, random, connectCluster } = this.#options;
     const { kubeconfig = '' } = credentials;
@@ -239,7 +241,7 @@ export class PodBackend {
   }
 }
 
-/** Returns the first namespace that is set: in the spec, in the machine, or in the class. */
+/** Returns the namespace of the Pods: from the provider spec, or else from the Machine, or else from the class. */
 function namespaceOf(request: Request & { readonly machine?: OnMachine['machine'] }): string {
   const { spec, machine, machineClass } = request;
   return spec.namespace || machine?.metadata.namespace || machineClass.metadata.namespace || 'default';

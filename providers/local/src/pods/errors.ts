@@ -1,13 +1,13 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isNotFound, KubeError } from '@mcm/kube';
 
-/** The error of a ResourceQuota has the status 403 and contains the text. */
+/** The text in the error of a ResourceQuota. The error has the status 403. */
 const QUOTA = /exceeded quota/;
 
-/** Whether the object is absent. A 404 without a Status comes from a proxy or a wrong address. */
+/** Returns true if the object does not exist. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** Awaits a call. Resolves with undefined if the object does not exist. */
+/** Waits for a call. If the object does not exist, the result is undefined. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -18,8 +18,8 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 }
 
 /**
- * Converts an error of the API server. Temporary errors are `Unavailable`, and the machine retries the call within
- * seconds. `otherwise` is the code of the original for errors without a more specific code.
+ * Converts an error of the API server. A temporary error has the code `Unavailable`, and the controller retries the
+ * call within seconds. `otherwise` is the default code, as in the original.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

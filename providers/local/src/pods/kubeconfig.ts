@@ -34,7 +34,7 @@ const kubeconfig = z.looseObject({
 });
 
 /**
- * Keys of a kubeconfig that would let the author of the Secret run a program of the controller or read one of its
+ * Keys of a kubeconfig with which the author of a Secret could run a program in the controller or read one of its
  * files.
  */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
@@ -45,8 +45,8 @@ const wrong = (what: string): MachineError => new MachineError('InvalidArgument'
 const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
 
 /**
- * Parses the kubeconfig in a Secret, which must not refer to programs or files outside of the Secret. Errors never
- * quote the kubeconfig, because it may contain a key.
+ * Parses the kubeconfig in a Secret. The kubeconfig must not refer to programs or files. Errors never quote the
+ * kubeconfig, because it may contain a key.
  * @throws MachineError `InvalidArgument` with the key and its requirement
  */
 export function parseKubeconfig(text: string): ClusterConfig {

@@ -16,7 +16,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The command of the probe, which succeeds when the kubelet has registered the Node. */
+/** The command of the readiness probe. The command succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -72,7 +72,9 @@ export const podOf = (
   },
 });
 
-/** Returns an owner reference, with which the garbage collector deletes the other objects together with the Pod. */
+/**
+ * Returns an owner reference to the Pod. The garbage collector then deletes the other objects together with the Pod.
+ */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];
@@ -90,7 +92,7 @@ export const userDataSecretOf = (
   data: { userdata: bytesOf(userData).toString('base64') },
 });
 
-/** Returns the Service that makes the host name of the node resolvable in the cluster of the Pods. */
+/** Returns the Service of a Pod. Because of the Service, other Pods can resolve the host name of the node. */
 export const serviceOf = (
   { metadata: { name } }: Machine,
   pod: { readonly name: string; readonly uid: string },

@@ -284,7 +284,7 @@ test('status of a missing Pod is NotFound, and an error of the API is Internal [
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
 });
 
-/** A finalizer simulates a kubelet that ends its Pod slowly. */
+/** Adds a finalizer to a Pod. The finalizer simulates a kubelet that needs a long time to end its Pod. */
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 

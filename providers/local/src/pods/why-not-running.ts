@@ -4,7 +4,7 @@ import type { Pod } from '@mcm/kube';
 const LONGEST = 300;
 
 /**
- * Returns why a Pod does not run, with the reason of the scheduler or the kubelet:
+ * Returns the reason why a Pod does not run. The text contains the reason of the scheduler or the kubelet, such as
  * `Pending: Unschedulable: 0/1 nodes …`.
  */
 export function whyNotRunning({ metadata, status }: Pod): string {
@@ -21,7 +21,7 @@ interface Waiting {
   readonly message?: unknown;
 }
 
-/** Returns the first container that does not run. */
+/** Returns the first container that is not running. */
 const waitingOf = (containers: unknown): Waiting | undefined =>
   Array.isArray(containers)
     ? containers

@@ -36,7 +36,7 @@ export interface CloudRig<C extends Pick<Cloud, 'fetch'> = Cloud> {
     body?: object,
     init?: { token?: string; signal?: AbortSignal },
   ): Promise<CallAnswer>;
-  /** Like `call`, but advances the clock until the answer arrives. */
+  /** Like `call`, but advances the clock until the response arrives. */
   callAndWait(method: string, path: string, body?: object): Promise<CallAnswer>;
   launch(overrides?: object): Promise<ReportedInstance>;
 }

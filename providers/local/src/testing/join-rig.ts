@@ -47,7 +47,7 @@ export type StartPlane = (options: {
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
   readonly client: KubeClient;
-  /** Returns the kubelet requests that the API server has answered, without lists and watches. */
+  /** Returns the kubelet requests to which the API server has responded, without lists and watches. */
   kubeletRequests(): readonly LoggedCall[];
   node(name: string): Promise<Node | undefined>;
   lease(name: string): Promise<Lease | undefined>;
@@ -63,7 +63,7 @@ export interface JoinRigOptions extends Partial<CloudOptions> {
   /** Returns the connection to a server, or undefined if the server is the API server. */
   readonly elsewhere?: (server: string) => ApiTransport | undefined;
   readonly controllers?: boolean | readonly string[];
-  /** Wraps the API server in a proxy, so that a test can change requests and answers of the kubelets. */
+  /** Wraps the API server in a proxy, so that a test can change requests and responses of the kubelets. */
   readonly between?: (fetch: Plane['fetch']) => Plane['fetch'];
 }
 

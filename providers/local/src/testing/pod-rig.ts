@@ -14,7 +14,7 @@ import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  /** The kubeconfig in the form of a Secret. */
+  /** The kubeconfig of the cluster, in the format of a Secret value. */
   readonly kubeconfig: string;
   /** The requests as `METHOD /path`. */
   readonly requests: string[];
@@ -26,7 +26,7 @@ export interface PodRigOptions {
   readonly clock: VirtualClock;
   /** A control plane in the process of the test. */
   readonly plane: { readonly transport: Transport; kubeconfig(): string };
-  /** Whether an applied Pod becomes Running; default true. */
+  /** Whether an applied Pod becomes Running (default: true). */
   readonly runs?: boolean;
 }
 
@@ -38,7 +38,7 @@ export function podRig({ clock, plane, runs = true }: PodRigOptions): PodRig {
     clock,
     random: seededRandom(1),
   });
-  /** Like the kubelet, makes applied Pods Running. */
+  /** Sets applied Pods to Running, like the kubelet. */
   const kubelet = async ({ method, path }: TransportRequest): Promise<void> => {
     const [, namespace = '', name = ''] = /\/namespaces\/([^/]+)\/pods\/([^/?]+)\?/.exec(path) ?? [];
     if (!runs || method !== 'PATCH' || name === '') return;

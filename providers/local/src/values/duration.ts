@@ -2,8 +2,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, 
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
- * Parses a duration in Go's notation, from milliseconds to hours. Returns milliseconds, or undefined for any other
- * text.
+ * Parses a duration in Go's format, from milliseconds to hours. The result is in milliseconds, or undefined for any
+ * other text.
  */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;

@@ -47,8 +47,8 @@ class Replica {
 }
 
 /**
- * The function waits in real time, because other threads create keys and signatures, and the virtual clock does not
- * wait for threads.
+ * Waits in real time until a condition is true. Other threads create keys and signatures, and the virtual clock does
+ * not wait for threads.
  */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
@@ -202,7 +202,7 @@ test('a new authority signs nothing before all clients trust it', async () => {
 });
 
 test('the server refuses TLS connections without a certificate, and uses a new one for the next connection', async () => {
-  // TLS compares the validity of certificates with the system time.
+  // The test uses the system time, because TLS compares it with the validity of certificates.
   await using world = await start({ now: new Date() });
   const server = await startAdmissionServer({ host: '127.0.0.1', port: 0 }, undefined, {
     '/validate': () => ({ causes: [] }),

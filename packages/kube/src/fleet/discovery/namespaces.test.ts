@@ -13,7 +13,7 @@ import { namespaceDiscovery } from './namespaces.ts';
 const FINALIZER = 'example.com/fleet';
 const SECRET = 'fleet-kubeconfig';
 
-/** The response contains no events, and ends with its request. */
+/** Creates a watch response without events, which ends with its request. */
 const silent = ({ signal }: TransportRequest): Response =>
   new Response(
     new ReadableStream({
@@ -21,7 +21,7 @@ const silent = ({ signal }: TransportRequest): Response =>
     }),
   );
 
-/** The watch of the namespaces has no events, as with a delayed API server. */
+/** Creates a discovery whose watch of namespaces sends no events, as with a slow API server. */
 async function setUp() {
   const clock = new VirtualClock();
   const random = seededRandom(1);

@@ -18,7 +18,7 @@ import { connectClusters } from './clusters.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 
-/** After `refuse`, the server does not respond to requests. */
+/** Creates an API server that does not respond after the call of `refuse`. */
 async function slowServer() {
   let refusing = false;
   const held = Promise.withResolvers<void>();

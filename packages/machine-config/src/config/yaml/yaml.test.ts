@@ -5,7 +5,7 @@ import { printYaml } from './yaml.ts';
 const K = 'k'.repeat(128);
 const L = 'l'.repeat(129);
 
-// Each text on the right is the output of the original's YAML writer.
+// The expected texts are the output of the original's YAML writer.
 test.each<[title: string, value: unknown, yaml: string]>([
   ['a line separator indents what follows it in single quotes', { a: '\u2028j' }, "a: '\u2028  j'\n"],
   ['a paragraph separator in the middle, and a quote', { a: "x\u2029it's" }, "a: 'x\u2029  it''s'\n"],

@@ -90,7 +90,7 @@ describe('a config of version 2 that its decoder refuses', () => {
     throw new Error('the config is valid');
   };
   const hash = (text: string) => file({ contents: { verification: { hash: text } } });
-  /** Only version 1 has files in a filesystem. */
+  /** Creates a version 1 config with files. In version 1, a file belongs to a filesystem. */
   const withFilesystemFiles = (fields: object, files: unknown) => ({
     storage: { ...file(fields).storage, filesystems: [{ files }] },
   });

@@ -17,10 +17,10 @@ export const CLOUD_ERRORS = {
   RequestTimeout: 504,
 } as const;
 
-/** The code of an error response of the API. */
+/** An error code of the cloud API. */
 export type CloudErrorCode = keyof typeof CLOUD_ERRORS;
 
-/** An error response: `{"error": {"code", "message"}}`. */
+/** The error for an error response `{"error": {"code", "message"}}`. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: string;

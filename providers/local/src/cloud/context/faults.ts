@@ -8,21 +8,21 @@ const latency = z.union([
   z.strictObject({ min: durationMs, max: durationMs }).refine(({ min, max }) => min <= max, 'min must not exceed max'),
 ]);
 
-/** A fault rule. The cloud matches the rules in the order of their creation. */
+/** The schema of a fault rule. The cloud applies the rules in the order of their creation. */
 export const faultRule = z
   .strictObject({
     /**
-     * The affected operations: one operation (`instances.create`), all operations of a resource (`instances.*`), all
-     * operations (`*`), or the boot of kubelets (`instances.boot`).
+     * The operations that the rule affects: one operation (`instances.create`), all operations of a resource
+     * (`instances.*`), all operations (`*`), or the boot of kubelets (`instances.boot`).
      */
     operation: z
       .string()
       .regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must be an operation such as instances.create, or a pattern with *'),
-    /** Restricts the rule to a zone, to a machine type, or to instances with a name (`*` matches any text). */
+    /** The zone, the machine type or the instance name to which the rule applies. In a name, `*` matches any text. */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** The error code, which determines the HTTP status. */
+    /** The error code of the response, which determines the HTTP status. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -31,19 +31,19 @@ export const faultRule = z
         retryAfterSeconds: z.int().nonnegative().optional(),
       })
       .optional(),
-    /** The cloud does not respond. After `after` (default 5 minutes), the connection gets the response 504. */
+    /** The cloud does not respond. After the time `after` (default: 5 minutes), the client gets the response 504. */
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
-    /** Whether the cloud performs the operation although the caller gets an error or no response. */
+    /** Whether the cloud performs the operation although the client gets an error or no response. */
     effect: z.boolean().optional(),
     /** The delay before the cloud processes the request. */
     latency: latency.optional(),
-    /** The age of the data in answers of `get` and `list`. */
+    /** The responses of `get` and `list` contain data of this age. */
     stale: durationMs.optional(),
-    /** For `instances.boot`: the behavior of the kubelet of a matching instance. */
+    /** For `instances.boot`: the behavior of the kubelet on a matching instance. */
     kubelet: kubeletBehaviour.optional(),
-    /** The probability that the rule affects a matching request. The default is 1. */
+    /** The probability that the rule affects a matching request (default: 1). */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule ends after the given number of effects. By default, the rule never ends. */
+    /** The rule ends when it has affected this number of requests. By default, the rule never ends. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
@@ -53,7 +53,7 @@ export const faultRule = z
 /** A fault rule: the matching calls, and the effect on these calls. */
 export type FaultRule = z.infer<typeof faultRule>;
 
-/** An active fault rule, and the number of its effects. */
+/** An active fault rule, and the number of requests that it has affected. */
 export interface OrderedFault extends FaultRule {
   readonly id: string;
   acted: number;
@@ -81,7 +81,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The fault rules. The cloud does not store fault rules, so a restart of the cloud removes the rules. */
+/** The active fault rules. Fault rules are not stored, so a restart of the cloud removes them. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -112,14 +112,14 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect one request. The first error or timeout applies, latencies are added, and the
-   * longest staleness applies.
+   * Decides at random which rules affect a request. The first error or timeout is used. Latencies are added. If several
+   * rules delay the visible data, the longest delay is used.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };
     for (const rule of this.#rules.values()) {
       if (!matches(rule, operation, subject)) continue;
-      // A request can fail only once. A second matching failure remains for a later request.
+      // A request can have only one failure. A second matching rule is kept for a later request.
       if ((rule.error || rule.timeout) && isFailing(decision)) continue;
       if (rule.probability !== undefined && this.#random.next() >= rule.probability) continue;
       rule.acted += 1;
@@ -169,7 +169,7 @@ function failureOf(rule: OrderedFault): Pick<FaultDecision, 'error' | 'timeoutMs
 function matches(rule: OrderedFault, operation: string, subject: FaultSubject): boolean {
   const [noun] = operation.split('.');
   if (rule.operation !== '*' && rule.operation !== operation && rule.operation !== `${noun}.*`) return false;
-  // The boot of a machine is not a request, so only a rule for `instances.boot` matches it.
+  // The boot of a machine is not a request, so only a rule for `instances.boot` affects it.
   if (operation === 'instances.boot' && rule.operation !== operation) return false;
   if (rule.zone !== undefined && rule.zone !== subject.zone) return false;
   if (rule.machineType !== undefined && rule.machineType !== subject.machineType) return false;

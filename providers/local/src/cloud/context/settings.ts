@@ -1,13 +1,13 @@
 import type { Clock, Logger, Random } from '@mcm/kube';
 import type { InstanceHost } from '../../machine/model.ts';
 
-/** Latencies in milliseconds, all zero by default. */
+/** Delays of the simulated cloud in milliseconds (default: 0). */
 export interface Latencies {
-  /** The duration from `pending` to `running`. */
+  /** The time until an instance changes from `pending` to `running`. */
   readonly bootMs: number;
-  /** The duration from `shutting-down` to `terminated`. */
+  /** The time until an instance changes from `shutting-down` to `terminated`. */
   readonly shutdownMs: number;
-  /** The duration of attaching or detaching a volume. */
+  /** The time for attaching or detaching a volume. */
   readonly volumeMs: number;
   /** The delay before each response of the API. */
   readonly apiMs: number;
@@ -21,17 +21,17 @@ export interface CloudContext {
   readonly log: Logger;
   readonly latencies: Latencies;
   readonly zones: readonly string[];
-  /** With `any`, the cloud accepts images that are not registered. */
+  /** Whether the cloud accepts images that are not registered. `any` means that it does. */
   readonly imagePolicy: 'any' | 'registered';
   readonly host: InstanceHost;
 }
 
-/** The time in milliseconds for which terminated instances stay visible. In EC2, the time is about an hour. */
+/** Terminated instances stay visible for this time in milliseconds. In EC2, the time is about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';
 
-/** Returns an ID: a prefix and 17 hexadecimal digits, as in clouds. */
+/** Returns an ID with a prefix and 17 hexadecimal digits, as in EC2. */
 export function makeId(prefix: string, random: Random): string {
   let id = `${prefix}-`;
   for (let n = 0; n < 17; n++) id += HEX[Math.floor(random.next() * 16)];

@@ -8,7 +8,7 @@ import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
-/** The routes of the emulator's own API, which are not logged and not affected by faults. */
+/** The routes of the emulator's own API. These requests are not logged, and fault rules do not affect them. */
 export function adminRoutes(
   app: Hono,
   parts: {
@@ -58,8 +58,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
 }
 
 /**
- * Converts errors of the emulator's own routes to error responses. The routes of the cloud API convert errors in
- * `operationRunner`.
+ * Converts errors in the emulator's own API to error responses. For the cloud API, `operationRunner` converts errors.
  */
 const errorsAnswered =
   (log: Logger) =>

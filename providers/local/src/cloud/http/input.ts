@@ -5,11 +5,11 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** The maximum duration of a long poll in milliseconds. After a long poll, the client sends a new request. */
+/** The maximum duration of a long poll in milliseconds. The client then sends a new request. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Reads a body.
+ * Reads and validates the body of a request.
  * @throws {CloudError} MalformedRequest, RequestTooLarge, or InvalidParameter with the name of the field
  */
 export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
@@ -28,7 +28,7 @@ export async function readBody<T>(context: Context, schema: z.ZodType<T>): Promi
 const tooLarge = (): CloudError => new CloudError('RequestTooLarge', `The body has more than ${MAX_BODY_BYTES} bytes.`);
 
 /**
- * Validates a value.
+ * Validates a value of a request.
  * @throws {CloudError} InvalidParameter with the name of each invalid field
  */
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
@@ -39,8 +39,8 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * Returns one page of `items` for `?limit=…&pageToken=…`, with the token of the next page. Items are ordered by their
- * ID.
+ * Returns one page of `items` for the query `?limit=…&pageToken=…`, with the token of the next page. The items are
+ * sorted by ID.
  */
 export function page<T extends { readonly id: string }>(
   context: Context,
@@ -64,7 +64,9 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/** Returns the filter of `?tag.<key>=<value>`. An empty value in the query matches every value of the key. */
+/**
+ * Returns the filter for the query `?tag.<key>=<value>`. An empty value in the query matches every value of the key.
+ */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],
@@ -73,7 +75,7 @@ export function tagFilter(context: Context): (object: { readonly tags: Readonly<
     wanted.every(([key, value]) => Object.hasOwn(tags, key) && (value === '' || tags[key] === value));
 }
 
-/** Handles `?wait=<state>&timeout=<duration>` of a long poll. */
+/** Waits for a state in a long poll with the query `?wait=<state>&timeout=<duration>`. */
 export function waitFor<S extends string>(
   context: Context,
   states: readonly [S, ...S[]],

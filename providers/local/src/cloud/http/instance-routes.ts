@@ -101,8 +101,8 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
 }
 
 /**
- * The zone and name of the instance determine which faults match. If the ID is unknown, the handler refuses the
- * request.
+ * Prepares a request about an instance. The zone and the name of the instance determine the fault rules. If the ID is
+ * unknown, the handler refuses the request.
  */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
@@ -135,7 +135,7 @@ async function power(
   return shown(instance.state === 'stopped' || instance.state === 'running' ? 200 : 202, parts, instance);
 }
 
-/** Waits until the instance has reached or passed the requested state. */
+/** Waits until the instance has the requested state, or has passed it. */
 async function waited(c: Context, parts: InstanceRouteParts, instance: Instance, signal: AbortSignal): Promise<void> {
   const wait = waitFor(c, [...WAIT_STATES]);
   if (!wait) return;
@@ -147,9 +147,7 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/**
- * Lists instances. The list contains terminated instances only if the request filters by state, client token or name.
- */
+/** Lists instances. Terminated instances are included only if the request filters by state, client token or name. */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);

@@ -12,7 +12,10 @@ const interruptBody = z.strictObject({
   detail: z.string().max(200).default('the cloud needs the capacity'),
 });
 
-/** `/v1/interruptions` is a queue of notices, and `/v1/instances/<id>/interrupt` adds a notice. */
+/**
+ * Adds the routes for interruptions: `/v1/interruptions` is a queue of notices, and `/v1/instances/<id>/interrupt` adds
+ * a notice.
+ */
 export function interruptionRoutes(app: Hono, interruptions: Interruptions, run: RunOperation): void {
   app.post('/v1/instances/:id/interrupt', (c) =>
     run(c, 'instances.interrupt', async () => {
@@ -37,7 +40,7 @@ export function interruptionRoutes(app: Hono, interruptions: Interruptions, run:
   );
 }
 
-/** With `?wait=pending&timeout=…`, the response waits for a notice. */
+/** Lists the interruption notices. With `?wait=pending&timeout=…`, the response waits for a notice. */
 async function list(c: Context, interruptions: Interruptions, { signal }: WorkContext): Promise<Answer> {
   const matches = tagFilter(c);
   const wait = waitFor(c, ['pending']);

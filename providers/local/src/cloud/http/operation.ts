@@ -4,20 +4,20 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** The body of a response, which is absent for 204. */
+/** The body of a response. A response with the status 204 has no body. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;
 }
 
 export interface WorkContext {
-  /** The age of the state that reads return, in milliseconds. */
+  /** Reads return data of this age, in milliseconds. */
   readonly staleMs: number;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** A request with valid input: the affected object, and the function that handles the request. */
+/** A request with valid input: the object that it is about, and the function that handles it. */
 export interface Prepared {
   readonly subject?: FaultSubject;
   readonly instance?: string;
@@ -39,8 +39,8 @@ export type RunOperation = (
 ) => Promise<Response>;
 
 /**
- * Runs an operation: reads the input, applies faults and latency, runs the handler, converts errors, and logs the
- * request.
+ * Runs an operation of the cloud API. The runner reads the input, applies faults and delays, calls the handler,
+ * converts errors, and logs the request.
  */
 export function operationRunner(options: OperationOptions): RunOperation {
   return async (context, operation, prepare) => {
@@ -95,7 +95,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** Delays an operation. If the client disconnects, only the delay ends: the cloud still performs the operation. */
+/** Delays an operation. If the client disconnects, the delay ends, and the cloud performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -104,7 +104,10 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Converts an unexpected error, which is a bug. The log contains the error, and the client gets a general message. */
+/**
+ * Converts an unexpected error, which is a bug of the emulator. The error is logged, and the client gets a general
+ * message.
+ */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

@@ -67,7 +67,9 @@ const ok = (status: number, volume: Volume): Answer => {
   return { status, body: reported };
 };
 
-/** With `?wait=attached|available`, the response waits until the volume has the requested state. */
+/**
+ * Waits for a volume. With `?wait=attached|available`, the response is sent when the volume has the requested state.
+ */
 async function settled(c: Context, parts: VolumeRouteParts, volume: Volume): Promise<Answer> {
   const wait = waitFor(c, ['attached', 'available']);
   if (wait) {

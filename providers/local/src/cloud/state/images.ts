@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** The images of the cloud, which requests identify by ID or by name. */
+/** The images of the cloud. Requests contain the ID or the name of an image. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -43,7 +43,7 @@ export class Images {
     return this.#state.images.values();
   }
 
-  /** Deprecates an image. Running instances keep the image, and new instances cannot use it. */
+  /** Marks an image as deprecated. Running instances keep the image, but new instances cannot use it. */
   deprecate(idOrName: string): Image {
     const image = this.get(idOrName);
     image.state = 'deprecated';

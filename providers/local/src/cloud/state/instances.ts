@@ -9,7 +9,7 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** A request for an instance, whose types and sizes the API has validated. */
+/** A request for an instance. The API has already validated its types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string | undefined;
@@ -18,26 +18,30 @@ export interface InstanceRequest {
   readonly image: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly userData: string;
-  /** Disks that are created and deleted together with the instance. */
+  /** The disks that the cloud creates and deletes together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** The boot latency of the instance, instead of the latency of the cloud. */
+  /** The boot time of the instance, which replaces the boot time of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** The maximum size of a console. The oldest lines are dropped, as in serial consoles. */
+/** The maximum size of the console output. The oldest lines are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
-/** The states that end without a request. */
+/** The states that change to another state without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
 /**
- * Returns the newest lines, without a partial line at the start. A filter cannot recognize a secret in a partial line.
+ * Returns the newest lines of the console output, without a partial first line. In a partial line, a filter could not
+ * recognize a secret.
  */
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/** Timers change the states of instances. After a restart of the process, new timers continue the transitions. */
+/**
+ * The instances of the cloud. Timers change the states of instances. After a restart of the process, new timers
+ * continue the transitions.
+ */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -67,7 +71,7 @@ export class Instances {
   }
 
   /**
-   * Creates an instance, or returns the existing instance with the same client token.
+   * Creates an instance, or returns the existing instance with an equal client token.
    * @throws {CloudError} InvalidParameter, QuotaExceeded, InsufficientCapacity
    */
   create(request: InstanceRequest): { readonly instance: Instance; readonly created: boolean } {
@@ -180,7 +184,7 @@ export class Instances {
     return instance;
   }
 
-  /** Adds a line to the console. The line is stored with the next change of the instance's state. */
+  /** Adds a line to the console output. The line is stored when the state of the instance changes next. */
   appendConsole(id: string, line: string): void {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
@@ -192,7 +196,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later transition has a separate timer, so an old timer has no effect.
+      // If a later transition has started, it has its own timer. The old timer then has no effect.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
@@ -221,7 +225,8 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // A late request of the kubelet could register the Node of a stopped machine again.
+    // After a stop, a late request of the kubelet could register the Node again. Therefore, the kubelet ends before the
+    // transition.
     const from = instance.state;
     const off = (): void => {
       if (instance.state !== from) return;

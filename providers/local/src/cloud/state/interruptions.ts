@@ -7,17 +7,17 @@ import type { Waiters } from './waiters.ts';
 
 export interface InterruptionRequest {
   readonly kind: InterruptionKind;
-  /** The time from the notice to the deadline, in milliseconds. */
+  /** The time between the notice and its deadline, in milliseconds. */
   readonly noticeMs: number;
   readonly detail: string;
 }
 
-/** The key of all callers that wait for a notice. */
+/** The key for all callers that wait for a notice. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
 
-/** A queue of notices for clients. At the deadlines, the queue ends the instances. */
+/** A queue of interruption notices. At the deadline of a notice, the cloud ends the instance. */
 export class Interruptions {
   readonly #context: CloudContext;
   readonly #parts: { readonly state: CloudState; readonly instances: Instances; readonly waiters: Waiters };
@@ -40,7 +40,7 @@ export class Interruptions {
   }
 
   /**
-   * Adds a notice.
+   * Adds an interruption notice.
    * @throws {CloudError} NotFound
    */
   announce(id: string, { kind, noticeMs, detail }: InterruptionRequest): Instance {
@@ -62,7 +62,7 @@ export class Interruptions {
     return instance;
   }
 
-  /** Instances with a notice that no client has acknowledged, including terminated instances. */
+  /** Returns the instances with a notice that no client has acknowledged. The result includes terminated instances. */
   pending(matches: (instance: Instance) => boolean): readonly Instance[] {
     return [...this.#parts.state.instances.values()].filter(
       (instance) => instance.interruption?.acknowledged === false && matches(instance),
@@ -99,8 +99,8 @@ export class Interruptions {
   }
 
   /**
-   * Terminates the instance unless a later interruption replaced the interruption. A later interruption has a separate
-   * timer.
+   * Terminates the instance at the deadline. If a later interruption replaced this interruption, nothing happens,
+   * because the later interruption has its own timer.
    */
   #end({ id }: Instance, interruption: Interruption): void {
     const instance = this.#parts.state.instances.get(id);

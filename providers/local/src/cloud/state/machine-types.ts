@@ -14,7 +14,7 @@ export const DEFAULT_MACHINE_TYPE = 'local';
 export const machineTypeNames: readonly string[] = Object.keys(CATALOG);
 
 /**
- * Returns a type of the catalog, or `custom-<cpus>-<GiB>`.
+ * Returns a machine type of the catalog, or the type `custom-<cpus>-<GiB>`.
  * @throws {CloudError} InvalidParameter with the valid values.
  */
 export function machineType(name: string): MachineType {

@@ -15,8 +15,8 @@ interface Usage {
 }
 
 /**
- * Checks the quotas for an instance.
- * @throws {CloudError} QuotaExceeded for the limits of the account, InsufficientCapacity for a full zone
+ * Checks the quotas for a new instance.
+ * @throws {CloudError} QuotaExceeded if a limit of the account is exceeded, InsufficientCapacity if the zone is full
  */
 export function requireRoom(state: CloudState, demand: Demand): void {
   const { instances, cpus, zoneCapacity, volumes } = state.quotas;
@@ -48,7 +48,7 @@ function usage(state: CloudState, zone: string): Usage {
   const used: Usage = { instances: 0, cpus: 0, inZone: 0 };
   for (const instance of state.instances.values()) {
     if (instance.state === 'terminated') continue;
-    // As in real clouds, a stopped instance uses no capacity.
+    // A stopped instance uses no capacity, as in real clouds.
     if (instance.state === 'stopped') continue;
     used.instances += 1;
     used.cpus += machineType(instance.machineType).cpus;

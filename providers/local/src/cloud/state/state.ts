@@ -2,8 +2,8 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * The state of the cloud in memory. Code changes an object and then saves it. A change is permanent after `save…` has
- * returned.
+ * The state of the cloud in memory. To change an object, code changes it in memory and then calls `save…`. After
+ * `save…`, the change is permanent.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
@@ -29,7 +29,7 @@ export class CloudState {
     else if (kind === 'quotas') this.quotas = body as Quotas;
   }
 
-  /** Runs changes in one transaction of the store. */
+  /** Runs several changes in one transaction of the store. */
   atomically(work: () => void): void {
     this.#store.atomically(work);
   }

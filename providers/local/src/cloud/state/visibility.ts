@@ -1,8 +1,8 @@
 import type { Instance, InstanceState } from '../../machine/model.ts';
 
 /**
- * Returns an object for a reader with data that is `staleMs` old, or undefined if the object is not visible yet.
- * Listings of real clouds have a similar delay (eventual consistency in EC2).
+ * Returns the state that an instance had `staleMs` ago, or undefined if the instance did not exist yet. Listings of
+ * real clouds have a similar delay (eventual consistency in EC2).
  */
 export function visibleState(instance: Instance, staleMs: number, now: Date): InstanceState | undefined {
   if (staleMs <= 0) return instance.state;

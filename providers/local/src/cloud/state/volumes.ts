@@ -13,7 +13,7 @@ export interface VolumeRequest {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The volumes. A volume is attached to at most one instance, in the same zone. */
+/** The volumes of the cloud. A volume can be attached to one instance in its zone. */
 export class Volumes {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -51,7 +51,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Creates the disk of an instance. The quota check of the instance includes the disk. */
+  /** Creates the disk of an instance. The quota check of the instance has already included the disk. */
   createAttached(
     instance: Instance,
     request: { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> },
@@ -108,7 +108,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaches a volume. A volume without an attachment stays unchanged. */
+  /** Detaches a volume. If the volume is not attached, it stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
@@ -135,8 +135,8 @@ export class Volumes {
   }
 
   /**
-   * After the termination of an instance, deletes the disks that belong to the instance, and detaches all other
-   * volumes.
+   * Handles the volumes of a terminated instance. The disks of the instance are deleted, and all other volumes are
+   * detached.
    */
   release(instanceId: string): void {
     for (const volume of this.#state.volumesOf(instanceId)) {
@@ -158,9 +158,9 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // A later change has a separate timer, so an old timer has no effect.
+      // If a later change has started, it has its own timer. The old timer then has no effect.
       if (volume.settlesAt !== settlesAt) return;
-      // A timer can fire too early, because of rounding or a changed clock.
+      // A timer can fire too early because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());
       else this.#settle(volume);
     };

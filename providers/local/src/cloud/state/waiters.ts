@@ -6,7 +6,7 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** The waiting long polls, by the ID of the object for which they wait. */
+/** The waiting long polls, by the ID of the object that they wait for. */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -14,7 +14,7 @@ export class Waiters {
     for (const wake of [...(this.#waiting.get(id) ?? [])]) wake();
   }
 
-  /** Resolves when `reached` returns true, the time expires or the client disconnects. */
+  /** Resolves when `reached` returns true, when the time expires, or when the client disconnects. */
   until(id: string, reached: () => boolean, { clock, timeoutMs, signal }: WaitOptions): Promise<void> {
     return new Promise((resolve) => {
       if (reached() || signal.aborted || timeoutMs <= 0) return resolve();

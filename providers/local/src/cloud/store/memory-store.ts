@@ -1,6 +1,6 @@
 import type { CloudStore, StoredRow } from './store.ts';
 
-/** A store in memory; several clouds can use the same store object, one after the other. */
+/** A store in memory. Several clouds can use one store object, one after the other. */
 export class MemoryStore implements CloudStore {
   readonly #rows = new Map<string, { readonly kind: string; readonly id: string; readonly json: string }>();
 
@@ -28,6 +28,6 @@ export class MemoryStore implements CloudStore {
   }
 
   close(): void {
-    // Without a file, there is nothing to close.
+    // A store in memory has no file that must be closed.
   }
 }

@@ -4,16 +4,19 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
-/** The text "MCLC" at byte 68 of the file distinguishes the store of the cloud from other SQLite files. */
+/**
+ * The application ID of the store, the text "MCLC" at byte 68 of the file. This text distinguishes the store from other
+ * SQLite files.
+ */
 const APPLICATION_ID = 0x4d434c43;
-/** A store with a different version of the table layout is refused. */
+/** The version of the table layout. A store with another version is refused. */
 const LAYOUT = 1;
 const FILE = 'cloud.sqlite';
-/** The start of an SQLite file, see https://www.sqlite.org/fileformat.html §1.3 */
+/** The first bytes of an SQLite file, see https://www.sqlite.org/fileformat.html §1.3 */
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * Opens or creates the store in a folder. A foreign or damaged file, or a file in use, stays unchanged.
+ * Opens or creates the store in a folder. A file of another program, a damaged file, and a file in use stay unchanged.
  * @throws {StoreError} with the problem and the fix in one sentence
  */
 export function openSqliteStore(dir: string): CloudStore {
@@ -32,8 +35,8 @@ export function openSqliteStore(dir: string): CloudStore {
 const OTHERS = 0o077;
 
 /**
- * Removes the access of other users to the store, because user data contains tokens. The log of a killed process may
- * exist too.
+ * Removes the access of other users to the files of the store, because user data contains tokens. After a kill, the
+ * write-ahead log may exist, too.
  */
 function keepPrivate(file: string): void {
   try {
@@ -47,7 +50,10 @@ function keepPrivate(file: string): void {
   }
 }
 
-/** Reads only the header of the file, because SQLite could change a foreign file when it opens the file. */
+/**
+ * Checks the header of a file. The function does not open the file with SQLite, because SQLite could change a file of
+ * another program.
+ */
 function inspectFile(file: string): 'fresh' | 'ours' {
   const header = readHeader(file);
   if (header === undefined || header.length === 0) return 'fresh';
@@ -85,10 +91,10 @@ function openDatabase(file: string, fresh: boolean): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file);
-    // With the exclusive lock, SQLite refuses a second process, which would run the same instances.
+    // With the exclusive lock, SQLite refuses a second process. A second process would run the instances a second time.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // The application ID and the layout version are written before WAL mode starts. The next start reads the header of
-    // the file without the WAL.
+    // The next start reads the header of the file without the WAL. Therefore, the application ID and the layout version
+    // are written before the WAL mode starts.
     if (fresh) database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT}`);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const check = database.prepare('PRAGMA quick_check(1)').get();

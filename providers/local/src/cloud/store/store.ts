@@ -1,4 +1,4 @@
-/** A stored object: its kind, its ID and its JSON. */
+/** A stored object with its kind, its ID and its content as JSON. */
 export interface StoredRow {
   readonly kind: string;
   readonly id: string;
@@ -10,12 +10,12 @@ export interface CloudStore {
   load(): Iterable<StoredRow>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
-  /** Runs changes in one transaction. An error of `work` discards all changes of the transaction. */
+  /** Runs several changes in one transaction. If `work` throws an error, all changes are discarded. */
   atomically(work: () => void): void;
   close(): void;
 }
 
-/** The store cannot be used. The message is one sentence for the user. */
+/** The error if the store cannot be used. The message is one sentence for the user. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }

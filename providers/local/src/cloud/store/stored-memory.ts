@@ -4,7 +4,7 @@ import type { CloudStore } from './store.ts';
 const KIND = 'kubelet';
 
 /**
- * Stores the states of kubelets as additional rows in the store of the cloud. A state includes the disk of the machine.
+ * Stores the states of kubelets in the store of the cloud, in separate rows. A state includes the disk of the machine.
  */
 export function storedMemory(store: Pick<CloudStore, 'load' | 'put' | 'remove'>): KubeletMemory {
   const states = new Map<string, KubeletState>();

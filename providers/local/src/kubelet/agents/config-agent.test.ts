@@ -29,7 +29,7 @@ const annotate = (rig: JoinRig, annotations: Record<string, string>) =>
 
 const said = async (rig: JoinRig) => (await rig.node('n-1'))?.metadata.annotations ?? {};
 
-/** Drains the node each time the daemon requests a drain, like the drain controller. */
+/** Drains the node each time its daemon requests a drain, like the drain controller. */
 async function drainAsAsked(rig: JoinRig): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     await rig.clock.advance(1_000);

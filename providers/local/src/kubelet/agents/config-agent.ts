@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** `rebooting` is called at the start and at the end of a reboot. The node is not ready during a reboot. */
+  /** Called at the start and at the end of a reboot. During a reboot, the Node is not ready. */
   readonly rebooting: (off: boolean) => void;
 }
 
@@ -48,8 +48,8 @@ export const NEW_MACHINE: StoredMachine = {
 };
 
 /**
- * Simulates the machine-config daemon of a node with the decisions and writes of the real daemon, and a disk in
- * memory. A reboot is only a delay.
+ * Simulates the machine-config daemon of a node. The agent uses the code of the real daemon, with a disk in memory. A
+ * reboot is only a delay.
  */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
@@ -108,7 +108,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Prepares a config. The preparation takes time, and fails or never ends if a user has set the behavior. */
+  /** Simulates the preparation of a config. The preparation takes some time. A user can let it fail or never end. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

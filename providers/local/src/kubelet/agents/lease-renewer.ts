@@ -2,13 +2,13 @@ import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type 
 import type { Life } from '../node/life.ts';
 
 /**
- * The lease duration in seconds, with the default of `nodeLeaseDurationSeconds` of the kubelet. The kubelet renews a
- * Lease after a quarter of the lease duration.
+ * The lease duration in seconds, as the kubelet's default of `nodeLeaseDurationSeconds`. The kubelet renews its Lease
+ * after a quarter of this time.
  */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
-/** The jitter prevents many kubelets from renewing at the same time. */
+/** The random part of the interval, so that many kubelets do not renew their Leases at the same time. */
 const JITTER = 0.04;
 const NAMESPACE = 'kube-node-lease';
 
@@ -20,7 +20,7 @@ export interface LeaseRenewerOptions {
   readonly nodeName: string;
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** `onRecovered` is called after a late renewal, because a controller may have marked the node as NotReady. */
+  /** Called after a late renewal, because a controller may have marked the node as NotReady. */
   readonly onRecovered: () => void;
   /** Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
@@ -29,7 +29,7 @@ export interface LeaseRenewerOptions {
 /** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Renews the Lease of a node, with one small request for each renewal. */
+/** Renews the Lease of a node. Each renewal is one small request. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -39,7 +39,7 @@ export class LeaseRenewer {
     this.#options = options;
   }
 
-  /** Creates the Lease of the node, or changes an existing Lease with the name of the node. */
+  /** Creates the Lease of the node, or takes over an existing Lease with the name of the node. */
   async create(nodeUid: string): Promise<void> {
     const { client, clock, life, nodeName } = this.#options;
     const now = clock.now();
@@ -52,14 +52,14 @@ export class LeaseRenewer {
       await resource.create(lease, { signal: life.signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The new Node becomes the owner, because the deletion of the old Node must not delete the Lease.
+      // The new Node becomes the owner of the Lease. Otherwise, the deletion of the old Node would delete the Lease.
       const body = { metadata: { ownerReferences: [owner] }, spec };
       await resource.patch(nodeName, { type: 'merge', body }, { signal: life.signal });
     }
     this.#renewedAt = now.getTime();
   }
 
-  /** Starts the renewals; the first renewal is after `delayMs`. */
+  /** Starts the renewals of the Lease. The first renewal is after `delayMs`. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());
@@ -91,8 +91,8 @@ export class LeaseRenewer {
   }
 
   /**
-   * Creates a lost Lease again, and returns the time until the next renewal. Without a Node, no Lease is created,
-   * because a kubelet registers its Node only at its start.
+   * Creates a deleted Lease again, and returns the time until the next renewal. If there is no Node, no Lease is
+   * created, because a kubelet registers its Node only when it starts.
    */
   async #renewLost(): Promise<number> {
     const { findNode, life, outage } = this.#options;

@@ -13,7 +13,7 @@ export interface NoticeAgentOptions {
 
 const RETRY_MS = 2_000;
 
-/** Simulates the daemon that writes an interruption of the VM to its Node. */
+/** Simulates the machine-config-daemon, which writes an interruption of the VM to its Node. */
 export class NoticeAgent {
   readonly #options: NoticeAgentOptions;
   #written = '';

@@ -20,8 +20,8 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Writes the conditions of a Node when they change, and periodically as a heartbeat. Strategic merge patches leave
- * conditions of other writers unchanged.
+ * Writes the conditions of a Node when they change, and periodically as a heartbeat. The writes are strategic merge
+ * patches, so that the conditions of other clients stay unchanged.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
@@ -42,7 +42,7 @@ export class StatusReporter {
   /**
    * Writes the status if it differs from the last report.
    * - `force`: the status is always written.
-   * - `returning`: the kubelet was unreachable and its Node may be NotReady, so the recovery is a transition.
+   * - `returning`: the kubelet was unreachable, so its Node may be NotReady, and the recovery counts as a transition.
    */
   report(options: { readonly force?: boolean; readonly returning?: boolean } = {}): void {
     this.#returning ||= options.returning === true;
@@ -91,7 +91,7 @@ export class StatusReporter {
       this.#schedule();
       outage.worked();
     } catch (error) {
-      // A running kubelet does not create a deleted Node again.
+      // A running kubelet does not register a deleted Node again.
       if (isNotFound(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

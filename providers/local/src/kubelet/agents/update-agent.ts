@@ -7,7 +7,7 @@ export interface UpdateAgentOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared cache of the nodes that were selected for an update. */
+  /** The cache of the nodes that are selected for an update. All agents share the cache. */
   readonly selected: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
@@ -21,7 +21,7 @@ const FAILURE = 'requested by the local cloud API';
 
 const { Successful, Failed } = UpdateResults;
 
-/** Returns the result that the agent of a node must report next. */
+/** Returns the result that the agent of a node must report now. */
 function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string | undefined {
   const { update = 'succeed' } = behaviour;
   if (!node || update === 'hang') return undefined;
@@ -29,7 +29,7 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
   const wanted = update === 'fail' ? Failed : Successful;
   const said = node.metadata.labels?.[Labels.UpdateResult];
   if (node.metadata.labels?.[Labels.SelectedForUpdate] === undefined || said === wanted) return undefined;
-  // The agent repeats a failed update if the user has changed the simulated result to success.
+  // If the user has changed the simulated result to success, the agent repeats the failed update.
   const again = said === Failed && wanted === Successful;
   const { ReadyForUpdate, UpdateFailed } = InPlaceUpdateReasons;
   if (reason === ReadyForUpdate && (said === undefined || again)) return wanted;
@@ -37,9 +37,9 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Simulates the agent that updates the software of a machine in place. A condition of the Node starts an update. After
- * a delay, the agent writes the result as a label of the Node. The agent stores no state, and reads the Node again
- * after a restart.
+ * Simulates the agent that updates the software of a machine in place. A condition on the Node starts an update. After
+ * a delay, the agent writes the result to a label of the Node. After a restart, the agent reads the Node again, because
+ * it stores nothing.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -100,7 +100,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The node was deleted or replaced. The agent of the new node continues.
+      // The Node was deleted or replaced. The agent of the new Node continues.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -5,7 +5,7 @@ import { makeSigningRequest } from './signing-request.ts';
 interface CertificateSigningRequest extends KubeObject {
   spec: { request: string; signerName: string; usages: string[] };
   status?: {
-    /** The certificate as PEM in base64. */
+    /** The issued certificate in PEM format, encoded in base64. */
     certificate?: string;
     conditions?: { type: string; status?: string; reason?: string; message?: string }[];
   };
@@ -19,16 +19,19 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
   namespaced: false,
 };
 
-/** A signer for which the cluster approves and signs requests automatically, if TLS bootstrapping is set up. */
+/**
+ * The signer for client certificates of kubelets. If TLS bootstrapping is set up, the cluster approves and signs such
+ * requests automatically.
+ */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 /**
- * The maximum duration of a watch in seconds. If the request is not approved within the maximum duration, the kubelet
- * starts another watch.
+ * The maximum duration of a watch in seconds. If the request is not approved in this time, the kubelet starts another
+ * watch.
  */
 const WATCH_SECONDS = 60;
 
 /**
- * Requests a client certificate like TLS bootstrapping of the kubelet.
+ * Requests a client certificate, as a kubelet does for TLS bootstrapping.
  * @throws {KubeError} or an `Error` if the request is denied
  */
 export async function requestCertificate(
@@ -48,7 +51,7 @@ export async function requestCertificate(
   return { certificate, key };
 }
 
-/** Waits for the certificate without a time limit. */
+/** Waits until the certificate is issued, without a time limit. */
 async function awaitCertificate(
   resource: ResourceClient<CertificateSigningRequest>,
   request: CertificateSigningRequest,

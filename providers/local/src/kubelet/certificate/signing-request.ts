@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 /**
- * Encodes a value in DER. The crypto module of Node.js creates keys and signatures, but no PKCS #10 requests (RFC
+ * Encodes a value in DER. Node.js can create keys and signatures, but no certificate signing requests (PKCS #10, RFC
  * 2986).
  */
 const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
@@ -15,7 +15,7 @@ const set = (...parts: readonly Buffer[]): Buffer => tlv(0x31, ...parts);
 const utf8 = (text: string): Buffer => tlv(0x0c, Buffer.from(text));
 const bits = (bytes: Buffer): Buffer => tlv(0x03, Buffer.from([0]), bytes);
 
-/** Object identifiers in DER for organizationName, commonName and ecdsa-with-SHA256. */
+/** DER object identifiers of organizationName, commonName and ecdsa-with-SHA256. */
 const ORGANIZATION = Buffer.from('060355040a', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const ECDSA_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
@@ -23,9 +23,9 @@ const VERSION_1 = Buffer.from('020100', 'hex');
 const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
 
 export interface SigningRequest {
-  /** The request as PEM with the label `CERTIFICATE REQUEST`. */
+  /** The signing request in PEM format with the label `CERTIFICATE REQUEST`. */
   readonly request: string;
-  /** The key as PEM (PKCS #8). */
+  /** The private key in PEM format (PKCS #8). */
   readonly key: string;
 }
 

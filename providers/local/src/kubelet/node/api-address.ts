@@ -8,5 +8,5 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
-/** A transport; `close` ends its TCP connections. */
+/** A transport to an API server. `close` ends its TCP connections. */
 export type ApiTransport = Transport & { close?(): Promise<void> };

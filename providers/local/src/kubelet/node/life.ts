@@ -1,15 +1,15 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** The time from a power-off until pending requests are aborted, in milliseconds. */
+/** After a power-off, pending requests are aborted after this time in milliseconds. */
 const ANSWER_GRACE_MS = 5_000;
 
-/** A wait throws `LifeEnded` when the machine is powered off. */
+/** The error that ends a wait when the machine is powered off. */
 class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
 /**
- * The time between a machine's power-on and power-off. All work of the machine runs through the class `Life`. After
+ * The time between the power-on and the power-off of a machine. All functions of the machine run in its `Life`. After
  * `end`, no request of the machine is in progress.
  */
 export class Life {
@@ -19,7 +19,7 @@ export class Life {
   readonly #working = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure called when a function of the machine fails for another reason than the power-off */
+  /** @param onFailure called when a function of the machine fails. A power-off is not a failure. */
   constructor(clock: Clock, onFailure: (error: unknown) => void) {
     this.#clock = clock;
     this.#onFailure = onFailure;
@@ -29,12 +29,12 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** The signal aborts with a delay after the power-off, so that pending responses can arrive. */
+  /** The signal that aborts requests some time after the power-off. Pending responses can arrive until then. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }
 
-  /** The signal for waits aborts at the power-off. */
+  /** The signal that aborts waits at the power-off. */
   get ending(): AbortSignal {
     return this.#waits.signal;
   }
@@ -50,14 +50,14 @@ export class Life {
   }
 
   /**
-   * Waits.
+   * Waits for a time.
    * @throws {LifeEnded} if the machine is powered off during the pause
    */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** Calls a function later. A power-off cancels the call. */
+  /** Calls a function after a delay. A power-off cancels the call. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();

@@ -7,7 +7,7 @@ import type { Instance, MachineType } from '../../machine/model.ts';
 import { formatProviderId } from '../../spec/provider-id.ts';
 import type { BootConfig } from './user-data.ts';
 
-/** The version that `kubectl get nodes` prints. */
+/** The version of the kubelet, which `kubectl get nodes` prints. */
 export const KUBELET_VERSION = 'v1.36.0-hollow';
 const REGION = 'local';
 const MAX_PODS = '110';
@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** Returns a new Node with its status, because one request is sufficient for both. */
+/** Returns a new Node with its status. One request is sufficient to create both. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -91,8 +91,8 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
 }
 
 /**
- * The standard conditions: the type, the healthy status, and the reasons and messages for the healthy and the unhealthy
- * status.
+ * The standard Node conditions. Each entry contains the type, the healthy status, and the reasons and messages for both
+ * states.
  */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
@@ -100,7 +100,7 @@ const STANDARD: readonly (readonly [type: string, reason: string, message: strin
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-/** Returns the conditions with the current time. */
+/** Returns the conditions of a Node, with the current time. */
 export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: boolean): Condition[] {
   const time = formatTime(now);
   const condition = (type: string, status: Condition['status'], reason: string, message: string): Condition => ({
@@ -132,7 +132,7 @@ export function nodeConditions(behaviour: KubeletBehaviour, now: Date, ready: bo
   return conditions;
 }
 
-/** Keeps the transition time of each condition whose status is unchanged. */
+/** Keeps the transition times of conditions whose status did not change. */
 export function carryTransitions(next: readonly Condition[], last: readonly Condition[]): Condition[] {
   const known = new Map(last.map((condition) => [condition.type, condition]));
   return next.map((condition) => {

@@ -1,11 +1,11 @@
 import { decodeContents } from '@mcm/machine-config';
 import { z } from 'zod';
 
-/** The Ignition config in the user data contains the address of a machine's first configuration. */
+/** The address of a machine's first config, from the Ignition config in the user data. */
 export interface ConfigPointer {
   readonly server: string;
   readonly path: string;
-  /** The certificate authority of the config server, as PEM. */
+  /** The certificate authority of the config server, in PEM format. */
   readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -15,7 +15,7 @@ const resource = z.looseObject({
   httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
 });
 
-/** The part of an Ignition config that refers to another config. */
+/** The schema for the part of an Ignition config that refers to another config. */
 export const pointerSchema = z.looseObject({
   config: z.looseObject({ merge: z.array(resource).optional(), replace: resource.optional() }).optional(),
   security: z
@@ -26,8 +26,8 @@ export const pointerSchema = z.looseObject({
 });
 
 /**
- * Returns the URL of the first config to which the Ignition config refers, or undefined.
- * @throws DataUrlError for a CA that cannot be read
+ * Returns the URL of the config to which an Ignition config refers, or undefined.
+ * @throws DataUrlError for a certificate authority that cannot be read
  */
 export function pointerOf({ config, security }: z.infer<typeof pointerSchema>): ConfigPointer | undefined {
   const target = config?.replace ?? config?.merge?.[0];

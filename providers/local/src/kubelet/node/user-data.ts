@@ -5,26 +5,26 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** The address of the API server. If `server` is absent, the kubelet uses the setting of the process. */
+  /** The address of the API server. Without `server`, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
-  /** The certificate authority of the API server, as PEM. */
+  /** The certificate authority of the API server, in PEM format. */
   readonly ca?: string | undefined;
   /** The bootstrap token in the form `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** The name of the Node, by default the name of the instance. */
+  /** The name of the Node (default: the name of the instance). */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:
     | readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[]
     | undefined;
-  /** Pods that the machine runs without the API server. */
+  /** Pods that the kubelet runs without the API server. */
   readonly staticPods?: readonly StaticPod[] | undefined;
-  /** The source of the machine's files, for machines with a config daemon. */
+  /** The address of the first config, for machines with a config daemon. */
   readonly pointer?: ConfigPointer;
   readonly behaviour: KubeletBehaviour;
 }
 
-/** An error in the user data, whose message is written to the console of the machine. */
+/** The error for invalid user data. The message of the error is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }
@@ -52,10 +52,10 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
 /**
  * Reads user data:
- * - a YAML or JSON mapping with settings at the top level or under `kubelet:`. The first line may be a comment such as
- *   `#cloud-config`.
- * - an Ignition config that refers to the configuration of the machine.
- * - any other text, which is a script. The first bootstrap token, https address and certificate in the script apply.
+ * - A YAML or JSON mapping contains settings at the top level or under `kubelet:`. The first line may be a comment such
+ *   as `#cloud-config`.
+ * - An Ignition config refers to the first config of the machine.
+ * - Any other text is a script. The first bootstrap token, https address and certificate in the script are used.
  * @throws {UserDataError}
  */
 export function parseUserData(text: string): BootConfig {

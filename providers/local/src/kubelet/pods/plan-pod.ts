@@ -5,33 +5,33 @@ import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 
 export type PodStep =
   | { readonly do: 'nothing' }
-  /** Wait until the given time in milliseconds, and plan the pod again after the wait. */
+  /** The kubelet waits until the given time in milliseconds, and then plans the pod again. */
   | { readonly do: 'wait'; readonly until: number }
-  /** Start the containers: the phase becomes Running, and with `ready`, the pod becomes Ready. */
+  /** The kubelet starts the containers. The phase becomes Running, and with `ready`, the pod becomes Ready. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
-  /** Report the end of containers that ended without a deletion of the pod. */
+  /** The kubelet reports that containers have ended although the pod was not deleted. */
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
-  /** Report the end of containers after the deletion of a pod whose object a finalizer keeps. */
+  /** The kubelet reports the end of the containers of a deleted pod. A finalizer keeps the Pod object. */
   | { readonly do: 'reportEnd' }
-  /** Remove the object with a grace period of 0, which is the last request of the kubelet for the pod. */
+  /** The kubelet deletes the Pod object with a grace period of 0. This is its last request for the pod. */
   | { readonly do: 'remove' };
 
 export interface PodView {
   readonly pod: Pod;
   readonly behaviour: KubeletBehaviour;
   readonly now: number;
-  /** The time when the kubelet first saw the deletion, in milliseconds. */
+  /** The time at which the kubelet first saw the deletion, in milliseconds. */
   readonly deletionSeenAt: number | undefined;
   /** Whether the kubelet has written the final status of the pod. */
   readonly removed: boolean;
   readonly volumesAttached: boolean;
 }
 
-/** A container of a Job ends after the default duration, unless an annotation of the pod sets another duration. */
+/** The containers of a Job end after this time by default. An annotation of the pod can set another time. */
 const JOB_RUNS_MS = 1_000;
 
-/** Plans the next step of a pod by the rules of the kubelet's pod lifecycle. */
+/** Plans the next step of a pod with the rules of the kubelet's pod lifecycle. */
 export function planPod(view: PodView): PodStep {
   const { pod } = view;
   if (pod.metadata.deletionTimestamp !== undefined) return planTermination(view, pod.metadata.deletionTimestamp);
@@ -45,7 +45,7 @@ export function planPod(view: PodView): PodStep {
 function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   const startedAt = Date.parse(String(pod.status?.startTime ?? '')) || now;
   const runFor = duration(pod, PodAnnotations.RunFor) ?? (isJob(pod) ? JOB_RUNS_MS : undefined);
-  // Restarted containers run forever, so the end of one container does not change the status.
+  // With the restart policy Always, containers are restarted, so the end of a container does not change the status.
   const endsAt = runFor !== undefined && pod.spec.restartPolicy !== 'Always' ? startedAt + runFor : undefined;
   if (endsAt !== undefined && now >= endsAt) return finish(pod);
   const readyAt = isReady(pod) ? undefined : startedAt + readyAfter;
@@ -54,7 +54,7 @@ function planRunning({ pod, now }: PodView, readyAfter: number): PodStep {
   return Number.isFinite(next) ? { do: 'wait', until: next } : { do: 'nothing' };
 }
 
-/** Plans the end of a pod. With `OnFailure`, a failed container is restarted until it succeeds. */
+/** Plans the end of a pod. With the restart policy `OnFailure`, a failed container is restarted until it succeeds. */
 function finish(pod: Pod): PodStep {
   const exitCode = Number(pod.metadata.annotations?.[PodAnnotations.ExitCode] ?? 0) || 0;
   if (exitCode === 0 || pod.spec.restartPolicy === 'OnFailure')
@@ -65,11 +65,12 @@ function finish(pod: Pod): PodStep {
 function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   const { pod, now, removed } = view;
   const phase = pod.status?.phase ?? 'Pending';
-  // The API server does not control the containers of a mirror pod, so the kubelet only removes the object.
+  // The API server does not control the containers of a mirror pod, so the kubelet only deletes the Pod object.
   const runs = phase === 'Running' && pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
   const endsAt = runs ? terminationEnd(view, Date.parse(deletionTimestamp)) : now;
   if (now < endsAt) return { do: 'wait', until: endsAt };
-  // A pod with a finalizer remains after its final status, and the status must stay readable because Jobs count it.
+  // A finalizer keeps a pod after its final status. The status must stay readable, because the Job controller counts
+  // it.
   const held = (pod.metadata.finalizers?.length ?? 0) > 0;
   if (held && (runs || phase === 'Pending')) return { do: 'reportEnd' };
   if (removed || (held && pod.metadata.deletionGracePeriodSeconds === 0)) return { do: 'nothing' };
@@ -77,8 +78,8 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
 }
 
 /**
- * Returns the time at which the containers end. The latest time is the deletion timestamp, which is the end of the
- * grace period.
+ * Returns the time at which the containers of a deleted pod end. The latest possible time is the deletion timestamp,
+ * which is the end of the grace period.
  */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
@@ -92,7 +93,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** Parses a duration. An invalid duration counts as absent. */
+/** Parses a duration in an annotation. An invalid duration counts as absent. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

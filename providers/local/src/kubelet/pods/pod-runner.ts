@@ -11,9 +11,9 @@ export interface PodRunnerOptions {
   readonly hostIp: string;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
-  /** Receives the result of every request, because the log reports an outage only once. */
+  /** Receives the result of every request. The log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** `onPods` is called when a pod was created, was deleted or has ended, so that the volumes are updated. */
+  /** Called when a pod was created, was deleted or has ended. The volumes of the node are then updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }
@@ -34,7 +34,7 @@ const MAX_RETRY_MS = 30_000;
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /**
- * Runs the pods of one node, with at most one request at a time for each pod. After a write, the next watch event
+ * Runs the pods of one node. For each pod, at most one request is in progress. After a write, the next watch event
  * starts the next step.
  */
 export class PodRunner {
@@ -46,14 +46,14 @@ export class PodRunner {
     this.#options = options;
   }
 
-  /** Pods on the node whose containers have not ended. */
+  /** Returns the pods on the node whose containers have not ended. */
   running(): Pod[] {
     return [...this.#pods.values()].flatMap(({ pod }) =>
       pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? [] : [pod],
     );
   }
 
-  /** Handles a change of a pod that is or was bound to the node. */
+  /** Handles a change of a pod that is assigned to the node, or was assigned to it. */
   onChange(change: Change<Pod>): void {
     const key = keyOf(change.object);
     if (change.type === 'deleted') this.#forget(key);
@@ -61,20 +61,20 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Plans all pods again after the behavior of the kubelet has changed. */
+  /** Plans all pods again. The method is called after the behavior of the kubelet has changed. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }
 
   #observe(key: string, pod: Pod): void {
     let tracked = this.#pods.get(key);
-    // A pod with the same name and another UID is another pod.
+    // A pod with an equal name but another UID is a new pod.
     if (tracked && tracked.pod.metadata.uid !== pod.metadata.uid) {
       this.#forget(key);
       tracked = undefined;
     }
     if (tracked) {
-      // The watch may still report a state that is older than the last write of the runner.
+      // The watch may report a version that is older than the last write of the runner.
       if (isNewer(tracked.pod, pod)) return;
       tracked.pod = pod;
     } else {
@@ -90,7 +90,7 @@ export class PodRunner {
     return { pod, podIp, deletionSeenAt: undefined, removed: false, busy: false, failures: 0, timer: undefined };
   }
 
-  /** Returns the address of a pod outside of the range of the nodes. After a restart, a pod keeps its address. */
+  /** Returns an IP address for a pod, outside of the range of the nodes. After a restart, a pod keeps its address. */
   #address(pod: Pod): string {
     const [, , third = '0', fourth = '0'] = this.#options.hostIp.split('.');
     const prefix = `10.${(Number(third) % 64) + 181}.${fourth}.`;
@@ -143,8 +143,8 @@ export class PodRunner {
         tracked.failures = 0;
         outage.worked();
       } catch (error) {
-        // The pod was deleted or replaced, and the watch reports the change. The error does not mean that the API
-        // server is unavailable.
+        // The pod was deleted or replaced. The watch will report the change, so the error is not an outage of the API
+        // server.
         if (!isNotFound(error) && !isConflict(error) && !life.over) outage.failed(error);
         again = Math.min(RETRY_MS * 2 ** tracked.failures, MAX_RETRY_MS);
         tracked.failures += 1;
@@ -180,7 +180,7 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // The response to the write contains the newest known state of the pod before the next watch event.
+    // Until the next watch event, the response to the write contains the newest version of the pod.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 

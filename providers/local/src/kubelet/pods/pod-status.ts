@@ -32,7 +32,7 @@ export function runningStatus(pod: Pod, place: PodPlace, ready: boolean, now: Da
     podIPs: [{ ip: place.podIp }],
     startTime: time,
     initContainerStatuses: (pod.spec.initContainers ?? []).map((container) =>
-      // A sidecar is an init container that keeps running.
+      // An init container with the restart policy Always is a sidecar, which keeps running.
       container.restartPolicy === 'Always'
         ? containerStatus(pod, container, { running: { startedAt: time } }, true)
         : containerStatus(pod, container, terminated(time, time, 0, pod, container.name), true),

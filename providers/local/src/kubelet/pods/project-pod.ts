@@ -2,18 +2,19 @@ import type { Pod } from '@mcm/kube';
 import { defined } from '@mcm/kube';
 
 /**
- * Annotations of a pod that control the behavior of its simulated containers. Values are durations, and the exit code
- * is a number.
+ * Annotations that control the simulated containers of a pod. The exit code is a number, and all other values are
+ * durations.
  */
 export const PodAnnotations = {
-  /** The time after which containers end without a deletion. */
+  /** The containers end after this time, even if the pod is not deleted. */
   RunFor: 'kubelet.local.mcm/run-for',
-  /** The exit code of containers that end without a deletion. The default is 0. */
+  /** The exit code of containers that end although the pod is not deleted (default: 0). */
   ExitCode: 'kubelet.local.mcm/exit-code',
   /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
   /**
-   * The time from a deletion until the containers end: a duration, `immediate`, or `grace` for the whole grace period.
+   * The time between the deletion of the pod and the end of its containers: a duration, `immediate`, or `grace` for the
+   * whole grace period.
    */
   ShutdownAfter: 'kubelet.local.mcm/shutdown-after',
 } as const;
@@ -21,7 +22,7 @@ export const PodAnnotations = {
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 const KEPT_ANNOTATIONS: readonly string[] = [...Object.values(PodAnnotations), MIRROR_ANNOTATION];
 
-/** Keeps only the necessary fields, because the process may contain tens of thousands of pods. */
+/** Keeps only the fields of a pod that the kubelet needs, because the process may contain tens of thousands of pods. */
 export function projectPod(pod: Pod): Pod {
   const { metadata, spec, status } = pod;
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds } =

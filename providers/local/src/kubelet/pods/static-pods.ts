@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Creates a mirror pod in the API server for each static pod, also after a deletion. */
+/** Creates a mirror pod in the API server for each static pod. A deleted mirror pod is created again. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;
@@ -61,7 +61,7 @@ function mirrorOf({ name, namespace = 'kube-system', image = 'static:1' }: Stati
         'kubernetes.io/config.hash': hash,
         'kubernetes.io/config.source': 'file',
       },
-      // The NodeRestriction admission refuses a mirror pod without the owner reference.
+      // The owner reference is necessary, because the admission plugin NodeRestriction refuses a mirror pod without it.
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid, controller: true }],
     },
     spec: {

@@ -14,7 +14,7 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The shared cache of all nodes, which starts when the first pod uses a claim. */
+  /** Returns the cache of all nodes. The cache starts when a pod uses a claim for the first time. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly onChange: () => void;
@@ -23,8 +23,8 @@ export interface VolumeManagerOptions {
 const RETRY_MS = 2_000;
 
 /**
- * A claim, and the name of its volume. The name is undefined while the volume is unknown, and '' for a volume that
- * needs no attachment.
+ * The name of a PersistentVolumeClaim's volume. The name is undefined while the volume is unknown, and '' for a volume
+ * that needs no attachment.
  */
 interface Claim {
   name: string | undefined;
@@ -33,8 +33,8 @@ interface Claim {
 }
 
 /**
- * Reports the used volumes of a node (`status.volumesInUse`), which delays a detach. Containers start only after their
- * volumes are attached (`status.volumesAttached`).
+ * Reports the used volumes of a node in `status.volumesInUse`. A used volume is not detached. Containers start only
+ * when their volumes are in `status.volumesAttached`.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
@@ -45,7 +45,7 @@ export class VolumeManager {
     this.#options = options;
   }
 
-  /** `sync` is called after any change, with the pods whose containers run or will start. */
+  /** Called after any change, with the pods whose containers run or will start. */
   sync(pods: readonly Pod[]): void {
     const wanted = new Set<string>();
     for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
@@ -58,7 +58,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Returns the sorted names of used volumes, or undefined if no volume was ever used. */
+  /** Returns the sorted names of the used volumes. If no volume was ever used, the result is undefined. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
@@ -98,7 +98,7 @@ export class VolumeManager {
         if (!life.over) outage.failed(error);
       }
       if (this.#claims.get(key) !== claim) return;
-      // A claim may be bound after its pod was scheduled, so the look-up is repeated.
+      // The lookup is repeated, because a claim may be bound after its pod was scheduled.
       if (claim.name === undefined) life.after(RETRY_MS, () => this.#lookUp(key, claim));
       else onChange();
     });
@@ -122,12 +122,12 @@ export class VolumeManager {
   }
 }
 
-/** Returns the claims of a pod as `namespace/name`. */
+/** Returns the keys `namespace/name` of the PersistentVolumeClaims of a pod. */
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) =>
     persistentVolumeClaim ? [`${pod.metadata.namespace}/${persistentVolumeClaim.claimName}`] : [],
   );
 
-/** Returns the name that the attach/detach controller uses. The controller attaches only CSI volumes. */
+/** Returns the name of a volume in the status of a Node. The attach/detach controller attaches only CSI volumes. */
 const uniqueName = ({ spec }: PersistentVolume): string =>
   spec.csi ? `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}` : '';
