@@ -1,6 +1,7 @@
+import { deployFiles } from '@mcm/cli';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { generatedPages } from './generated.ts';
+import { programFlags } from './flag-reference.ts';
 import { knownMetrics } from './metric-reference.ts';
 import { namesIn } from './text/promql.ts';
 
@@ -43,7 +44,8 @@ interface Board {
   readonly templating: { readonly list: readonly { readonly definition?: string }[] };
 }
 
-const boards = [...generatedPages()].filter(([path]) => path.startsWith('deploy/grafana/'));
+const deployed = deployFiles(programFlags());
+const boards = [...deployed].filter(([path]) => path.startsWith('deploy/grafana/'));
 const boardOf = (text: string): Board => JSON.parse(text) as Board;
 
 describe.each(boards)('%s', (_, text) => {
@@ -93,7 +95,7 @@ test('two dashboards are generated, each with its own ID', () => {
 });
 
 test('the queries of alerts use only existing metrics and labels', () => {
-  const text = generatedPages().get('deploy/kustomize/monitoring/monitoring.yaml') ?? '';
+  const text = deployed.get('deploy/kustomize/monitoring/monitoring.yaml') ?? '';
   const rules = parseAllDocuments(text)
     .map((document): unknown => document.toJS())
     .flatMap((object) => (isRules(object) ? object.spec.groups.flatMap(({ rules }) => rules) : []));

@@ -57,7 +57,7 @@ const launch = async (url: string): Promise<{ id: string; state: string }> => {
 };
 
 describe('local-cloud', () => {
-  test('local-cloud keeps its instances after SIGKILL and SIGTERM', async () => {
+  test('local-cloud keeps its instances after SIGKILL and SIGTERM, and ends when its parent process ends', async () => {
     const args = ['--data-dir', join(dir, 'a folder')];
     const first = start(args);
     const { id, state } = await launch(await first.url);
@@ -70,13 +70,8 @@ describe('local-cloud', () => {
     expect(await second.end).toMatchObject({ code: 0 });
     const third = start(args);
     expect((await launch(await third.url)).id).toBe(id);
-  });
-
-  test('local-cloud ends when its parent process ends', async () => {
-    const { child, url, end } = start(['--memory']);
-    await url;
-    child.disconnect();
-    expect(await end).toMatchObject({ code: 0 });
+    third.child.disconnect();
+    expect(await third.end).toMatchObject({ code: 0 });
   });
 
   test('local-cloud requires the token of its environment', async () => {
