@@ -34,7 +34,7 @@ export interface CheckpointLimits {
   readonly rest: number;
 }
 
-const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 * 2 ** 20 };
+const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 ** 19 };
 /** On a slow disk, the rest of the log may never become small. The store pauses anyway at this multiple of the pages. */
 const FORCED = 4;
 
