@@ -58,7 +58,8 @@ export class OpenLoop {
 
   #pump(): void {
     while (this.#next < this.#waiting.length) {
-      const connection = this.#free.pop();
+      // The oldest free connection is next, because the server closes a connection that is idle for two minutes.
+      const connection = this.#free.shift();
       if (connection === undefined) return;
       const due = this.#waiting[this.#next++];
       if (due !== undefined) void this.#send(connection, due);
