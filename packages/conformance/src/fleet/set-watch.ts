@@ -29,7 +29,7 @@ export class SetWatch {
   /** Sets that were not deleted. */
   readonly #sets = new Map<string, MachineSet>();
   readonly #classes = new Map<string, string | undefined>();
-  /** The version in which a set last changed its record of used machine numbers, by UID. */
+  /** The resource version of a MachineSet after the last change of its record of used machine numbers, by UID. */
   readonly #recordedAt = new Map<string, number>();
   /** The names of the deployments of all sets, also of deleted sets, by the UID of the set. */
   readonly #deployments = new Map<string, string>();

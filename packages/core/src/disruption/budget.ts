@@ -88,8 +88,8 @@ export interface DisruptionBudget {
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. When the time
- * ends, the new machine has joined, or the machine controller has marked it as Failed.
+ * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. Within this
+ * time, a new machine joins the cluster, or the machine controller marks the machine as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??

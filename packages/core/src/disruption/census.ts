@@ -54,8 +54,8 @@ export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * The times in milliseconds at which machines became unreachable, by scope and mark. The counts include recovered
-   * machines, but `#outages` does not.
+   * The times in milliseconds at which machines became unreachable, by scope and mark. The field `#counts` includes
+   * recovered machines. The field `#outages` does not contain recovered machines.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();

@@ -27,7 +27,8 @@ export interface MachineNumbers {
   /** The next number for a machine name. No machine of the set has or had this number or a higher number. */
   readonly next: number;
   /**
-   * Lower numbers whose create requests returned no response, in ascending order. Machines with the numbers may exist.
+   * Lower numbers whose create requests returned no response, in ascending order. Machines with these numbers in their
+   * names may exist.
    */
   readonly open: readonly number[];
 }

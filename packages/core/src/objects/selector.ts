@@ -27,8 +27,8 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 
 /**
  * Returns true if the selector has no requirement. In Kubernetes, a selector without a requirement matches every
- * object. The original detects only `{}`. With `{matchLabels: {}}`, the original adopts every object without a
- * controller.
+ * object. The original detects only the empty selector `{}`. With the selector `{matchLabels: {}}`, the original adopts
+ * every object without a controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;

@@ -29,8 +29,8 @@ export class Candidate {
    */
   #observedAt = 0;
   /**
-   * The time since the last successful write of the Lease. Other candidates wait for at least the lease duration after
-   * a write.
+   * The time since the last successful write of the Lease. After a write of the Lease, other candidates wait for at
+   * least the lease duration.
    */
   #renewed: Age | undefined;
   #pace: Pace;

@@ -235,7 +235,7 @@ export class FleetRig {
     this.redirected.set(`${process} ${server}`, other);
   }
 
-  /** Ends `hang`, `cut` and `redirect` for the server. */
+  /** Ends the effects of the methods `hang`, `cut` and `redirect` on a server. */
   heal(server: string): void {
     this.#hanging.delete(server);
     for (const pairs of [this.#cut, this.redirected])

@@ -111,8 +111,8 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Returns true if a node failed after its drain. The node is already unavailable, so a new target does not increase the
- * number of unavailable nodes. Only a new target can repair the node.
+ * Returns true if a node failed after its drain. A failed node is already unavailable, so a new target does not
+ * increase the number of unavailable nodes. Only a new target can repair the node.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);

@@ -41,8 +41,8 @@ export interface RenderSnapshot {
 /** The actions for the rendering of a pool. The controller executes them in the order of the fields. */
 export interface RenderPlan {
   /**
-   * The MachineConfig with the certificates of the pool, which is created or updated. This write does not depend on the
-   * other writes.
+   * The MachineConfig with the certificates of the pool. The controller creates or updates this MachineConfig. This
+   * write does not depend on the other writes.
    */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
   /** The rendered MachineConfig, if it does not exist and must be created. */

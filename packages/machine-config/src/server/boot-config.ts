@@ -17,7 +17,7 @@ export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
 /**
  * The file with the parts of a MachineConfig that are not Ignition, such as the OS image and kernel arguments. The
- * first boot applies these parts.
+ * first boot of the node applies these parts of the MachineConfig.
  */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 

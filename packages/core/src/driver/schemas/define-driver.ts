@@ -37,8 +37,8 @@ export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Creden
   /** The schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the validation by the schemas, for drivers with special rules, messages or error codes. mcm calls `decode`
-   * before every call to the cloud. An implementation can call `foldGoJson` to decode a provider spec like Go.
+   * Replaces the validation with the Zod schemas, for drivers with special rules, messages or error codes. mcm calls
+   * `decode` before every call to the cloud. An implementation can call `foldGoJson` to decode a provider spec like Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
