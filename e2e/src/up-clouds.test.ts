@@ -49,14 +49,14 @@ const INSTANCE = '/latest/meta-data/iam/security-credentials/emulated-role';
 const KEY_REQUESTS = ['AssumeRole', 'AssumeRoleWithWebIdentity', CONTAINER, INSTANCE];
 
 interface OwnLogin {
-  /** The file in the data directory: `aws-config` or `aws-environment`. */
+  /** The name of a file in the data directory: `aws-config` or `aws-environment`. */
   readonly file: string;
   readonly text: string;
-  /** The entries of `KEY_REQUESTS` that the login needs. */
+  /** Entries of `KEY_REQUESTS`: the requests that the cloud receives during the login. */
   readonly asks: readonly string[];
 }
 
-/** Returns the sources of the controller's own keys. */
+/** Returns all sources from which the machine controller can read its own keys. */
 function ownLogins(cwd: string): readonly OwnLogin[] {
   const token = join(cwd, '.mcm', 'workload-token');
   const profile = (text: string, ...asks: string[]) => ({ file: 'aws-config', text: `[default]\n${text}\n`, asks });
@@ -101,7 +101,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       .map(({ kind, name }) => ({ kind, name }))
       .toSorted((a, b) => `${a.kind} ${a.name}`.localeCompare(`${b.kind} ${b.name}`));
   };
-  /** Each poll starts a process, so the interval is long. */
+  /** Each poll of the cloud starts a process, so the polls have a long interval. */
   const untilInCloud = <T>(reported: (all: InCloud) => T) =>
     expect.poll(async () => reported(await inCloud()), { timeout: PATIENCE_MS, interval: 2_000 });
 

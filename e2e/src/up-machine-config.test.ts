@@ -39,7 +39,7 @@ afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 const PATIENCE_MS = 240_000;
 
-/** The current pools and nodes. `until` waits for events. */
+/** Follows the pools and nodes of a running `mcm up`. `until` waits for the next watch events. */
 async function follow(dataDir: string) {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
@@ -124,7 +124,7 @@ test('two pools: machines boot with their target; a changed file is rolled out, 
 
     const change = (path: string, text: string) =>
       client.resource(machineConfigs).patch('60-motd', { type: 'merge', body: file(path, text) });
-    // The path is below a file, so no machine can write the path.
+    // The path `/etc/hostname/x` is below a file, so no machine can write it.
     await change('/etc/hostname/x', 'broken');
     await until('one node is degraded', () => (world.pool('infra')?.status?.degradedMachineCount ?? 0) > 0);
     const states = nodesOf('infra').map((node) => [

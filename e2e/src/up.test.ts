@@ -69,7 +69,7 @@ describe('mcm up', () => {
     second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet exists from the start. A controller is reported as soon as it is the leader.
+    // The fleet exists from the start. The test waits, because each controller appears only when it is the leader.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
   });

@@ -6,7 +6,7 @@ import type { Emulator } from './server/emulator.ts';
 
 const VM = '/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/m-1';
 
-/** Creates an emulator with the VM `m-1`, and collects the notices of its metadata service. */
+/** Creates an emulator with the VM `m-1`, and collects the interruption notices of its metadata service. */
 function rig(cloud: 'azure' | 'gcp') {
   const clock = new VirtualClock();
   const told: string[] = [];

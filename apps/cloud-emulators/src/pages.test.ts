@@ -9,12 +9,12 @@ const ask = async (transport: Transport, method: string, path: string, body?: st
 
 const clock = new VirtualClock();
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-/** The resources that are deleted and created after the first page. */
+/** The resources that the test deletes and creates after the first page of a listing. */
 const [GONE, NEW] = ['a', 'f'];
 const STAYED = ['b', 'c', 'd', 'e'];
 
 /**
- * Lists all pages.
+ * Lists the resources of all pages.
  * @param page Returns the names on the page of a token, and the next token.
  * @param change Called between the first and the second page
  */

@@ -28,21 +28,22 @@ import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
 /**
- * The loop of the daemon with changes of its Node and of its disk. In the test, a folder is the root directory of the
- * machine.
+ * Tests the loop of the daemon with changes of its Node and of its disk. In the test, a folder is the root directory of
+ * the machine.
  */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-/** If a daemon cannot write or reboot, it retries within the given time. */
+/** A daemon that cannot write or reboot retries within this time. */
 const RETRIED_MS = 70_000;
 
 interface Fault {
   /**
-   * The number of write requests and programs until the process is killed. For writes to the disk, see machine.test.ts.
+   * After this number of write requests and started programs, the test kills the daemon. For writes to the disk, see
+   * machine.test.ts.
    */
   left: number;
-  /** Whether the last request still takes effect. */
+  /** Whether the last request before the kill still takes effect. */
   readonly done: boolean;
 }
 
@@ -53,7 +54,7 @@ class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** The number of writes until the disk is full. */
+  /** The number of writes after which the disk is full. */
   room = Number.POSITIVE_INFINITY;
   /** The error that all programs return. If `broken` is undefined, all programs succeed. */
   broken: string | undefined;
@@ -129,11 +130,11 @@ class Machine implements AsyncDisposable {
     await this.clock.advance(10);
   }
 
-  /** Starts the process. The previous process must have ended. */
+  /** Starts the process of the daemon. The previous process of the daemon must have ended. */
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;
-    /** A killed process gets no result of its last step, and starts no further step. */
+    /** A killed daemon gets no result of its last step, and starts no further step. */
     const alive = <T>(work: () => Promise<T>): Promise<T> =>
       stop.signal.aborted ? new Promise(() => undefined) : work();
     const step = async <T>(work: () => Promise<T>): Promise<T> => {

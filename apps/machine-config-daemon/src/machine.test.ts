@@ -25,7 +25,7 @@ class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** The number of writes to the disk until the process is killed. */
+  /** After this number of writes to the disk, the test kills the daemon. */
   left = Number.POSITIVE_INFINITY;
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   readonly #clock = new VirtualClock();

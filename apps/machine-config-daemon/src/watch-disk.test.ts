@@ -9,8 +9,8 @@ import { expect, test } from 'vitest';
 import { DiskWatch } from './watch-disk.ts';
 
 /**
- * Runs a test with a watch of a folder. `seen` contains its reports, and a promise for the next change that the system
- * reports.
+ * Runs a test with a watch of a folder. `seen` contains the reports of the watch, and a promise for the next change
+ * that the operating system reports.
  */
 async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
@@ -43,7 +43,7 @@ interface Seen {
   readonly clock: VirtualClock;
 }
 
-/** Writes until the system has reported the change. */
+/** Writes a file until the operating system has reported the change. */
 async function change(seen: Seen, path: string): Promise<void> {
   seen.next = Promise.withResolvers<void>();
   await writeFile(path, 'x');
@@ -70,7 +70,7 @@ test('directories that a config no longer writes to are not watched, and new one
     void seen.next.promise.then(() => {
       reported = true;
     });
-    // A second watch of the same directory shows when the system has reported the change.
+    // A second watch of the same directory shows when the operating system has reported the change.
     const fence = watchDirectory(join(root, 'etc/a'));
     const reached = once(fence, 'change');
     await writeFile(join(root, 'etc/a/one'), 'x');

@@ -24,7 +24,10 @@ import { NAMESPACE, startStack } from '../harness/stack.ts';
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
-/** Finds a free port. The webhook configurations must contain the port, so the flag cannot be 0. */
+/**
+ * Returns a free port for the webhook server. The webhook configurations must contain the port, so the flag cannot be
+ * 0.
+ */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
@@ -79,7 +82,7 @@ test('the API server trusts self-signed certificates, refuses bad manifests, and
     }
     const deployments = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
     const create = (draft: Draft<MachineDeployment>) => deployments.create(draft).catch((error: unknown) => error);
-    // The webhook does not respond, because the manager does not run.
+    // While the manager does not run, its webhook does not respond.
     expect(await create(pool('early', { type: 'Recreate' }))).toMatchObject({ code: 500 });
 
     await stack.manager.start();
@@ -105,7 +108,7 @@ test('the API server trusts self-signed certificates, refuses bad manifests, and
     expect(String(surge)).toContain('spec.strategy.rollingUpdate.maxSurge');
     expect(surge).toMatchObject({ code: 422 });
 
-    // The CRD cannot add the `rollingUpdate` block, so the block comes from the mutating webhook.
+    // A CRD default cannot add the `rollingUpdate` block, so the mutating webhook adds the block.
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);

@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 const MINUTE = 60_000;
-/** The duration for which the test observes the invalid class. */
+/** The duration for which the test observes the machines of the invalid class. */
 const WATCHED_MS = 50 * MINUTE;
 /**
  * The maximum number of requests for two machines. Every three minutes, each machine causes one status request and one

@@ -22,7 +22,7 @@ import { expect, test } from 'vitest';
 
 const NAMESPACE = 'default';
 
-/** CRDs that accept every object. */
+/** CRDs without validation, which accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources, ...version }) => {
@@ -80,7 +80,7 @@ test('malformed objects of all kinds, with a field missing, null or of another t
   const made = (await client.resource(machines, NAMESPACE).list()).items;
   expect(made.filter(({ metadata }) => metadata.labels?.app === 'good')).toHaveLength(2);
   expect(reported.toSorted()).toEqual(held.toSorted());
-  // The controller creates and deletes nothing for a malformed object.
+  // For a malformed MachineDeployment, the controller neither creates nor deletes MachineSets.
   const sets = (await client.resource(machineSets, NAMESPACE).list()).items;
   const owners = [...made, ...sets].flatMap(({ metadata }) => metadata.ownerReferences?.map(({ name }) => name) ?? []);
   expect(owners.filter((name) => held.includes(name))).toEqual([]);

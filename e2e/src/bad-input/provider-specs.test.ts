@@ -58,7 +58,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   const check = (providerSpec: Readonly<Record<string, unknown>>): string =>
     invoker.check(classOf(sample, providerSpec)).join('; ');
 
-  /** Messages may contain the keys of the Secret, but not its values. */
+  /** Error messages may contain the keys of the Secret, but not its values. */
   const expectNoSecret = (said: string): void => {
     for (const value of Object.values(secret)) expect(said).not.toContain(value);
   };
@@ -107,7 +107,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
 
   test.each(sample.keys)('a Secret whose %s is empty is refused, and the key is named', async (key) => {
     const odd = invokerOf(sample, { ...secret, [key]: '' });
-    // Some keys contain documents that the driver reads later, even without a request to the cloud.
+    // Some keys of a Secret contain documents that the driver reads later, even without a request to the cloud.
     const asked = await odd.list(classOf(sample, spec)).then(
       () => 'it works',
       (thrown: unknown) => String(thrown),

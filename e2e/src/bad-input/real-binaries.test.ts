@@ -31,7 +31,7 @@ const nothing = (): void => undefined;
 const newKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** Replaces the secret in valid credentials with an invalid secret. */
+/** Replaces the secret in valid cloud credentials with an invalid secret. */
 const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string, string>) => Record<string, string>>> =
   {
     aws: (data) => ({ ...data, providerSecretAccessKey: 'canary/secret+access/key+of/nobody+0123' }),
@@ -41,7 +41,10 @@ const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string,
     }),
   };
 
-/** Returns the lines of secret data, plain and as base64. In a key file, only the key is secret. */
+/**
+ * Returns all lines of a Secret that must not appear in outputs, plain and as base64. In a key file, only the key is
+ * secret.
+ */
 const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(data)
     .filter(([key]) => /secret|serviceAccountJSON|userData/i.test(key))
@@ -123,7 +126,7 @@ async function expectReported(
       .toMatch(hint);
 }
 
-// The tests run concurrently, because they mostly wait for retries of machines and for their cloud.
+// The tests run concurrently, because each of them mostly waits for retries of machines.
 test.concurrent.for(PROVIDERS)(
   'the machine controller of %s reports refused credentials and an unreachable endpoint',
   LIMIT,

@@ -80,8 +80,7 @@ test.each(sampled(refused, 3))(
 );
 
 /**
- * The kubeconfig of an API server that does not respond. The machine controller waits for the API server of this
- * kubeconfig.
+ * The kubeconfig of an API server that does not respond. The machine controller waits until this API server responds.
  */
 const KUBECONFIG = `
 apiVersion: v1

@@ -26,7 +26,7 @@ test('the TypeScript program of the page compiles, and prints the output of the 
 test('the command of the page writes a kubeconfig for clients that support only certificates', async () => {
   const [npx, name, ...args] = block('sh').trim().split(' ');
   expect([npx, name]).toEqual(['npx', '@mcm/control-plane']);
-  // npx runs the only program of a package under any name.
+  // If a package has only one program, npx runs the program under any name.
   const { bin } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { bin: Readonly<Record<string, string>> };
   const [program = '', ...others] = Object.values(bin);
   expect(others).toEqual([]);

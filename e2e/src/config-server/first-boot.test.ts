@@ -50,9 +50,9 @@ let log: MemoryLogger;
 let onInfo: (message: string) => void = () => undefined;
 let directory: string;
 let ca: string;
-/** The requests of the config server to the API server. */
+/** The requests that the config server sends to the API server. */
 let asked: string[];
-/** Certificates whose expiry is monitored. */
+/** The names of certificates whose expiry the config server monitors. */
 let watched: string[];
 let clock: VirtualClock;
 const metrics = () => createMetrics({ prefix: 'mcc_' });
@@ -228,7 +228,7 @@ test('a machine gets only the configuration of its pool, and a client without a 
   expect((await ask('/config/worker')).headers['www-authenticate']).toBe('Bearer');
   for (const other of [undefined, 'abcdef.0123456789abcdef', 'x'])
     expect(await statusOf('/config/worker', other)).toBe(401);
-  // A valid token of the cluster, which belongs to no machine.
+  // A bootstrap token can be valid in the cluster without a machine that owns the token.
   expect(await statusOf('/config/worker', await bootstrapToken('zzzzzz'))).toBe(403);
 });
 
@@ -359,6 +359,6 @@ test('the server finds the machine of a token in a cache, so a request causes no
   for (let turn = 0; turn < 200; turn++) if ((await reads('/config/infra', token)).lists === 0) break;
   expect(await reads('/config/worker', token)).toEqual({ status: 200, lists: 0 });
   expect(await reads('/config/infra', token)).toEqual({ status: 403, lists: 0 });
-  // The machine of an unknown token may be new, so the server reads the machines again.
+  // An unknown token may belong to a new machine, so the config server lists the machines again.
   expect(await reads('/config/worker', await bootstrapToken('zzzzzz'))).toEqual({ status: 403, lists: 2 });
 });

@@ -16,7 +16,7 @@ const PIXELS_OF_THE_LINE = `(() => {
   return found;
 })()`;
 
-/** Runs in the page, and returns the names in reasons that the browser broke after a hyphen. */
+/** Code that runs in the browser page and finds names that the browser broke after a hyphen. */
 const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap((element) => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const broken = [];

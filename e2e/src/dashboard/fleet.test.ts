@@ -36,7 +36,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
     await client.resource(namespaces).create({ metadata: { name, labels } });
     for (const lease of held) await hold(name, lease);
   };
-  /** Resolves with the names of the clusters, in their order on the page. */
+  /** Resolves with the names of the clusters in the order in which the dashboard shows them. */
   const order = (): Promise<unknown> =>
     page.evaluate(`[...document.querySelectorAll('.rollout-head a')].map((link) => link.textContent)`);
   const cluster = (name: string) => page.getByRole('listitem').filter({ hasText: name });

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
 /**
- * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its situation,
- * but not in similar situations.
+ * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its own
+ * situation, but not in similar situations.
  */
 
 interface Rule {
@@ -33,10 +33,10 @@ const rules = new Map((spec?.groups ?? []).flatMap((group) => group.rules).map((
 type Series = Readonly<Record<string, string>>;
 
 interface Situation {
-  /** The series with which the alert must fire with `labels`, after the `for` time of its rule. */
+  /** Series with which the alert must fire after the `for` time of its rule. */
   readonly fires: Series;
   readonly labels: Series;
-  /** Groups of series. With each group, the alert must not fire. */
+  /** Groups of series that describe similar situations. With each group, the alert must not fire. */
   readonly quiet: readonly Series[];
   /** The minutes until the alert must fire, if the alert needs longer than the `for` time of its rule. */
   readonly after?: number;
@@ -118,14 +118,14 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     after: 30,
   },
   McmCloudCallsFail: {
-    // The alert must fire even if only one machine cannot be created, which causes one call every ten minutes.
+    // Even if only one machine cannot be created, which causes one driver call every ten minutes, the alert must fire.
     fires: {
       [failed('create_machine', 16)]: '_x3 1x9 2x9 3x9 4x9 5x9 6x9 7x9 8x9 9x9',
       [worked('get_machine_status')]: '0+1x100',
     },
     labels: { provider: 'AWS', operation: 'create_machine', error_code: '16' },
     quiet: [
-      // NotFound for the VM of a new machine is a normal response, not a failure.
+      // The response NotFound is normal for the VM of a new machine, so it is not a failure.
       { [failed('get_machine_status', 5)]: '0+30x400' },
       // The series contain rare failures among many successes.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },

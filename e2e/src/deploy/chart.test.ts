@@ -203,7 +203,8 @@ describe.runIf(hasHelm)('the chart', () => {
     expect(text).toContain('"serviceAccountName":"other"');
     expect(text).toContain('--webhook-configurations=other.here');
     expect(text).toContain('system:serviceaccount:here:other');
-    // The names of the Leases, of the Secrets with kubeconfigs, and of the container stay equal.
+    // An installation with the chart keeps the names of the Leases, of the Secrets with kubeconfigs, and of the
+    // container.
     const left: readonly string[] =
       text.replaceAll(/"helm.sh\/chart":"[^"]*"/g, '').match(/[^"\\']*machine-controller-manager[^"\\']*/g) ?? [];
     expect([...new Set(left)].toSorted()).toEqual([
@@ -270,7 +271,7 @@ describe.runIf(hasHelm)('the chart', () => {
       async () => {
         const kubeconfig = join(dir, 'kubeconfig');
         const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
-        // The call of helm is asynchronous, because the API server may run in this process.
+        // The test must not block while it runs helm, because the API server may run in the same process.
         const helm = async (...args: string[]): Promise<string> => {
           const { stdout } = await run('helm', [...args, '--namespace', 'mcm', '--kubeconfig', kubeconfig], { env });
           return stdout;

@@ -45,7 +45,7 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = objects.filter(isRole).filter(({ metadata }) => metadata.name.startsWith('machine-config-controller'));
 const installed = objects.filter((object) => 'kind' in object && /Role|ServiceAccount/.test(String(object.kind)));
 
-/** Permissions that the script does not use, with the reasons why they are necessary. */
+/** Permissions that the test does not use, with the reasons why the controller needs them. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /secrets get': 'of two replicas that make certificates at once one is late, and takes the other’s',
   'default /secrets update': 'certificates that are renewed',
@@ -207,7 +207,8 @@ test('no request of the machine-config-controller is refused, and each of its pe
     await clock.advance(60_000);
     const drain = { metadata: { annotations: { [DesiredDrain]: 'drain-x' } } };
     await admin.resource(nodes).patch('n', { type: 'merge', body: drain });
-    // A node without pods is drained immediately. The controller reads the node again before it writes the result.
+    // A node without pods is drained immediately. Before the controller writes the result of the drain, it reads the
+    // node again.
     await admin.resource(nodes).create({ metadata: { name: 'm', ...drain.metadata }, spec: {} });
     await clock.advance(120_000);
     const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -248,7 +249,10 @@ test('no request of the machine-config-controller is refused, and each of its pe
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /** Updates the machine of a pool, and then replaces the machine with another strategy. Each event occurs twice. */
+  /**
+   * Updates the machine of a pool, and then replaces the machine with another strategy. Each controller event of the
+   * test occurs twice.
+   */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

@@ -71,7 +71,7 @@ test('the account of the dashboard can read everything that the page shows, and 
         let body = '';
         answer.setEncoding('utf8').on('data', (part: string) => {
           body += part;
-          // The stream never ends, so the test stops when no kind is missing.
+          // The event stream of the dashboard never ends, so the test stops when no kind is missing.
           if (body.includes('"gaps":[]')) call.destroy();
         });
         answer.once('close', () => resolve({ status: answer.statusCode, body }));

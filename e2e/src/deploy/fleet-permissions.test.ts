@@ -50,7 +50,7 @@ interface Rbac extends RoleObject {
 const objects = (installSections(DEFAULT_INSTALL).find(({ name }) => name === 'fleet')?.objects ?? []).filter(
   (object): object is Rbac => 'kind' in object && /^(Cluster)?Role(Binding)?$/.test(String(object.kind)),
 );
-/** The permissions outside of the namespaces of clusters. */
+/** The permissions of the fleet outside of the namespaces of its clusters. */
 const own = allowedBy(
   objects.filter(
     (object) =>
@@ -170,10 +170,10 @@ test('a fleet serves the clusters whose namespaces bind its role, and uses every
   expect(await holderIn(UNBOUND)).toEqual([]);
   expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
   expect([...own].filter((permission) => !t.used.has(permission))).toEqual([
-    // The test opens no port for metrics readers on other machines.
+    // The test opens no port for metrics, so the fleet does not review the tokens of metrics readers.
     '* authentication.k8s.io/tokenreviews create',
     '* authorization.k8s.io/subjectaccessreviews create',
-    // Without a rollout, this permission stays unused.
+    // The test has no rollout, so the fleet does not patch the ConfigMap.
     `${DEFAULT_INSTALL.namespace} /configmaps patch`,
   ]);
 });
@@ -251,7 +251,7 @@ test('the roles are sufficient to hibernate a cluster without machines, and to w
   const stringData = { a: 'b' };
   await t.admin.resource(secrets, BOUND).create({ metadata: { name: 'any' }, stringData });
   await t.clock.advance(5_000);
-  // Only the machine controller depends on Secrets.
+  // Only the machine controller reads Secrets, so only this program reports a missing Secret.
   expect(await marks()).toEqual(['0 held', '0 free']);
   expect(t.refused.filter((request) => !request.includes(`/namespaces/${UNBOUND}/`))).toEqual([]);
 });

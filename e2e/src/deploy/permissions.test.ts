@@ -46,7 +46,7 @@ const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   ),
 };
 
-/** Permissions that the script of one process does not use, with the reasons why they are necessary. */
+/** Permissions that a process does not use in the test, with the reasons why the process needs them. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default machine.sapcloud.io/machinedeployments get':
     'read live before an orphan set is claimed and before a selection is taken off a node',
@@ -105,7 +105,7 @@ test('the manager may roll out, scale and delete deployments, create and delete 
     await world.failMachine(victim?.metadata.name ?? '');
     await world.clock.advance(MINUTE);
     await world.untilSettled(2, 'green');
-    // Rolls back to the earlier template, as requested with rollbackTo of the original.
+    // Rolls the MachineDeployment back to its earlier template with the field `rollbackTo`.
     const deployment = world.admin.resource(machineDeployments, NAMESPACE);
     await deployment.patch('workers', { type: 'merge', body: { spec: { rollbackTo: { revision: 1 } } } });
     await world.until(async () => (await world.deployment()).spec.template.spec.class.name === 'blue');
@@ -186,7 +186,8 @@ test('the manager may elect a leader, store webhook certificates, and check acce
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // A certificate with a wrong name is issued again, as after its expiry, and the Secret gets the new certificate.
+    // The manager issues a certificate with a wrong name again, as after an expiry, and writes the new certificate to
+    // the Secret.
     const keptAgain = keep('two.default.svc');
     await world.until(() => Promise.resolve(pairs > 1));
     await clock.advance(MINUTE);

@@ -6,8 +6,8 @@ import { Fleet, type FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 
 /**
- * The drivers of the clouds with alternatives. The emulated cloud refuses every VM that has a value of the first
- * choice.
+ * Tests the cloud drivers whose classes can list alternatives, such as other instance types. The emulated cloud refuses
+ * every VM of the first choice.
  */
 
 const MINUTE = 60_000;
@@ -24,7 +24,7 @@ interface Case<Spec, Credentials> {
   readonly provider: FleetProvider<Spec, Credentials>;
   readonly alternatives: readonly object[];
   readonly on: string;
-  /** The values of the first choice in the request. */
+  /** Values of the first choice that the request to the cloud contains. */
   readonly first: readonly string[];
   readonly effect: Pick<Rule, 'refuse' | 'failOperation'>;
 }

@@ -7,8 +7,8 @@ import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
 /**
- * Tests every fault of every emulator. The creation returns the expected code, repeated calls result in one VM, and the
- * deletion removes everything.
+ * Tests every fault of every emulator. For each fault, the creation returns the expected code, repeated calls create
+ * one VM, and the deletion removes everything.
  */
 
 let back: () => void;
@@ -26,7 +26,7 @@ type Cloud = keyof typeof CLOUDS;
 // Each provider has its own types of specs and credentials, and the tests use neither.
 const providerOf = (name: Cloud) => CLOUDS[name] as unknown as FleetProvider<never, never>;
 
-/** The name in fault rules of the request that creates a VM. */
+/** For each cloud, the name in fault rules of the request that creates a VM. */
 const BIRTH: Readonly<Record<Cloud, string>> = {
   aws: '^RunInstances$',
   azure: '^PUT virtualMachines$',
@@ -44,12 +44,14 @@ const refuse = (status: number, code: string, message = code): FaultRuleInput =>
 });
 const fail = (code: string, leave = false): FaultRuleInput => ({ on: '', failOperation: { code, leave } });
 
-/** The codes of faults that drivers retry within the call, or that the next call retries. */
+/** Error codes of faults that a driver retries within one call, or that the next call retries. */
 const SOON = [undefined, 'Unavailable'] as const;
 /** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/** The rules. `code` is the code of the first creation, or undefined after a success. */
+/**
+ * The fault rules of the test. `code` is the error code of the first creation, or undefined if the creation succeeds.
+ */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,

@@ -14,7 +14,7 @@ afterAll(() => back());
 
 const GROUP = '/subscriptions/sub/resourceGroups/rg/providers';
 const idOf = (kind: string, name: string): string => `${GROUP}/${kind}/${name}`;
-/** Sends a request like a user with another tool. */
+/** Sends a request to the cloud as a user with another tool would. */
 const byHand = (transport: Transport, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   transport({ method, path, headers: { authorization: 'Bearer by-hand', ...headers } });
 
@@ -98,7 +98,7 @@ test('GCP: disks are deleted with the instance, also after a manual deletion [in
   await expect(stage.delete()).rejects.toMatchObject({ code: 'NotFound' });
   expect(left()).toEqual([]);
 
-  // The creation failed, but the instance and its disk exist.
+  // The creation of the instance failed, but the instance and its disk exist in the cloud.
   cloud.faults.order({ on: '^POST instances$', failOperation: { code: 'INTERNAL_ERROR', leave: true } });
   await expect(stage.create({ name: 'm-2' })).rejects.toMatchObject({ code: 'Internal' });
   expect(left()).toEqual(['disk m-2', 'instance m-2']);

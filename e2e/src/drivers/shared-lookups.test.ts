@@ -24,7 +24,7 @@ async function filled<Spec, Credentials>(cloud: Wired<Spec, Credentials>, names 
   return { ids, look, sent };
 }
 
-/** Returns the numbers of requests since the last call. */
+/** Returns the numbers of cloud requests since the last call of this function. */
 function countsSince({ cloud }: { readonly cloud: { readonly counts: ReadonlyMap<string, number> } }) {
   let before = new Map(cloud.counts);
   return (): Readonly<Record<string, number>> => {

@@ -12,12 +12,13 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
  * The real binaries continue a rollout that the original started. The control plane contains the recorded objects, and
- * the local cloud contains their VMs and Nodes. Only provider IDs, provider specs and UIDs of owners are replaced.
+ * the local cloud contains their VMs and Nodes. Only provider IDs, provider specs and the UIDs of owners differ from
+ * the recording.
  */
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** The index of a state with two new machines of three, and the second old machine in deletion. */
+/** The index of a recorded state with two of three new machines, in which the second old machine is being deleted. */
 const MIDDLE = 11;
 
 const OWNERS: readonly ResourceDefinition<KubeObject>[] = [machineDeployments, machineSets];

@@ -55,7 +55,7 @@ describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () =>
     ],
   ])('create %s', async (line, made, read, shown) => {
     const args = `create ${line}`.replace(' --image=i --from', ' --from').split(' ');
-    // A schedule contains spaces, so the arguments are given as a list.
+    // The schedule of the CronJob contains spaces, so the arguments are passed as a list.
     const { code, stdout, stderr } = await cluster.kubectl(
       args.map((arg) => (arg.startsWith('--schedule') ? arg.replaceAll('_', ' ') : arg)),
     );
@@ -91,7 +91,7 @@ describe.skipIf(!hasKubectl)('kubectl creates objects and waits for them', () =>
     );
     const deletion = cluster.run('wait --for=delete pod/waited --timeout=20s');
     await cluster.run('delete pod waited --force --grace-period=0');
-    // The object may already be deleted when the wait starts.
+    // When `kubectl wait` starts, the pod may already be deleted.
     expect(['', 'pod/waited condition met', 'pod/waited deleted']).toContain(await deletion);
     expect(await cluster.refused('wait --for=condition=Ready pod/waited --timeout=1s')).toContain('NotFound');
   });

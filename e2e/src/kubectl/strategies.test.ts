@@ -58,7 +58,7 @@ test.skipIf(!hasKubectl)('kubectl rolls out a deployment with each strategy', { 
     await isOver('recreate');
     expect(kept(second)).toBe(0);
 
-    // There are two rollouts: back to the previous template, and then to a revision by its number.
+    // The test rolls back twice: first to the previous template, and then to a revision by its number.
     const history = await rollout('history');
     expect(history).toMatchObject({ code: 0 });
     const recreated = uids();

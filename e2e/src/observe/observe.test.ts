@@ -17,7 +17,7 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
  * Runs both controllers with --observe-only, together with two active controllers. The observing controllers must make
- * the decisions of the active controllers, but send nothing.
+ * the decisions of the active controllers, but must not send writes.
  */
 
 const MINUTE = 60_000;
@@ -67,7 +67,7 @@ function observe(world: World) {
     stop.abort(new Error('the end'));
     await Promise.allSettled([ended, running]);
   };
-  /** Resolves with the number of decisions, by action and result. */
+  /** Resolves with the number of observed decisions, by action and result. */
   const counts = async (): Promise<Map<string, number>> => {
     const { text } = await metrics.scrape();
     const lines = text.matchAll(/^mcm_observe_decisions_total\{what="([^"]+)",outcome="([^"]+)"\} (\d+)/gm);
@@ -119,7 +119,8 @@ test('a decision that the running controller does not execute within five minute
     await world.clock.advance(10 * MINUTE);
     expect(observer.sent).toEqual([]);
     const counts = await observer.counts();
-    // A decision counts once, with its first step. Later steps are unknown until the first step is complete.
+    // Each decision counts only once, when its first step is observed. The later steps of a decision are unknown until
+    // the first step is complete.
     expect(counts.get('patch machinedeployments: wanted')).toBe(1);
     expect(counts.get('patch machinedeployments: different')).toBe(1);
     const reported = observer.log.lines.filter(({ message }) => message.startsWith('The running controller did not'));

@@ -53,7 +53,7 @@ const forms = (text: string): readonly string[] => [
   ),
 ];
 
-/** Error responses that contain the sent values in different forms. */
+/** Error responses that repeat the values of a request in different forms. */
 const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 500].flatMap((status) => [
   ({ body = '', headers }: TransportRequest) =>
     new Response(
@@ -72,7 +72,7 @@ const echoes: readonly ((request: TransportRequest) => Response)[] = [400, 422, 
 const nonsense = ({ body = '', headers }: TransportRequest): Response =>
   new Response(`{"token": ${JSON.stringify(headers)} ${body}`, { status: 200 });
 
-/** Returns the given responses to the first requests of each kind, in order, and forwards all later requests. */
+/** Returns prepared responses to the first requests of each kind, and forwards all later requests. */
 function replyFrom(transport: Transport, answers: readonly ((request: TransportRequest) => Response)[]): Transport {
   const count = new Map<string, number>();
   return async (request) => {
@@ -224,7 +224,8 @@ test.each(
       await world.untilSettled(2, 'blue', 24 * 60 * MINUTE);
     }
     expect(tokens.size).toBeGreaterThan(0);
-    // The objects that may contain canaries do contain them, because otherwise the search would prove nothing.
+    // The test first verifies that its inputs contain the canaries, because otherwise the search for canaries would
+    // prove nothing.
     const [own] = (await world.admin.resource(secrets, NAMESPACE).list()).items;
     expect(canariesIn('Secret', Buffer.from(own?.data?.userData ?? '', 'base64').toString())).not.toEqual([]);
     expect(canariesIn('Secret', own?.data?.userData ?? '')).not.toEqual([]);

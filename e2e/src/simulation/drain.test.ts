@@ -89,8 +89,8 @@ test('pods end within their grace period and become ready on another node before
 });
 
 /**
- * The times in milliseconds from the deletion of the machine to the request for a force deletion. Negative values are
- * times before the deletion.
+ * Times of the request for a force deletion in milliseconds, relative to the deletion of the machine. A negative time
+ * is before the deletion of the machine.
  */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',

@@ -49,7 +49,10 @@ function problems(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/** Runs until the middle of the operation. Kubelets join slowly, because the operation must take long enough. */
+/**
+ * Runs until the controllers are in the middle of an operation. Kubelets join slowly, so that the operation takes long
+ * enough.
+ */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);
@@ -78,7 +81,7 @@ test.each(sampled(outages, 4))(
       expect(repeated(said)).toEqual([]);
       world.network.mend();
       const [replicas, machineClass, vms] = ENDS[beginning];
-      // The maximum back-off is 15 s, so all work continues soon after the outage.
+      // The maximum back-off is 15 s, so the controllers continue soon after the outage.
       expect(await world.untilSettled(replicas, machineClass)).toBeLessThan(120_000);
       expect(repeated(problems(world, since))).toEqual([]);
       expect(world.vmsMade).toBe(vms);
@@ -174,7 +177,7 @@ test('a cloud that does not list its new VMs for a while gets no second request 
     const lost = world.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, count: 6 });
     await world.createDeployment(4);
     await world.clock.advance(3_000);
-    // The new process repeats the requests of the killed process, because the cloud does not list the VMs yet.
+    // The cloud does not list the new VMs yet, so the new process repeats the creations of the killed process.
     world.kill('machine-controller');
     await world.clock.advance(180_000);
     world.cloud.faults.clear();
@@ -193,7 +196,7 @@ test('a machine that is deleted during the creation of its VM leaves no VM [#5]'
     const name = first?.metadata.name ?? '';
     await world.deleteMachine(name);
     await world.until(async () => (await world.machines()).every(({ metadata }) => metadata.name !== name));
-    // An unfinished create call would create a VM now, which the orphan collection would delete later.
+    // If a create call were unfinished, it would create a VM now, which the orphan collection would delete later.
     await world.clock.advance(30_000);
     expect(world.vms()).not.toContain(name);
     await world.untilSettled(2, 'blue');

@@ -41,7 +41,8 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // After the force deletion, a few requests remain. Each of these requests may wait several times.
+    // After the force deletion, the controller sends a few more requests. The controller may wait several times before
+    // each request.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -51,7 +52,7 @@ test('a large scale-up creates no surplus machine, despite lost answers and outd
   await inWorld({ seed: 3 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
-    // At first, the server executes each creation, and the manager gets no response.
+    // At first, the API server executes each creation, but the manager gets no response.
     world.network.loseAnswers('manager', /\/machines([/?]|$)/);
     await world.change({ replicas: 25 });
     await world.clock.advance(20_000);
@@ -274,8 +275,8 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // Four or five machines call the cloud before the first refusal. After the refusal, one machine sends two more
-    // calls.
+    // Before the cloud refuses the first driver call, four or five machines have called the cloud. After the refusal,
+    // one machine makes two more driver calls.
     expect(asked.length).toBeLessThanOrEqual(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');

@@ -15,7 +15,7 @@ const writes = (change: (body: string) => string): Defect => ({
   },
 });
 
-/** Treats every notice as the end of a VM. */
+/** A defective controller that treats every interruption notice as the end of the VM. */
 const believesAll: Defect = {
   wrapCloud:
     (transport): Transport =>

@@ -158,7 +158,7 @@ test.each(sampled(AWAY, 4))(
       await world.clock.advance(MINUTE);
       expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
       expect(verifier.reported).toEqual([]);
-      // With a limit of two, a second node gets the target, but a third node does not.
+      // If two nodes may be updated at once, a second node gets the target configuration, but a third node does not.
       await story.allow(2);
       await world.clock.advance(1_500);
       expect(verifier.reported).toHaveLength(1);
@@ -176,7 +176,7 @@ test.runIf(isThorough)('a preserved Failed machine uses a slot, gets no target, 
     const preserve = (value: string | null) =>
       story.patchNode(kept, { metadata: { annotations: { [Annotations.Preserve]: value } } });
     await preserve(PreserveValues.WhenFailed);
-    // The kubelet still reports Ready, so only the machine controller detects the problem.
+    // The kubelet still reports Ready, so only the machine controller detects that the node is unhealthy.
     story.order(kept, { conditions: { KernelDeadlock: 'True' } });
     await world.until(async () =>
       (await world.machines()).some(({ status }) => status?.currentStatus?.preserveExpiryTime !== undefined),
@@ -427,8 +427,8 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A rollout with a slow new machine starts. The manager protects all nodes, one node is updated, and a user reverts
-    // the rollout.
+    // A rollout with a slow new machine starts. The manager protects all nodes, the pool updates one node, and a user
+    // reverts the rollout.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);
@@ -440,7 +440,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
     await world.clock.advance(5_000);
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
-    // A second rollout starts, and the update ends. The annotations that the manager wrote stay.
+    // A second rollout starts, and the update of the node ends. The annotations of the manager stay on the nodes.
     await story.roll();
     await story.untilNode((node) => isReported(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);

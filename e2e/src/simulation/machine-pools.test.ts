@@ -364,7 +364,7 @@ test('a pool that is deleted during an update removes its marks from machines an
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();
     const [node] = await config.nodes();
-    // The pool must keep this annotation of a foreign program.
+    // The pool must keep an annotation that a foreign program has written.
     const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
     await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
     await world.admin.resource(machineConfigPools).delete('workers');

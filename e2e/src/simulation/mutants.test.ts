@@ -43,7 +43,7 @@ const selectsAll: Defect = async (client) => {
 };
 
 /**
- * Runs a story with a correct manager, and again with a defective manager. `verified` returns the violations of each
+ * Runs a story once with a correct manager and once with a defective manager. `verified` returns the violations of each
  * run.
  */
 async function verified(
@@ -78,7 +78,8 @@ async function settled(world: World, replicas: number): Promise<readonly string[
 }
 
 /**
- * Stops the kubelets of these machines. The machines of stopped kubelets become Unknown when their Nodes are NotReady.
+ * Stops the kubelets of some machines. When the Nodes of stopped kubelets become NotReady, their machines become
+ * Unknown.
  */
 function silence(world: World, ...names: readonly string[]): void {
   for (const { id, name } of world.cloud.instances.list()) {
@@ -177,7 +178,10 @@ async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): As
   for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/** A manager that reads changed responses of the server. Each watch event arrives as one chunk. */
+/**
+ * Returns a manager that reads falsified responses of the API server. The API server sends each watch event as one
+ * chunk, so that a defect can change single events.
+ */
 const reads =
   (rewrite: Rewrite) =>
   (name: ProcessName, transport: Transport): Transport => {
@@ -202,7 +206,7 @@ const ignoresPostponement = reads((text) => text.replaceAll(Labels.RolloutPostpo
 
 const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
 
-/** Deletes named machines before the number of replicas was reduced. */
+/** A defect: the manager deletes the named machines before a user reduces the number of replicas. */
 const hastens: Defect = async (client) => {
   const { items } = await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
   const lists = items.map(({ metadata }) => metadata.annotations?.[Annotations.TriggerDeletion] ?? '');
@@ -256,7 +260,7 @@ test.each([
   expect(violations).toContainEqual(expect.stringMatching(violation));
 });
 
-/** Changes machines during a pause, as a rollout does. The sets stay unchanged. */
+/** A defect: the manager replaces machines during a pause, as in a rollout. The MachineSets stay unchanged. */
 const rollsOn =
   (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
   async (client) => {

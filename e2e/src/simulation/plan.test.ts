@@ -5,12 +5,12 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** Compares the plan of `mcm plan` for a change with the actions of both controllers. */
+/** Compares the plan that `mcm plan` prints for a change with the actions of both controllers. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** The changed fields of the deployment. */
+/** The fields of the MachineDeployment that a test changes. */
 interface Wish {
   readonly replicas: number;
   readonly paused: boolean;
@@ -56,8 +56,8 @@ function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): stri
 }
 
 /**
- * Whether the observed order of machines equals the planned order. The groups of machines may differ, because they
- * depend on the timing of watches.
+ * Returns true if the controllers deleted machines in the planned order. The machines may be grouped differently,
+ * because the groups depend on the timing of watches.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
@@ -73,7 +73,7 @@ function agree(planned: readonly string[][], seen: readonly string[][]): boolean
 const wish = fc.record({
   replicas: fc.integer({ min: 0, max: 5 }),
   paused: fc.constantFrom(false, false, true),
-  // The class purple does not exist, so a rollout to this class is blocked.
+  // The class purple does not exist, so a rollout to this class makes no progress.
   machineClass: fc.constantFrom('blue', 'green', 'blue', 'green', 'purple'),
 });
 
@@ -84,7 +84,10 @@ const fleet = fc.record({
   wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
 });
 
-/** Runs until the change is complete. For a blocked change, runs until nothing has happened for a long time. */
+/**
+ * Runs until a change of the deployment is complete. If the change is blocked, runs until nothing has happened for a
+ * long time.
+ */
 async function untilDone(world: World, wish: Wish, complete: boolean): Promise<void> {
   await world.until(async () => {
     const { metadata, status } = await world.deployment();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { World } from './world/world.ts';
 
-/** The clocks of the two processes and of the servers differ by minutes. */
+/** The clocks of both controllers and of the servers differ by minutes. */
 
 const MINUTE = 60_000;
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
@@ -20,13 +20,14 @@ test.each([
       await world.untilSettled(3, 'blue', 10 * MINUTE);
       const made = world.vmsMade;
       await world.clock.advance(10 * MINUTE);
-      // Despite the differences, no new machine exceeds its creation timeout, and no new machine is an orphan.
+      // Despite the different clocks, no new machine exceeds its creation timeout, and no new VM is deleted as an
+      // orphan.
       expect([made, world.vmsMade, world.deletions]).toEqual([3, 3, []]);
       await world.change(GREEN);
       await world.untilSettled(3, 'green', 20 * MINUTE);
       const [first] = world.vms();
       const vm = [...world.cloud.instances.list()].find(({ name }) => name === first);
-      // An outage of the kubelet that is shorter than the health timeout does not replace the machine.
+      // The kubelet stops reporting for less than the health timeout, so the machine must not be replaced.
       if (vm) world.cloud.kubelets.order(vm.id, { silent: true });
       await world.clock.advance(2 * MINUTE);
       if (vm) world.cloud.kubelets.order(vm.id, { silent: false });

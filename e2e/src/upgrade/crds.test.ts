@@ -65,8 +65,8 @@ test.each(sampled(Object.keys(LACKING), 2))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // The downgrade also happens during a rollout. A read of the API server drops fields that the release does not
-      // have.
+      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that the
+      // older CRDs lack.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });
@@ -78,7 +78,7 @@ test.each(sampled(Object.keys(LACKING), 2))(
       const known = release === Object.keys(LACKING)[0];
       expect((await deployments.get('workers')).spec.autoPreserveFailedMachineMax).toBe(known ? 1 : undefined);
 
-      // A second upgrade has no effect on the running machines.
+      // The second upgrade must not affect the running machines.
       const settled = await identities(world);
       await apply(world.admin, crds);
       await expectQuiet(world);

@@ -86,7 +86,7 @@ const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {
     const from = join(ROOT, binary.folder, asset);
-    if (!existsSync(from)) continue; // Missing default assets are no error in the build, because the program reports them when it needs them.
+    if (!existsSync(from)) continue; // The program reports a missing default asset at its first use.
     await cp(from, join(folder, basename(asset)), { recursive: true });
   }
 }

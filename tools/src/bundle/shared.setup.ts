@@ -54,7 +54,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   provide('bundles', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     ended.abort();
-    await made?.catch(() => undefined); // A bundling error is ignored here, because the requests of the test files have already reported it.
+    await made?.catch(() => undefined); // The requests have already reported this error.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });

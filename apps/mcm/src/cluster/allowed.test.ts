@@ -38,7 +38,7 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
   await grant('Role', `namespaces/${NS}/`, inNamespace);
   await grant('ClusterRole', '', everywhere);
   const { status } = (await post(`${accounts}/${name}/token`, { spec: {} })) as { status: { token: string } };
-  // The client certificate is removed, because it would take precedence over the token.
+  // A client certificate would take precedence over the token, so the test removes the certificate.
   const withToken = plane.kubeconfig().replaceAll(plane.adminToken, status.token);
   writeFileSync(join(folder, name), withToken.replace(/^\s+client-(certificate|key)-data: .*\n/gm, ''));
 }

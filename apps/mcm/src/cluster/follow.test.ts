@@ -7,7 +7,7 @@ interface Model {
   readonly seconds: number;
 }
 
-/** Follows a model that the test changes. */
+/** Follows a model of the cluster that the test changes. */
 function follow(output: 'text' | 'json', watched?: (model: Model) => unknown) {
   const clock = new VirtualClock();
   const stop = new AbortController();

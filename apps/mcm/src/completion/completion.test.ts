@@ -36,10 +36,13 @@ function program(): Command {
   return mcm;
 }
 
-/** Scripts that print the completions of each shell. The last argument is the word that the user is typing. */
+/**
+ * For each shell, a script that prints the completions of a command line. The last argument is the word that the user
+ * is typing.
+ */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `compopt() { echo FILES; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // zsh has no completion without a terminal, so the script replaces the two builtins that the completion uses.
+  // zsh completes only in a terminal, so the script replaces the two builtins that the completion calls.
   zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { echo FILES; }; compset() { words[CURRENT]="\${words[CURRENT]#*=}"; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT
@@ -51,13 +54,13 @@ function offered(shell: Shell, words: readonly string[]): string[] {
   const script = completionScript(program(), shell);
   const probe = PROBES[shell];
   const text = probe.includes('SCRIPT') ? probe.replace('SCRIPT', () => script) : `${script}\n${probe}`;
-  // Bash splits words at "=".
+  // Bash splits the words of a command line at "=".
   const typed = shell === 'bash' ? words.flatMap((word) => word.match(/=|[^=]+/g) ?? ['']) : words;
   const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...typed];
   // The shells start without the settings of the user.
   const flags = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
   const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8', cwd: dir });
-  // fish repeats the flag before the value.
+  // fish prints the flag before each completed value.
   return out.split('\n').flatMap((word) => word.replace(/^--.+=/, '') || []);
 }
 
@@ -78,7 +81,7 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
     ['status', 'start'],
   ],
   [['rollout', 'status', 'web', '--no'], ['--no-watch']],
-  // `status` and `rollout status` have different flags.
+  // The commands `status` and `rollout status` have different flags.
   [['rollout', 'status', '--da'], []],
   [['status', '--da'], ['--data-dir']],
   [['tree', '--ou'], ['--output']],
@@ -106,7 +109,7 @@ for (const shell of SHELLS)
     expect(offered(shell, words).sort()).toEqual([...expected].sort());
   });
 
-// On a terminal, fish offers files if no name matches.
+// On a terminal, fish offers file names if no other name matches.
 for (const shell of ['bash', 'zsh'] as const)
   test.skipIf(!isThere(shell))(`${shell} offers files for the driver of a provider`, () => {
     expect(offered(shell, ['up', '--provider', './F'])).toEqual(['FILES']);

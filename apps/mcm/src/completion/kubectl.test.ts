@@ -21,7 +21,7 @@ test.each([
     ['replay', '--c'],
     ['--context', ':4'],
   ],
-  // A driver can be a file, and a context cannot.
+  // A driver can be a file, so file names are completed; a context cannot be a file.
   [['replay', '--context', ''], [':4']],
   [['replay', '--provider', './'], [':0']],
   [

@@ -114,7 +114,7 @@ test('offers the machines of the local instance for logs and interruptions', asy
 });
 
 describe('a slow API server', () => {
-  /** An API server that answers only when the test allows it. */
+  /** Creates an API server that waits with its responses until the test allows them. */
   async function slow() {
     const asked = Promise.withResolvers<ServerResponse>();
     const server = createServer((_request, response) => asked.resolve(response));
@@ -168,7 +168,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s ' "\${COMPREPLY[@]}"
   expect(offered('rollout', 'status', 'na')).toBe('name-for-__complete-rollout-status-na');
   expect(offered('tree', '--context', '')).toBe('name-for-__complete-tree---context-');
   expect(offered('tree', '--outp')).toBe('--output');
-  // Bash splits words at "=".
+  // Bash splits the words of a command line at "=".
   expect(offered('tree', '--context', '=', 'na')).toBe('name-for-__complete-tree---context=na');
   expect(offered('tree', '--namespace', '=', 'a', 'na')).toBe('name-for-__complete-tree---namespace=a-na');
 });

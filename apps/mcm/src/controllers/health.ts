@@ -301,8 +301,8 @@ export const notActing = (healths: readonly ControllerHealth[]): readonly Contro
 
 /**
  * Returns false only if evidence shows that a controller does not work.
- * @param deployment The name of a MachineDeployment. While the last change of this deployment is unprocessed, the
- * result is false too.
+ * @param deployment The name of a MachineDeployment. If the manager has not processed the last change of the
+ * deployment, the function also returns false.
  */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(

@@ -17,7 +17,7 @@ const NONE = { deployments: [], machines: [] };
 
 let clock: VirtualClock;
 let plane: ControlPlane;
-/** If `failure` is present, all requests fail with the failure. */
+/** If `failure` is set, all requests to the API server fail in this way. */
 let failure: (() => Promise<Response>) | undefined;
 let interrupted: AbortController;
 /** If `hangs` is true, the API server accepts requests but does not respond. Open watches stay open. */
@@ -69,7 +69,7 @@ function watch(namespace: string | undefined = 'default', startingMs = 0): Contr
   return made;
 }
 
-/** Advances the time. If `acts` is true, the holder renews its Lease. */
+/** Advances the simulated time. If `acts` is true, the controller renews its Lease meanwhile. */
 async function pass(made: ControllerWatch, seconds: number, acts: boolean): Promise<readonly string[]> {
   const stopped = new Set<string>();
   for (let second = 0; second < seconds; second += 2) {

@@ -27,7 +27,7 @@ import type { DashboardServer } from './server.ts';
 let plane: ControlPlane;
 let dashboard: DashboardServer;
 const end = new AbortController();
-/** Contains all requests of the dashboard to the API server. */
+/** All requests that the dashboard has sent to the API server. */
 const asked: string[] = [];
 
 beforeAll(async () => {
@@ -142,7 +142,7 @@ describe('answers', () => {
   });
 });
 
-/** Starts a dashboard whose API requests pass through `fetch`, and reads its stream. */
+/** Starts a dashboard whose requests to the API server pass through `fetchOf`, and reads its event stream. */
 async function another(fetchOf: (call: Request) => Promise<Response>, allNamespaces = false) {
   const client = createClient({ transport: handlerTransport(fetchOf), userAgent: 'test', clock: realClock });
   const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
@@ -170,7 +170,10 @@ async function another(fetchOf: (call: Request) => Promise<Response>, allNamespa
   return {
     url: served.url,
     frames,
-    /** Reads messages until one matches. The search starts after the message of the last match. */
+    /**
+     * Reads messages of the dashboard until one message matches. The search continues after the message that matched
+     * last.
+     */
     async until(wanted: (frame: Frame) => boolean): Promise<Frame> {
       for (;;) {
         const at = frames.findIndex(wanted);

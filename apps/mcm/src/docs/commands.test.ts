@@ -108,7 +108,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
   if (asked) return objection(asked);
   const [program = '', ...rest] = own;
   if (own !== words && NOT_RUN[program] === undefined) {
-    // In a pnpm command for several packages, a flag comes first.
+    // In a pnpm command for several packages, a flag comes before the program.
     if (program.startsWith('-')) return undefined;
     if (scripts[program] === undefined) return `package.json has no script ${program}`;
     return rest
@@ -123,7 +123,8 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
       .find(Boolean);
   if (NOT_RUN[program] === undefined)
     return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
-  // For kubectl, `deploy/NAME` is an object. Files follow -f and -k.
+  // In a kubectl command, `deploy/NAME` is an object and not a file. In a kubectl command, the names of files follow -f
+  // and -k.
   const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
   return files
     .filter((word) => /^(examples|deploy|docs)\//.test(word))

@@ -173,7 +173,7 @@ test('the kubeconfig of a cluster comes from its Secret in the seed', async () =
   const stringData = { kubeconfig: config({ token: 't' }) };
   await client.resource(secrets, 'c1').create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
   expect(await memberConfig(client, 'c1')).toMatchObject({ server: 'https://c1.example' });
-  // The author of the Secret must not run programs of the user.
+  // An author of a kubeconfig Secret must not be able to run programs on the computer of the user.
   const body = { stringData: { kubeconfig: config({ exec: { apiVersion: 'v1', command: 'x' } }) } };
   await client.resource(secrets, 'c1').patch('fleet-kubeconfig', { type: 'merge', body });
   await expect(memberConfig(client, 'c1')).rejects.toThrow('Secret c1/fleet-kubeconfig');

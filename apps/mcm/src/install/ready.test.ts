@@ -48,7 +48,10 @@ test('a namespace that is being deleted, or that the user cannot create, is refu
   expect(await ensureNamespace(client, 'absent', signal)).toBe(false);
 });
 
-/** Creates a Deployment with a pod with the given status. The result is the reasons at the timeout of one minute. */
+/**
+ * Creates a Deployment with one pod, and waits for one minute until the Deployment is ready. The function returns the
+ * reasons why the Deployment is not ready.
+ */
 async function deployed(podStatus: object, status: object = {}) {
   const { clock, client } = await setUp();
   const labels = { app: 'mcm' };

@@ -15,7 +15,7 @@ export const setNamed = (name: string, annotations: Record<string, string> = {})
   spec: { replicas: 1, selector: {}, template: { spec: { class: { kind: 'MachineClass', name: 'small' } } } },
 });
 
-/** Returns a journal of a controller with one decision for each number of machines of a set. */
+/** Returns the journal of a controller with one decision about a MachineSet for each given number of machines. */
 export function journalText(
   controller: string,
   decisions: readonly { readonly set: MachineSet; readonly machines: number; readonly because?: string }[],

@@ -94,7 +94,8 @@ describe('followed', () => {
     await rename(file('manager'), `${file('manager')}.1`);
     await writeFile(file('manager'), line(5, 'four'));
     await until(5);
-    // A restart of the instance empties the file. The new file may soon be longer than the old file.
+    // If a user restarts `mcm up`, the log file becomes empty. The new log file may soon be longer than the old log
+    // file was.
     await writeFile(file('manager'), line(6, 'five') + line(7, 'six'));
     await until(7);
     await writeFile(file('late'), line(8, 'seven'));

@@ -72,7 +72,7 @@ async function addReplica(client: KubeClient): Promise<void> {
   } as never);
 }
 
-/** Serves the journal of a controller with a long reason. */
+/** Serves the journal of a controller that contains a long reason. */
 async function serveJournal(): Promise<string> {
   const set = setNamed('workers-of-the-first-zone-65444');
   const text = journalText('machine-controller-manager', [{ set, machines: 4, because: WHY }]);
@@ -82,7 +82,7 @@ async function serveJournal(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Writes the files of a running local instance. */
+/** Writes the files of a running `mcm up` into a folder. */
 function addInstance(folder: string, kubeconfig: string): void {
   const data = openDataDir(folder);
   onTestFinished(() => data.release());
@@ -152,7 +152,7 @@ async function troubledCluster(): Promise<(words: readonly string[]) => Promise<
       stdout: process.stdout,
     });
     await program.parseAsync(['node', 'mcm', ...words, ...(places[words[0] ?? ''] ?? ['--kubeconfig', kubeconfig])]);
-    // The deployment has failed, so the command `rollout status` sets an exit code.
+    // The rollout of the deployment has failed, so `rollout status` sets an exit code, which the test resets.
     process.exitCode = 0;
     return said.join('\n').split('\n');
   };

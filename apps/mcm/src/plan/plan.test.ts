@@ -43,7 +43,7 @@ let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
 const reads: string[] = [];
-/** The path of requests that the server refuses. */
+/** The path of the requests that the API server refuses. */
 let refused = '';
 
 const template = (name: string) => ({
@@ -335,7 +335,7 @@ describe('mcm plan', () => {
     writes.length = 0;
     const [blocked] = await plan(file('large', 3));
     expect(blocked?.blockers.join('\n')).toMatch(/^machine m-0: .*default\/db/);
-    // There are 360 evictions with an interval of 20 s, but the drain timeout is 2 h.
+    // A drain with 360 evictions and an interval of 20 s would take 2 h, which is the drain timeout.
     expect(blocked?.lasts).toMatch(/^2h/);
     expect(writes).toEqual([]);
   });
@@ -458,7 +458,7 @@ describe('mcm plan', () => {
     const three = [0, 1, 2].map((index) => file('small', 1).replaceAll('workers', `w${index}`)).join('---');
     expect(await plan(three)).toHaveLength(3);
     expect(reads.filter((path) => reads.indexOf(path) !== reads.lastIndexOf(path))).toEqual([]);
-    expect(reads).toHaveLength(7); // Four kinds of machines, two Leases, nodes.
+    expect(reads).toHaveLength(7); // The plan reads four kinds of machine objects, two Leases, and the nodes.
   });
 
   test('a paused deployment has no steps, and a hint how to continue', async () => {
@@ -504,7 +504,8 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // The field is in the last applied file and not in the new file. As in kubectl apply, the field gets its default.
+  // The last applied file contains the field, but the new file does not. As in kubectl apply, the field therefore gets
+  // its default.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });

@@ -83,7 +83,7 @@ test('pause and resume write spec.paused, and fail if there is nothing to do', a
 test('a pause is repeated after a conflict with the controller', async () => {
   const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
   let writes = 0;
-  // A second client changes the object between the read and the write.
+  // Between the read and the write of the command, a second client changes the object.
   const meddled = Object.assign(Object.create(resource), {
     get: async (name: string) => {
       const seen = await resource.get(name);
@@ -292,7 +292,7 @@ test.each([
 ])('a rollout with %s and reason %s is %s', async (type, reason, kind) => {
   const conditions = [{ type, status: 'True', reason, message: 'text' }];
   expect(rolloutState(withStatus(await get(), { replicas: 3, conditions })).kind).toBe(kind);
-  // The condition describes the previous spec.
+  // The condition in the status still describes the previous spec.
   expect(rolloutState(withStatus(await get(), { observedGeneration: 0, conditions })).kind).toBe('under way');
 });
 

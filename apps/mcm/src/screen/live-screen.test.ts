@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LiveScreen } from './live-screen.ts';
 
-/** A terminal with a normal and an alternate screen, for only the control sequences of the live screen. */
+/** A simulated terminal that understands only the control sequences of the live screen. */
 class FakeTerminal {
   columns = 20;
   rows = 6;
@@ -28,7 +28,7 @@ class FakeTerminal {
     }
   }
 
-  /** Wraps the lines as terminals do, and leaves the cursor in another place. */
+  /** Wraps long lines as terminals do, and moves the cursor to another place. */
   resize(columns: number, rows: number): void {
     this.columns = columns;
     this.rows = rows;
@@ -38,7 +38,7 @@ class FakeTerminal {
     this.#column = 3;
   }
 
-  /** The lines, without the empty line of the cursor at the end. */
+  /** Returns the visible lines, without the empty line of the cursor at the end. */
   screen(): string[] {
     const lines = this.#cells.map((cells) => cells.join(''));
     return lines.at(-1) === '' ? lines.slice(0, -1) : lines;

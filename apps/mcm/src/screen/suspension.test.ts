@@ -5,7 +5,7 @@ import { followSuspension, isForeground } from './suspension.ts';
 /** The fields of `/proc/self/stat`, for a process in the group 7. */
 const statOf = (foreground: number): string => `9 (a (b) c) S 1 7 5 34816 ${foreground} 4194304 0`;
 
-/** A process that stops if the signal has no listener. */
+/** A simulated process that stops at a signal without a listener. */
 class FakeHost extends EventEmitter {
   readonly pid = 9;
   readonly written: string[] = [];
@@ -20,7 +20,7 @@ class FakeHost extends EventEmitter {
     return followSuspension(screen, this, () => statOf(this.foreground));
   }
 
-  /** Returns what happened since the last call. */
+  /** Returns the events of the process since the last call. */
   since(): string[] {
     return this.written.splice(0);
   }

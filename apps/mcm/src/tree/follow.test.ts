@@ -31,7 +31,7 @@ const create = (namespace: string, name: string) =>
     .resource<MachineDeployment>(machineDeployments, namespace)
     .create({ metadata: { name, labels: { app: name } }, spec: spec(name) } as never);
 
-/** Follows a tree, and returns all printed trees. */
+/** Follows a tree of machine objects, and returns all printed trees. */
 function follow(options: { allNamespaces?: boolean; selector?: string; name?: string } = {}): Look[] {
   const end = new AbortController();
   onTestFinished(() => end.abort(new Error('the test is over')));
@@ -55,7 +55,7 @@ test('the tree is shown once, and again only after a change', async () => {
   await clock.advance(5_000);
   expect(looks.map(names)).toEqual([['db', 'web']]);
   await clock.advance(600_000);
-  // Without a Lease, controllers count as stopped only after a minute without a processed deployment.
+  // Without a Lease, a controller counts as stopped after one minute in which it processed no MachineDeployment.
   const quiet = looks.length;
   expect(quiet).toBeLessThanOrEqual(2);
   await client

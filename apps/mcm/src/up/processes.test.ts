@@ -113,7 +113,7 @@ test('a ready program that ends by itself is restarted', async () => {
   await made.stop();
 });
 
-/** A program that kills itself at each of its first `times` starts, and then keeps running. */
+/** Returns a program that kills itself at its first `times` starts, and keeps running at its next start. */
 const killed = (signal: string, times: number): string => `
   import { existsSync, readFileSync, writeFileSync } from 'node:fs';
   const file = new URL('starts', import.meta.url);

@@ -50,7 +50,7 @@ async function live(stage: Stage<never, never>): Promise<void> {
       await stage.start({ name, providerID });
     }
   }
-  await stage.status({ name: 'nobody' }).catch(() => undefined); // The call records the response for a missing instance.
+  await stage.status({ name: 'nobody' }).catch(() => undefined); // Records the response for a missing instance.
   expect(await stage.list()).toHaveLength(3);
   for (const [name, providerID] of ids) await stage.delete({ name, providerID });
 }
@@ -236,7 +236,7 @@ const ARM_ERROR = {
   error: { error: 'inner' },
   inner: { code: 'string', message: 'string', target: 'string' },
 } as const;
-/** The model of an operation is from the REST reference, because no library contains it. */
+/** The model of a GCP operation comes from the REST reference, because no library contains the model. */
 const OPERATION = {
   operation: {
     id: 'string',
@@ -291,7 +291,7 @@ test('the answers of the ARM emulator and the requests of the driver match the m
     ];
   });
   expect([...new Set(found)]).toEqual([]);
-  expect(met.size).toBe(ARM_TYPES.length - 1); // The driver reads the instance view only for a failed machine.
+  expect(met.size).toBe(ARM_TYPES.length - 1); // The Azure driver reads the instance view only for a failed machine.
 });
 
 const GCE_ERROR = {
@@ -395,7 +395,7 @@ test('the answers of STS match the schemas of the SDK', async () => {
     ['Error', 'RequestId'],
   ]);
   expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
-  // A response with a missing envelope or an unknown field has differences.
+  // A response of AWS STS without its envelope, or with an unknown field, differs from the model.
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
     'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is not a field of AssumedRoleUser',
   ]);

@@ -135,7 +135,7 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The results of commands that only read, by command. Many pages start with equal commands on one fleet, so the test
+  // The outputs of read-only commands, by command. Many pages start with the same commands on one fleet, so the test
   // runs each read-only command once.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {

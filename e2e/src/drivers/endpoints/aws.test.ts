@@ -83,7 +83,7 @@ const error = (status: number, code: string, headers: Readonly<Record<string, st
     `<Response><Errors><Error><Code>${code}</Code><Message>ordered</Message></Error></Errors><RequestID>r-1</RequestID></Response>`,
     headers,
   );
-/** Gives this response to the first requests with an action. */
+/** Returns a transport that gives an error response to the first requests with a certain action. */
 const failing =
   (action: string, answer: () => ReturnType<typeof error> | Promise<never>, most = Number.POSITIVE_INFINITY) =>
   ({ body = '' }: { readonly body?: string | undefined }) =>
@@ -119,7 +119,7 @@ describe('workload identity', () => {
     workloadToken = 'rotated';
     await stage.list({ secret: WORKLOAD });
     expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
-    // The SDK requests new keys, because the first keys expire within five minutes.
+    // The first keys expire within five minutes, so the AWS SDK requests new keys.
     const other = open();
     other.wire.script = sts(60_000);
     await other.stage.list({ secret: WORKLOAD });

@@ -11,7 +11,7 @@ import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
 /**
  * For all drivers, null, an empty text, an empty list and an empty object count as an absent field. Exceptions are
- * fields that are pointers in the original: the driver sends or refuses their empty values.
+ * fields that are pointers in the original: their empty values are sent or refused.
  */
 
 let back: () => void;

@@ -401,7 +401,8 @@ describe('status and listing', () => {
   test('status is Uninitialized while a NIC still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns the data of the VM with the error. In mcm, the next initialization returns the data.
+    // The original returns the data of the VM with the error. In mcm, the next initialization returns the data of the
+    // VM.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

@@ -8,7 +8,7 @@ import type { PlayCase } from './run-set.ts';
 import { scriptedRules } from './scripted.ts';
 import { caseOf } from './testing.ts';
 
-/** Rules that no recording needs. The test changes recordings so that the original would have failed. */
+/** Rules that no recording needs. The test changes the recordings, because the original never failed in this way. */
 
 const DOWN = 'a failure of the token host gets the code Unavailable';
 const DELETION = 'lookup/027';

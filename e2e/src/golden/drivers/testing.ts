@@ -7,21 +7,21 @@ import { type PlayCase, runCases } from './run-set.ts';
 /** The replay needs several seconds of CPU time, and up to a minute on a busy machine. */
 export const LONGEST_MS = 300_000;
 
-/** The copy of the recordings in this repository. */
+/** The folder with the copy of the recordings in this repository. */
 const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
-/** All results of the replay for one cloud. */
+/** The results of all replayed recordings of one cloud. */
 export interface Played {
   readonly played: number;
   readonly failures: readonly string[];
-  /** The rows of docs/compatibility/differences.md that at least one call needed. */
+  /** The rows of docs/compatibility/differences.md that explain a difference of at least one driver call. */
   readonly rows: ReadonlySet<string>;
   readonly verified: readonly (Verified & { readonly name: string })[];
 }
 
 /**
- * Replays all recordings of a cloud. To test the comparison, the function also compares each call with changed versions
- * of its recording.
+ * Replays all recordings of a cloud. To test the comparison itself, the function also compares each driver call with
+ * changed versions of its recording.
  */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
@@ -41,13 +41,13 @@ export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   return { played, failures, rows, verified };
 }
 
-/** Changes that the comparison did not detect, although no rule covers them. */
+/** Changes of a recording that no rule excuses, and that the comparison did not detect. */
 export const missed = ({ verified }: Played): readonly string[] =>
   verified
     .filter(({ outcome }) => outcome === 'missed')
     .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
-/** Returns the covered changes of each rule, over all calls. */
+/** Returns the changes that each comparison rule excuses, over all driver calls. */
 export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
   const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();

@@ -22,7 +22,7 @@ const changed = (value: unknown): unknown => {
   return typeof value === 'string' ? `${value}§` : 'something';
 };
 
-/** Returns the result with another value at a path. */
+/** Returns a copy of a recorded result with another value at one path. */
 function mutated(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return changed(value);
   if (Array.isArray(value)) return value.map((entry, index) => (index === key ? mutated(entry, rest) : entry));
@@ -51,8 +51,8 @@ async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
 }
 
 /**
- * Changes of values that do not count as a difference. Each line contains the name of the rule in corrections.ts or
- * texts.ts.
+ * Changes of a recorded result that the comparison intentionally ignores. Each line contains the name of the rule in
+ * corrections.ts or texts.ts.
  */
 const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
   [/^(decode|kc-files|kc-key|kc-validate|template|validate) error$/, 'the words of a parser'],
@@ -76,7 +76,7 @@ test('a changed value in an answer is a difference, unless a rule says that it d
   expect(total).toBeLessThanOrEqual(34);
 });
 
-/** A change of a recorded input for which the result of the original follows from its own rules. */
+/** A change of a recorded input for which the rules of the original determine the result. */
 type Variation = readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object];
 const variations: readonly Variation[] = [
   [

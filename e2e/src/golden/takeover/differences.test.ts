@@ -15,7 +15,7 @@ function historyOf(scenario: string): History {
   return found;
 }
 
-/** Resolves with the reported differences of a history, when a lens changes the results of mcm. */
+/** Resolves with the differences that the comparison reports after a lens has changed the results of mcm. */
 async function reportedOf(scenario: string, lens: Lens): Promise<string> {
   const failures: string[] = [];
   for await (const { failure } of sameContract(historyOf(scenario), lens)) if (failure) failures.push(failure);

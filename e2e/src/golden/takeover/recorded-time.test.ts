@@ -17,7 +17,7 @@ async function history(file: string, ...changes: readonly Change[]): Promise<His
   );
 }
 
-/** Delays all states after a second of the recording. */
+/** Returns a change that delays all states after a certain second of the recording. */
 const delayed = (from: number, seconds: number): Change =>
   changing(({ states }) => {
     for (const state of states) if (state.at >= from) state.at += seconds;
@@ -89,7 +89,7 @@ test('the final state is observed only until a health timeout would change it', 
 
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 
-/** Exchanges the states of two machines after a second of the recording. */
+/** Returns a change that exchanges the states of two machines after a certain second of the recording. */
 const exchanged = (from: number, one: string, other: string): Change =>
   changing((raw: Raw) => {
     const uids = new Map<string, string>();

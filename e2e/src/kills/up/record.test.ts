@@ -19,7 +19,7 @@ const pod = (metadata: object = {}): Pod =>
 type Seen = (record: FleetRecord) => void;
 const seenOn: Seen = (record) => record.pod(pod(), AT);
 
-/** Returns the violations after the end of a VM whose Machine was deleted. */
+/** Returns the violations that the verifier reports after the end of a VM whose Machine was deleted. */
 function recorded(...seen: readonly Seen[]): readonly string[] {
   const record = new FleetRecord();
   record.machine(machine(true));

@@ -12,7 +12,7 @@ const SEEDS = 10;
 
 const isLeaseOfCluster = ({ path }: TransportRequest): boolean => /\/namespaces\/c\d+\/leases/.test(path);
 
-/** Treats each renewal of a Lease as successful. */
+/** A defective replica that treats each renewal of a Lease as successful. */
 const believesRenewals = (transport: Transport): Transport => {
   return async (request) => {
     if (request.method !== 'PUT' || !isLeaseOfCluster(request)) return transport(request);
@@ -24,7 +24,7 @@ const believesRenewals = (transport: Transport): Transport => {
   };
 };
 
-/** The second replica never gets the Lease of the first cluster. */
+/** A defect: the second replica never acquires the Lease of the first cluster. */
 const neverAcquires = (transport: Transport, process: string): Transport => {
   return async (request) => {
     const refused = process.endsWith('-1') && isLeaseOfCluster(request) && request.path.includes('/c1/');
@@ -32,7 +32,7 @@ const neverAcquires = (transport: Transport, process: string): Transport => {
   };
 };
 
-/** Hides pods, so that nodes look empty. */
+/** A defective replica that sees no pods, so that nodes look empty. */
 const blindToPods = (transport: Transport): Transport => {
   return async (request) => {
     const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);

@@ -62,7 +62,7 @@ class Migration {
     this.#pods.delete(cluster);
   }
 
-  /** Moves all clusters, one after the other, during a rollout of another class in all clusters. */
+  /** During a rollout to another class in all clusters, moves the clusters one after the other. */
   async during(machineClass: string, move: (cluster: string) => Promise<void>): Promise<void> {
     const { world } = this;
     for (const cluster of world.clusters) {

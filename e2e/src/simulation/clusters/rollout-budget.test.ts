@@ -16,7 +16,7 @@ interface Body {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 }
 
-/** Reads a higher limit than the object contains. */
+/** A defective replica that reads a limit higher than the limit in the object. */
 const misreadsLimit = (transport: Transport): Transport => {
   const misread = (text: string): string => text.replaceAll('"maxClusters":"1"', '"maxClusters":"9"');
   return async (request) => {
@@ -37,7 +37,7 @@ async function* misreadChunks(chunks: AsyncIterable<Uint8Array>, misread: (text:
   for await (const chunk of chunks) yield new TextEncoder().encode(misread(new TextDecoder().decode(chunk)));
 }
 
-/** Treats each claim as written. */
+/** A defective replica that treats each claim of budget as written. */
 const believesClaims = (transport: Transport): Transport => {
   return async (request) => {
     const answer = await transport(request);
@@ -50,7 +50,7 @@ const believesClaims = (transport: Transport): Transport => {
   };
 };
 
-/** Never records the rollouts of canary clusters. */
+/** A defective replica that never records the rollouts of canary clusters. */
 const forgetsCanaries = (transport: Transport): Transport => {
   return async (request) => {
     if (!isClaim(request)) return transport(request);

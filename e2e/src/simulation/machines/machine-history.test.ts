@@ -5,10 +5,7 @@ import { readReplay } from '../swarm/replay.ts';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-/**
- * The recorded actions of a history in which the controllers changed a machine between Running and Unknown without a
- * pause.
- */
+/** The recorded actions of a history in which a machine changed between Running and Unknown without a pause. */
 const FLAPPING = fileURLToPath(new URL('../../../testdata/simulation/machines-900066.json', import.meta.url));
 
 test('the same seed gives exactly the same history', async () => {
@@ -77,7 +74,7 @@ test('after a compaction, the caches of the controller list their objects again'
   const start = lines.indexOf('watches end after a compaction');
   const after = lines.slice(start, lines.indexOf('machine-controller list pods 200', start) + 20);
   expect(start).toBeGreaterThan(0);
-  // The first list compares the newest object with the server.
+  // The first list after the restart compares the newest cached object with the API server.
   expect(after.filter((text) => text === 'machine-controller list pods 200')).toHaveLength(2);
   expect(violations).toEqual([]);
 });

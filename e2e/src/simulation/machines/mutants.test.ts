@@ -11,7 +11,7 @@ const SEEDS = 40;
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** The first seed to run. The history of this seed currently has a violation. */
+  /** The first seed that the test runs for a defect. With this seed, the defect currently causes a violation. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }

@@ -5,7 +5,7 @@ import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
 
-/** Each test violates one rule on purpose. */
+/** Each test violates one rule of the verifiers on purpose. */
 
 test('a machine without a request is reported', async () => {
   const world = await World.start();

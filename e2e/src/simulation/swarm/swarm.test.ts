@@ -5,7 +5,7 @@ import { Swarm } from './swarm.ts';
 
 const one: Case = { suite: 'rolls', seed: 1 };
 
-/** Runs one case on a thread whose program is `code`, and returns the failures. */
+/** Runs one case on a thread that executes `code`, and returns the failures of the case. */
 async function failures(code: string): Promise<readonly Failure[]> {
   const found: Failure[] = [];
   const swarm = new Swarm({

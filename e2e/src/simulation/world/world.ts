@@ -27,20 +27,20 @@ import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './worl
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
-/** The interval of the checks during a wait. */
+/** The interval of virtual time at which a waiting test checks its condition. */
 const LOOK_EVERY_MS = 250;
-/** The maximum time until the cloud has stopped. */
+/** The maximum time until the simulated cloud has stopped. */
 const CLOSE_MS = 60_000;
 
-/** The desired state of one deployment. */
+/** The desired size and class of one MachineDeployment. */
 export interface Wanted {
-  /** The name of the deployment. By default, `name` is the first deployment. */
+  /** The name of the deployment. Without a name, the first MachineDeployment is meant. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;
 }
 
-/** The plural names of the kinds on which the manager bases its decisions. */
+/** The plural names of the kinds that affect the manager's decisions. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
@@ -54,17 +54,15 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
-  /**
-   * The maximum age of the manager's cached state behind a write, at the time when the write arrives, in milliseconds.
-   */
+  /** When a write of the manager arrives, its cache may be outdated by this number of milliseconds. */
   readonly lagMs: () => number;
-  /** Ends a history that does not become idle. */
+  /** Stops a simulated history that never becomes idle. */
   readonly steps: StepLimit;
-  /** Writes of the controllers with a response, as `verb resource name`. */
+  /** Controller writes that received a response, as `verb resource name`. */
   readonly writes: string[] = [];
-  /** The machines that controllers deleted, with the times as RFC 3339. */
+  /** The machines that controllers deleted, with the times of deletion as RFC 3339. */
   readonly deletions: { readonly at: string; readonly name: string }[] = [];
-  /** The number of warm machines of the deployment. */
+  /** The number of stopped warm machines that the MachineDeployment requests. */
   wantsWarm = 0;
   readonly #options: WorldOptions;
   readonly #plane: Plane;
@@ -173,7 +171,7 @@ export class World extends Fleet {
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
-    // Creations are not counted, because their requests have no name and a large fleet needs many creations.
+    // Creations are not counted, because their requests have no object name and a large fleet needs many creations.
     this.steps.answered(written && name ? `${resource}/${name}` : undefined);
     if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
@@ -214,7 +212,7 @@ export class World extends Fleet {
     this.#cache.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
-  /** The violations since the start. */
+  /** The violations of rules that the verifiers have found since the start. */
   get violations(): readonly string[] {
     return this.reporter.violations;
   }
@@ -227,12 +225,12 @@ export class World extends Fleet {
     return this.#plane.snapshot();
   }
 
-  /** Removes all past changes from the history of the API server. */
+  /** Removes all past changes from the history of the API server, so that old watches fail. */
   compact(): void {
     this.#plane.compact();
   }
 
-  /** Restores the cluster to a backup. All changes after the backup are lost. */
+  /** Restores the cluster to a backup of its objects. All changes after the backup are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('the simulation was started without the option `restorable`');
     this.reporter.note('act', `the user restores the cluster to revision ${backup.revision}`);
@@ -257,7 +255,7 @@ export class World extends Fleet {
     return this.#cloud.runs;
   }
 
-  /** The number of VMs that the cloud has created since the start. */
+  /** The number of VMs that the simulated cloud has created since its start. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;
   }
@@ -270,7 +268,7 @@ export class World extends Fleet {
     this.#cloud.restart(downMs);
   }
 
-  /** Crashes the control plane during a write. The control plane starts again after `downMs`. */
+  /** Crashes the embedded control plane during a write. After `downMs`, the control plane starts again. */
   crashPlane(downMs: number): Promise<void> {
     return this.#planeProcess.crash(downMs);
   }
@@ -287,7 +285,7 @@ export class World extends Fleet {
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
 
-  /** Kills a process with SIGKILL. The process is started again. */
+  /** Kills a controller like SIGKILL, and starts a new process. */
   kill(name: ProcessName): void {
     this.#controllers.kill(name);
   }
@@ -334,7 +332,7 @@ export class World extends Fleet {
     return this.clock.runUntil(look, { maxMs });
   }
 
-  /** Whether the fleet has its desired state, without leftover objects. */
+  /** Returns true if the fleet has the desired machines and nothing else. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
     return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
@@ -377,7 +375,7 @@ export class World extends Fleet {
   }
 
   /**
-   * Returns a problem unless each warm machine has the requested power state, and only the VMs of warm machines are
+   * Returns a problem unless each warm machine has the requested power state and only the VMs of warm machines are
    * stopped.
    */
   #lacksWarm(machines: readonly Machine[]): string | undefined {
@@ -406,7 +404,7 @@ export class World extends Fleet {
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
     if (String(nodeNames) !== String(running.sort()))
       return `the cluster has the nodes ${nodeNames}, but the running machines ${running}`;
-    // If the user reverted a template during an update of a node, mcm must update the node again.
+    // If a user reverted the template while a node was being updated, mcm must update the node again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(

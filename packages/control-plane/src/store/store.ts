@@ -98,8 +98,9 @@ export interface Store {
    */
   settled(): Promise<void>;
   /**
-   * Returns the changes after `revision`, the oldest first. The result is undefined if some changes are no longer
-   * available. With requirements, the result contains at least each change whose new or previous record meets them.
+   * Returns the changes after `revision`, the oldest first. If the store has already discarded some of these changes,
+   * the function returns undefined. With requirements, the result contains at least each change whose new or previous
+   * record meets them.
    */
   since(resource: string, revision: number, where?: readonly Demand[]): readonly StoreEvent[] | undefined;
   /**

@@ -123,7 +123,7 @@ describe('a dashboard for other machines', () => {
     );
     const headers = { cookie: cookie.split(';')[0] ?? '' };
     expect((await ask('/', { headers })).status).toBe(200);
-    // If the field is true, the page shows the logout button.
+    // The page shows the logout button if the field `login` is true.
     expect((await ask('/live', { headers })).body).toMatch(/"login":true/);
     for (const foreign of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
       const refused = await ask('/logout', { method: 'POST', headers: { ...headers, ...foreign } });

@@ -17,7 +17,7 @@ test.each([
     'VM deletion failed due to - machine codes error: code = [Unavailable] message = [InternalError: try again (request 4).]. Aborting operation. Initiate VM deletion',
     'VM deletion failed: Unavailable: InternalError: try again (request 4)',
   ],
-  // The longest event of the original is cut before the bracket.
+  // The original cuts its longest event before the closing bracket.
   ['Cloud provider message - machine codes error: code = [Internal] message = [no im', 'Internal: no im'],
   [
     'VM deletion failed due to - machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]. Aborting operation. Initiate VM deletion',

@@ -48,7 +48,8 @@ describe('data that all machines of a class share', () => {
   test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
-    // The first creation accepted the terms. The second creation does not accept the terms again.
+    // The first creation already accepted the terms of the Azure image. The second creation must not accept the terms
+    // again.
     expect(counts(opened)).toEqual([1, 2, 1]);
     await opened.clock.advance(600_000);
     await opened.stage.create({ spec, name: 'm-5' });
@@ -75,7 +76,7 @@ describe('data that all machines of a class share', () => {
 });
 
 describe('an operation continues after the end of its process', () => {
-  /** Simulates a process that is killed during a call, one second after a request with this method and path. */
+  /** Simulates a process that is killed one second after it has sent a certain request to Azure. */
   const dieAfter = async (opened: ReturnType<typeof open>, call: 'create' | 'delete', method: string, part: string) => {
     const { stage, asked, clock } = opened;
     const over = new AbortController();

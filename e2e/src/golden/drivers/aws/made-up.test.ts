@@ -33,7 +33,10 @@ const withSpec = (recorded: RecordedCase, change: object): RecordedCase => ({
   metrics: undefined,
 });
 
-/** Returns the recorded requests, with other parameters of RunInstances. An undefined parameter is removed. */
+/**
+ * Returns the recorded AWS requests with changed parameters of RunInstances. If the new value is undefined, the
+ * parameter is removed.
+ */
 function launching(recorded: RecordedCase, params: Readonly<Record<string, string>>): RecordedCase {
   const requests = (recorded.requests ?? []).map((each) =>
     each.action === 'RunInstances' ? { ...each, params: { ...each.params, ...params } } : each,

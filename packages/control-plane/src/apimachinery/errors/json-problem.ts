@@ -1,6 +1,9 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
-/** Returns Go's error text for invalid JSON. V8 has other error texts, so the function parses the JSON text again. */
+/**
+ * Returns Go's error text for invalid JSON. The JSON errors of V8 differ from those of Go, so the function parses the
+ * JSON text again.
+ */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
   if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;

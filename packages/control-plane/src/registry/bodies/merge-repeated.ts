@@ -79,8 +79,8 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
 }
 
 /**
- * Merges two values of a field. If one of them has a wrong type, Go's decoder refuses the body. If the first value has
- * a wrong type, it is the result, and a later check refuses the body.
+ * Merges two values of a field. If one of them has a wrong type, Go's decoder refuses the body. If the first value of a
+ * repeated field has a wrong type, a later check refuses the body.
  */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;

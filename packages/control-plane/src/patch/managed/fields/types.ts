@@ -51,7 +51,7 @@ const META: JsonSchema = {
 /** The schema of a field. Without a schema, the value of the field determines its type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to a structure. A key of a map is not declared. */
+  /** Whether the field belongs to an object with fixed fields, not to a map. A key of a map is not declared. */
   readonly declared: boolean;
   readonly known: boolean;
 }

@@ -14,7 +14,7 @@ export type Run = (frame: Frame) => unknown;
 
 export interface Compiled extends Sized {
   readonly run: Run;
-  /** The maximum cost of the part, as in cel-go. */
+  /** The maximum cost of this part of a CEL expression, as in cel-go. */
   readonly cost: number;
   /** For a list literal, the types of its items. */
   readonly parts?: readonly CelType[];
