@@ -25,10 +25,12 @@ const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/')
 const LONGEST = [
   'README.md',
   'apps/mcm/README.md',
+  'docs/cloud-rates.md',
   'docs/dashboard.md',
   'docs/drains.md',
   'docs/hooks.md',
   'docs/how-to.md',
+  'docs/interruptions.md',
   'docs/journal.md',
   'docs/local.md',
   'docs/machine-config-walkthrough.md',
@@ -40,7 +42,10 @@ const LONGEST = [
   'docs/runbooks/McmMachineFailed.md',
   'docs/runbooks/McmMachineTerminatingLong.md',
   'docs/runbooks/McmReplacementHeld.md',
+  'docs/simulate.md',
   'docs/troubleshooting.md',
+  'docs/warm-machines.md',
+  'docs/zones.md',
 ];
 const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].flatMap((page) =>
   blocksOf(page, readFileSync(join(ROOT, page), 'utf8')),

@@ -41,7 +41,7 @@ const FORCED = 4;
 /** The database of a store. The thread receives a copy of these values. */
 export interface CheckpointTarget {
   readonly path: string;
-  /** A statement that writes a page without a change. */
+  /** An SQL statement that writes an unchanged page to the log. */
   readonly touch: string;
 }
 

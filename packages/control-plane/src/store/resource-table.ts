@@ -156,8 +156,8 @@ export class ResourceTable {
   }
 
   /**
-   * Yields the records at an earlier revision. A record at this revision is the previous record in its first later
-   * change.
+   * Yields the records as they were at an earlier revision. The first change of a record after the revision contains
+   * this older record.
    */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {

@@ -48,7 +48,7 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request. With the property, the index finds fewer guards to check. */
+/** A property of a request that reduces the number of webhooks and policies to check. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**

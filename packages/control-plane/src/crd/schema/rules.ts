@@ -74,7 +74,7 @@ const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
 /** Validates the message of a rule. As in kube-apiserver, only the first error of the message is reported. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // If the type of a field in the rule is wrong, an earlier check has reported the error.
+  // An earlier check has already reported a field of a wrong type.
   const message = text(spec.message);
   const rule = text(spec.rule).trim();
   const at = `${field}.message`;

@@ -142,7 +142,7 @@ const LAST_VERSION = 'failed to prune fields: failed to convert merged object to
 
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields without a manager. These fields stay when no manager applies them any longer. */
+/** Metadata fields that no manager owns. An apply never removes these fields. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
