@@ -195,7 +195,7 @@ function calleeName(callee: Expression): string | undefined {
   return undefined;
 }
 
-/** Replaces code with placeholders, so that each name counts as one word and is not searched. */
+/** Replaces each piece of code with the word CODE. The rules then count one word, and do not search the code. */
 function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   const code: string[] = [];
   const text = value

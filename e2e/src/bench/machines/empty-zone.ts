@@ -24,7 +24,7 @@ const ALTERNATIVES = [
 ];
 
 /**
- * Resolves with a fleet on a cloud that limits the rate of requests.
+ * Creates a fleet on a simulated cloud that limits the rate of requests.
  * @param isEmpty whether the first zone has no capacity
  */
 async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {

@@ -40,7 +40,7 @@ export class ReceivedEvents {
 
   /**
    * Records that a watch has started.
-   * @returns how long the process had no watch since the first event that may be missing
+   * @returns the time from the first event that the process may have missed until the start of the watch
    */
   opened(path: string): number {
     const noticedMs = this.#noticed(path);

@@ -11,8 +11,8 @@ export const Labels = {
    */
   MachineName: 'node.gardener.cloud/machine-name',
   /**
-   * On a Machine, from the template: the name of the MachineDeployment. Metrics and the replacement limit use the name
-   * in the label.
+   * On a Machine: the name of its MachineDeployment, which the template contains. Metrics and the replacement limit use
+   * the name in the label.
    */
   DeploymentName: 'name',
   /**

@@ -257,8 +257,8 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /**
- * Returns the reason why a deployment has no next step, if sets and machines do not matter for it. If a next step is
- * possible, the result is undefined.
+ * Returns the reason why a deployment has no next step. Only reasons in the deployment itself count, not its sets and
+ * machines. If a next step is possible, the result is undefined.
  */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);

@@ -189,7 +189,7 @@ const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields =
 
 const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
 
-/** Returns true if the pool in a step reports a refused config. */
+/** Returns true if the MachineConfigPool of a recorded step reports a refused config. */
 const tellsOf = (step: Fields, names: readonly string[]): boolean => isReporting(step, String(step.sync), names);
 
 const isReporting = ({ pools }: Fields, pool: string, names: readonly string[]): boolean =>

@@ -68,8 +68,8 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. The
- * cache contains the last successful mode of each user, and the check starts with this mode.
+ * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. For
+ * each user, the cache contains the mode that the last request was allowed to use. The next check tries this mode first.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError The returned function throws 400 for groups without a user, and 403 without permission.
  */

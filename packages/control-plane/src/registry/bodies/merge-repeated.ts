@@ -32,7 +32,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   return (isCleared && !numeric) || of.type === undefined ? null : first;
 }
 
-/** Returns whether Go keeps the JSON text of a field. In such a field, a second value replaces the first value. */
+/** Returns whether Go stores the JSON text of a field without decoding the text. A repeated field then keeps its last value. */
 const isRaw = (schema: JsonSchema | undefined): boolean =>
   schema?.type === undefined && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
 

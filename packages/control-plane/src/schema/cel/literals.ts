@@ -14,7 +14,7 @@ export interface Call {
   readonly exprs: readonly Expr[];
 }
 
-/** A verb of a format string: its allowed argument types, and the start of the error about another type. */
+/** A verb of a format string, such as `%d`, with its permitted types and the error text for other types. */
 interface Verb {
   readonly kinds: readonly CelType['kind'][];
   readonly words: string;

@@ -15,7 +15,7 @@ export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudge
   return hold && { reason: REASON, opensAt: undefined, because: hold.because, brief: hold.asked };
 }
 
-/** Returns the wait for the rollout budget that the status of the deployment reports. */
+/** Returns the reason for which a rollout waits, if the status of the deployment names the rollout budget. */
 export function reportedBudgetHold({ status }: Pick<MachineDeployment, 'status'>): ClosedBudget | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
   if (waiting?.reason !== REASON) return undefined;

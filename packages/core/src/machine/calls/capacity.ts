@@ -27,8 +27,8 @@ export interface CapacityOptions {
  */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * The maximum random extension of a wait, as a fraction of the wait. With random extensions, classes send their probes
- * at different times, even if their shortages started together. The first wait has no extension.
+ * The maximum random extension of the wait between two probes, as a fraction of the wait. Random waits prevent that all
+ * classes send their probes at the same time after a shortage. The first wait has no extension.
  */
 const JITTER = 0.2;
 /**
