@@ -5,9 +5,9 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import { type Api, hasCode } from '../client/api.ts';
 import { pathOf, type Resource } from '../client/resources.ts';
+import { KeyIndex, type WordsOf } from '../objects/key-index.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Projection } from '../objects/projections.ts';
-import { KeyIndex, type WordsOf } from './key-index.ts';
 
 /** A change of an object. For a new object, `old` is undefined. */
 export interface Change {
