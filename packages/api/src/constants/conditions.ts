@@ -75,7 +75,7 @@ export const ConditionReasons = {
 /** Reason of a MachineDeployment or MachineSet condition. */
 export type ConditionReason = keyof typeof ConditionReasons;
 
-/** The types of Node conditions. The controllers write the first three types, and read all others. */
+/** The types of Node conditions. The kubelet and node problem detectors write `Ready` and `ReadonlyFilesystem`. */
 export const NodeConditions = {
   InPlaceUpdate: 'InPlaceUpdate',
   Preserved: 'Preserved',
