@@ -103,6 +103,9 @@ export interface CacheOptions {
   readonly onDemand?: boolean | undefined;
 }
 
+/** The key of the index `unrecorded`, which contains the Machines without a provider ID. */
+export const UNRECORDED = 'unrecorded';
+
 /** The time for which the caches stay open after a drain, because a rollout drains one node after the other. */
 const DRAIN_LINGER_MS = 5 * 60_000;
 
@@ -128,6 +131,7 @@ export function createCaches({
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
       interruptedGroup: (machine) => (isLeavingByInterruption(machine) ? [replacementGroup(machine)] : []),
       instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
+      unrecorded: ({ spec }) => (spec.providerID ? [] : [UNRECORDED]),
       [BY_UNREST]: byUnrest,
     },
   });

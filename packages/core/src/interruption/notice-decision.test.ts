@@ -80,6 +80,19 @@ describe('a notice', () => {
   });
 });
 
+describe('a notice about an unknown VM, while a Machine has no provider ID', () => {
+  const late = notice({ deadline: at(15) });
+
+  test.each<[when: string, told: InterruptionNotice, now: Date, verdict: string]>([
+    ['waits until its deadline', late, minutes(15), 'wait'],
+    ['has no effect after its deadline', late, minutes(15.1), 'unknown'],
+    ['has no effect if the notice is only reported', notice({ kind: 'Rebalance' }), minutes(3), 'unknown'],
+  ])('%s', (_, told, now, expected) => {
+    const verdict = decideNotice(told, undefined, now, true);
+    expect(verdict.do === 'drop' ? verdict.because : verdict.do).toBe(expected);
+  });
+});
+
 describe('the stored form', () => {
   test('the stored form of a notice is parsed as it was formatted', () => {
     const told = { kind: 'Maintenance', id: 'x', noticedAt: NOON, deadline: minutes(5), detail: 'reboot' } as const;

@@ -12,27 +12,35 @@ export type Verdict =
   | { readonly do: 'wait' }
   | { readonly do: 'drop'; readonly because: 'unknown' | 'duplicate' | 'stale' | 'invalid' };
 
-/**
- * A notice about an unknown VM is kept for this time, because the Machine of a new VM may not contain its provider ID
- * yet.
- */
+/** A notice about an unknown VM is kept for at least this time, because the cache of Machines may be outdated. */
 const UNKNOWN_VM_MS = 120_000;
 
 const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => ({ do: 'drop', because });
 
 /**
  * Decides about an interruption notice. Notices may be repeated, late, or in the wrong order.
- * - A notice about an unknown VM, for example a VM of another cluster, has no effect.
+ * - A notice about an unknown VM, for example a VM of another cluster, has no effect. While a Machine without a provider
+ *   ID exists, the notice is kept until its deadline, because the VM may belong to this Machine.
  * - A notice that is older than the machine belongs to an earlier VM with an equal name.
  * - The notice with the earliest deadline is used.
  * - After its deadline, a notice is valid only if the VM has ended. If the VM still runs after the deadline, the notice
  *   is outdated.
  * @param machine undefined if no machine has the VM
+ * @param unrecorded whether a Machine without a provider ID exists
  */
-export function decideNotice(notice: InterruptionNotice, machine: Machine | undefined, now: Date): Verdict {
+export function decideNotice(
+  notice: InterruptionNotice,
+  machine: Machine | undefined,
+  now: Date,
+  unrecorded = false,
+): Verdict {
   const interruption = interruptionIn(notice);
   if (!interruption && !isOnlyReported(notice)) return drop('invalid');
-  if (!machine) return now.getTime() - millis(notice.noticedAt) < UNKNOWN_VM_MS ? { do: 'wait' } : drop('unknown');
+  if (!machine) {
+    const isNew = now.getTime() - millis(notice.noticedAt) < UNKNOWN_VM_MS;
+    const mayBeRecorded = unrecorded && interruption !== undefined && now <= interruption.deadline;
+    return isNew || mayBeRecorded ? { do: 'wait' } : drop('unknown');
+  }
   if (millis(notice.noticedAt) < millis(machine.metadata.creationTimestamp)) return drop('stale');
   if (!interruption) return { do: 'report' };
   const known = interruptionOf(machine);

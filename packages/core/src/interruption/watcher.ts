@@ -11,7 +11,7 @@ import {
   pause,
   type Random,
 } from '@mcm/kube';
-import type { Caches } from '../cluster/caches.ts';
+import { type Caches, UNRECORDED } from '../cluster/caches.ts';
 import type { InterruptionNotice, NoticeAnswer } from '../driver/contract/driver.ts';
 import { MachineError } from '../driver/contract/errors.ts';
 import type { DriverInvoker } from '../driver/invoker/api/invoker-api.ts';
@@ -132,9 +132,10 @@ export class InterruptionWatcher {
   }
 
   async #handle(notice: InterruptionNotice): Promise<NoticeOutcome> {
-    const { clock, recorder } = this.#options;
+    const { caches, clock, recorder } = this.#options;
     const machine = this.#machineOf(notice.providerId);
-    const verdict = decideNotice(notice, machine, clock.now());
+    const unrecorded = caches.machines.store.byIndex('unrecorded', UNRECORDED).length > 0;
+    const verdict = decideNotice(notice, machine, clock.now(), unrecorded);
     if (verdict.do === 'wait') return 'later';
     if (verdict.do === 'drop') return verdict.because;
     if (!machine) return 'unknown';
