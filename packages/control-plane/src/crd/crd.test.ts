@@ -230,6 +230,13 @@ describe('defaults', () => {
     expect(problems(withSchema({ a: { type: 'string', default: 'a', ...rule } }))).toEqual([]);
   });
 
+  it.each([{}, [], true, 1.5])('accepts the default %j of an int-or-string field, as kube-apiserver does', (value) => {
+    const field = { 'x-kubernetes-int-or-string': true };
+    const nested = { type: 'object', properties: { b: field }, default: { b: value } };
+    const list = { type: 'array', items: field, default: [value] };
+    expect(problems(withSchema({ a: { ...field, default: value }, nested, list }))).toEqual([]);
+  });
+
   it('requires a type in a default of the whole object', () => {
     const openAPIV3Schema = { type: 'object', properties: { a: { type: 'integer' } }, default: { a: 1 } };
     expect(problems(crd({ versions: [version({ schema: { openAPIV3Schema } })] }))).toEqual([

@@ -115,8 +115,8 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** Returns the type of a schema, which the error about a rule without a result contains. */
-const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
+/** Returns the type that messages show. kube-apiserver shows no type of an int-or-string field. */
+const typeOf = (node: SchemaNode): string => (node.intOrString ? '' : (node.types[0] ?? ''));
 
 /**
  * Returns the field of an error. A dot precedes a property, even if the path has brackets such as `['b-c']`. A key of a

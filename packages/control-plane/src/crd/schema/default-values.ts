@@ -77,6 +77,22 @@ function metaDefaultCauses(value: unknown, { path, resource, around }: Place): S
   return [invalid(`${path}.default`, value, `must result in valid metadata: ${why}`)];
 }
 
+/**
+ * Removes `x-kubernetes-int-or-string` from a schema. kube-apiserver does not verify the types of such fields in default
+ * values.
+ */
+function withoutIntOrString(schema: Fields): Fields {
+  const { 'x-kubernetes-int-or-string': _, ...rest } = schema;
+  const { items, properties, additionalProperties } = rest;
+  if (isRecord(items)) rest['items'] = withoutIntOrString(items);
+  if (isRecord(additionalProperties)) rest['additionalProperties'] = withoutIntOrString(additionalProperties);
+  if (isRecord(properties)) {
+    const each = Object.entries(properties).map(([name, property]) => [name, withoutIntOrString(record(property))]);
+    rest['properties'] = Object.fromEntries(each);
+  }
+  return rest;
+}
+
 function validateDefault(schema: Fields, place: Place): StatusCause[] {
   const value = schema.default;
   if (value === undefined || value === null) return [];
@@ -96,7 +112,8 @@ function validateDefault(schema: Fields, place: Place): StatusCause[] {
     return `${field}${below.startsWith('[') ? indexJoint : '.'}${below}`;
   };
   // As in kube-apiserver, the path of an invalid list item contains a dot before the index.
-  const typed = validateValue(value, node).map((cause) => ({ ...cause, field: at(cause, '.') }));
+  const types = nodeOf(withoutIntOrString(schema) as JsonSchema);
+  const typed = validateValue(value, types).map((cause) => ({ ...cause, field: at(cause, '.') }));
   if (typed.length > 0) return [...causes, ...typed];
   return [...causes, ...ruleCauses(value, node, isResource).map((cause) => ({ ...cause, field: at(cause, '') }))];
 }
