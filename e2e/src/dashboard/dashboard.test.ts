@@ -2,8 +2,9 @@ import { machineDeployments } from '@mcm/api';
 import { pods } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { chromiumPath, startBrowser } from './browser.ts';
-import { type DashboardStage, HOSTILE, NAMESPACE, startStage } from './stage.ts';
+import { chromiumPath } from './browser.ts';
+import { type DashboardStage, HOSTILE, NAMESPACE } from './stage.ts';
+import { startView, type View } from './view.ts';
 
 /** Counts the pixels of the chart that have the color of its line. */
 const PIXELS_OF_THE_LINE = `(() => {
@@ -32,28 +33,17 @@ const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap(
 
 /** The dashboard in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
+  let view: View;
   let stage: DashboardStage;
-  let browser: Awaited<ReturnType<typeof startBrowser>>;
   let page: Page;
-  const problems: string[] = [];
 
   beforeAll(async () => {
-    stage = await startStage();
-    browser = await startBrowser(chromiumPath ?? '');
-    page = await browser.context.newPage();
-    page.on('console', (message) => {
-      if (message.type() === 'error') problems.push(message.text());
-    });
-    page.on('pageerror', (error) => problems.push(error.message));
+    view = await startView();
+    ({ stage, page } = view);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
-  const open = async (path: string): Promise<void> => {
-    await page.goto(new URL(path, stage.url).href);
-    await page.getByText('Live', { exact: true }).waitFor();
-  };
+  afterAll(() => view?.close());
+
+  const open = (path: string): Promise<void> => view.open(path);
   beforeEach(() => open('/'));
 
   const tile = (name: string, state: string) => page.getByRole('link', { name: new RegExp(`^${name}\\s*: ${state}`) });
@@ -207,10 +197,10 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await refused(`document.body.innerHTML = '<img src=x onerror="globalThis.owned=1">'`)).toBe('TypeError');
     expect(await refused(`document.body.setAttribute('onclick', 'globalThis.owned=1')`)).toBe('TypeError');
     expect(await refused(`trustedTypes.createPolicy('mcm', { createHTML: (text) => text })`)).toBe('TypeError');
-    problems.length = 0;
+    view.problems.length = 0;
   });
 
   test('the browser logged no errors', () => {
-    expect(problems).toEqual([]);
+    expect(view.problems).toEqual([]);
   });
 });

@@ -2,8 +2,9 @@ import { isThorough, sampled } from '@mcm/kube/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_PROBLEMS, pageProblems } from './axe.ts';
-import { chromiumPath, startBrowser } from './browser.ts';
-import { type DashboardStage, startStage } from './stage.ts';
+import { chromiumPath } from './browser.ts';
+import type { DashboardStage } from './stage.ts';
+import { startView, type View } from './view.ts';
 
 const PAGES = [
   '/',
@@ -27,29 +28,17 @@ const LOOKS = [
 
 /** Properties of all pages of the dashboard in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('every page of mcm dashboard', () => {
+  let view: View;
   let stage: DashboardStage;
-  let browser: Awaited<ReturnType<typeof startBrowser>>;
   let page: Page;
-  const problems: string[] = [];
 
   beforeAll(async () => {
-    stage = await startStage();
-    browser = await startBrowser(chromiumPath ?? '');
-    page = await browser.context.newPage();
-    page.on('console', (message) => {
-      if (message.type() === 'error') problems.push(message.text());
-    });
-    page.on('pageerror', (error) => problems.push(error.message));
+    view = await startView();
+    ({ stage, page } = view);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
+  afterAll(() => view?.close());
 
-  const open = async (path: string): Promise<void> => {
-    await page.goto(new URL(path, stage.url).href);
-    await page.getByText('Live', { exact: true }).waitFor();
-  };
+  const open = (path: string): Promise<void> => view.open(path);
 
   test.each(sampled(LOOKS, LOOKS.length))(
     'all pages are accessible and fit the screen, in %s colors, %d px wide',
@@ -110,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('every page of mcm dashboard', () =>
     await page.getByText('Live', { exact: true }).waitFor();
     await stage.addMachine('workers-9', 'Pending');
     await page.getByRole('link', { name: /^workers-9\s*: Starting/ }).waitFor();
-    problems.length = 0; // The browser logs a lost connection.
+    view.problems.length = 0; // The browser logs a lost connection.
   });
 
   test('a user who lost the permission leaves the page for the login page', async () => {
@@ -124,10 +113,10 @@ describe.skipIf(chromiumPath === undefined)('every page of mcm dashboard', () =>
     await again();
     await page.getByRole('heading', { name: 'mcm dashboard' }).waitFor();
     await page.unroute(/\/(live|machines)$/);
-    problems.length = 0; // The browser logs refused requests.
+    view.problems.length = 0; // The browser logs refused requests.
   });
 
   test('the browser logged no errors', () => {
-    expect(problems).toEqual([]);
+    expect(view.problems).toEqual([]);
   });
 });
