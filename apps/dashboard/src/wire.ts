@@ -157,14 +157,20 @@ export interface ControllerRow {
   readonly effects: readonly string[];
 }
 
-/** A cluster of a fleet, which has its own namespace in the seed. */
+/** A cluster of a fleet. */
 export interface ClusterRow {
-  /** The name of the cluster's namespace. */
+  /** The name of the cluster in the fleet: its namespace in the seed, or its ClusterProfile. */
   readonly key: string;
-  /** The region of the cluster. If the namespace has no label with the region, `region` is empty. */
+  /** The object of Cluster API that defines the cluster, such as `cluster/a`. Other clusters have no such object. */
+  readonly object: string;
+  /** The region of the cluster. If its object has no label with the region, `region` is empty. */
   readonly region: string;
-  /** Whether the namespace is being deleted. */
+  /** Whether the object that defines the cluster is being deleted. */
   readonly deleting: boolean;
+  /** A sentence about the reason why no replica serves the cluster. Without a reason, the text is empty. */
+  readonly problem: string;
+  /** Whether the machine objects are in the cluster itself. The dashboard does not read these objects. */
+  readonly elsewhere: boolean;
   /**
    * A sentence about the live replicas that cannot reach the API server of the cluster. If all replicas reach the API
    * server, the text is empty.

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_PROBLEMS, pageProblems } from './axe.ts';
 import { chromiumPath, startBrowser } from './browser.ts';
 
+const FLEET = { flag: 'fleet-namespaces', selector: 'mcm-fleet' } as const;
 const LEASES = ['machine-controller-manager', 'machine-controller'];
 
 /** The dashboard of a fleet in a real browser. Without Chromium, these tests are skipped. */
@@ -61,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
     await addCluster('shoot--alone', []);
     for (const name of ['unrelated', 'mcm']) await client.resource(namespaces).create({ metadata: { name } });
     const end = new AbortController();
-    const settings = { random: seededRandom(1), signal: end.signal, port: 0, allNamespaces: true, fleet: 'mcm-fleet' };
+    const settings = { random: seededRandom(1), signal: end.signal, port: 0, allNamespaces: true, fleet: FLEET };
     const all = { client: seen, target: seen, namespace: 'mcm', close: async () => undefined };
     const dashboard = await serveDashboard(all, settings);
     url = dashboard.url;

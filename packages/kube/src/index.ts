@@ -108,7 +108,17 @@ export {
 export { variableOf } from './flags/given.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export type { RolloutNeeds, RolloutPermit } from './fleet/budget/permit.ts';
-export { fleetFlags } from './fleet/flags.ts';
+export { findServedKind } from './fleet/discovery/served-kind.ts';
+export {
+  CLUSTER_API_CLUSTERS,
+  CLUSTER_API_KEY,
+  CLUSTER_PROFILE_KEY,
+  CLUSTER_PROFILES,
+  type ClusterApiCluster,
+  clusterApiSecretOf,
+  isPausedCluster,
+} from './fleet/discovery/source-kinds.ts';
+export { type FleetSourceFlag, fleetFlags, fleetSourceOf } from './fleet/flags.ts';
 export { registerCacheSize } from './fleet/hand-over.ts';
 export type { RegionReach } from './fleet/regions.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
@@ -182,6 +192,7 @@ export {
   type Taint,
 } from './types/core.ts';
 export { FleetAnnotations } from './types/fleet-annotations.ts';
+export { FleetSourceLabels } from './types/fleet-source-keys.ts';
 export {
   type CsiNode,
   csiNodes,

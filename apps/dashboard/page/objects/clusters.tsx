@@ -31,12 +31,15 @@ const textOfController = ({ name, state, why }: ControllerRow): string =>
 
 const isHeld = ({ state }: DeploymentRow): boolean => state === 'blocked' || state === 'failed';
 
+const deletionText = ({ object, elsewhere }: ClusterRow): string =>
+  `The ${elsewhere ? 'ClusterProfile' : object !== '' ? 'Cluster' : 'namespace'} is being deleted.`;
+
 function assess(row: ClusterRow, own: readonly ControllerRow[], rollouts: readonly DeploymentRow[]): Assessed {
   const counted = countsIn(row.key);
   const levels = LEVELS.filter((level) => (counted.get(level) ?? 0) > 0);
   const bad = own.filter((one) => levelOfController(one) !== 'ready');
   const held = rollouts.filter(isHeld);
-  const unserved = own.length === 0;
+  const unserved = own.length === 0 && !row.elsewhere && row.problem === '';
   return {
     row,
     machines: counted,
@@ -44,11 +47,12 @@ function assess(row: ClusterRow, own: readonly ControllerRow[], rollouts: readon
       ...levels,
       ...bad.map(levelOfController),
       ...held.map(({ state }): Level => (state === 'failed' ? 'failed' : 'blocked')),
-      ...(unserved || row.unreachable !== '' ? (['blocked'] as const) : []),
+      ...(unserved || row.unreachable !== '' || row.problem !== '' ? (['blocked'] as const) : []),
       ...(row.deleting ? (['leaving'] as const) : []),
     ]),
     problems: [
-      ...(row.deleting ? ['The namespace is being deleted.'] : []),
+      ...(row.deleting ? [deletionText(row)] : []),
+      ...(row.problem !== '' ? [row.problem] : []),
       ...(row.unreachable !== '' ? [row.unreachable] : []),
       ...(unserved ? ['No process holds a Lease of the cluster.'] : []),
       ...bad.map(textOfController),
@@ -71,10 +75,15 @@ function Cluster({ row, level, machines, problems }: Assessed) {
   return (
     <li class={`rollout ${level}`}>
       <div class="rollout-head">
-        <a href={`/?ns=${row.key}`}>
+        {row.elsewhere ? (
           <Name>{row.key}</Name>
-        </a>
+        ) : (
+          <a href={`/?ns=${row.key}`}>
+            <Name>{row.key}</Name>
+          </a>
+        )}
         <Badge level={level} />
+        {row.object !== '' && <span class="quiet">{row.object}</span>}
         {row.region !== '' && <span class="quiet">{row.region}</span>}
       </div>
       {problems.map((line) => (
@@ -83,7 +92,8 @@ function Cluster({ row, level, machines, problems }: Assessed) {
         </p>
       ))}
       <p class="quiet small cluster-counts">
-        {present.length === 0 && 'No machines'}
+        {row.elsewhere && 'The machines are in the cluster. Start mcm dashboard with the kubeconfig of the cluster.'}
+        {!row.elsewhere && present.length === 0 && 'No machines'}
         {present.map((one) => (
           <span key={one} class="stat-name">
             <Shape level={one} />
@@ -99,7 +109,9 @@ function Cluster({ row, level, machines, problems }: Assessed) {
 export function ClustersPage() {
   const [most, setMost] = useState(FIRST);
   const text = query.value.toLowerCase();
-  const found = assessed.value.filter(({ row }) => `${row.key} ${row.region}`.toLowerCase().includes(text));
+  const found = assessed.value.filter(({ row }) =>
+    `${row.key} ${row.object} ${row.region}`.toLowerCase().includes(text),
+  );
   const bad = found.filter(({ level }) => level === 'failed' || level === 'blocked').length;
   return (
     <>

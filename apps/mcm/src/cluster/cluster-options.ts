@@ -21,13 +21,10 @@ export const withCluster = (command: Command): Command =>
     )
     .option('--data-dir <dir>', 'directory of the local instance, with its kubeconfig', DEFAULT_DATA_DIR);
 
-/** The default label of the namespaces in a fleet, as in the documentation and in the chart. */
-export const FLEET_LABEL = 'mcm-fleet';
-
 export const withFleetCluster = (command: Command): Command =>
   command.option(
     '--cluster <name>',
-    'namespace of a cluster of the fleet; its Secret fleet-kubeconfig contains the kubeconfig of the cluster with the nodes',
+    'cluster of the fleet: its namespace in the seed, its Cluster or its ClusterProfile; the fleet knows its kubeconfig',
   );
 
 /**

@@ -3,27 +3,19 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { GROUP } from '@mcm/api';
 import {
-  type ClusterConfig,
   conformingClient,
-  createClient,
-  errorText,
   IN_CLUSTER,
-  isForbidden,
-  isNotFound,
   type KubeClient,
   KubeError,
-  kubeconfigOfText,
   loadKubeconfig,
   realClock,
-  type Secret,
-  secrets,
-  undiciTransport,
   unreached,
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import { version } from '../command/version.ts';
 import type { ControllerHealth } from '../controllers/health.ts';
 import { isOfDataDir, runningInstance, silenceText, silentProgramsOf } from '../instance/local-instance.ts';
+import { memberConfig } from '../members/kubeconfig.ts';
+import { openCluster } from '../members/open.ts';
 import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
@@ -42,7 +34,7 @@ export interface ClusterFlags {
   readonly context?: string | undefined;
   /** The namespace for the command. The default is the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
-  /** In a command about one cluster of a fleet, the namespace of this cluster in the seed. */
+  /** In a command about one cluster of a fleet, the name of this cluster. */
   readonly cluster?: string | undefined;
 }
 
@@ -139,19 +131,7 @@ export async function connect(
     // In a pod, `inClusterConfig` uses the service account of the pod.
     const [only, ...others] = files;
     const source = only === IN_CLUSTER && others.length === 0 ? IN_CLUSTER : files;
-    return open(await loadKubeconfig(source, context === undefined ? {} : { context }));
-  };
-  const open = (config: ClusterConfig) => {
-    const transport = undiciTransport(config);
-    const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
-    const text = async (path: string): Promise<string> => {
-      const answer = await transport({ method: 'GET', path, headers: { accept: '*/*' } });
-      const body = await answer.text();
-      if (answer.status !== 200)
-        throw new Error(`${path}: the server answered ${answer.status}: ${body.slice(0, 200)}`);
-      return body;
-    };
-    return { client, text, namespace: config.namespace, close: () => transport.close() };
+    return openCluster(await loadKubeconfig(source, context === undefined ? {} : { context }), command);
   };
   const files = findKubeconfigs(flags, env);
   const control = await to(files, flags.context);
@@ -160,48 +140,30 @@ export async function connect(
   const inPod = targetKubeconfig === IN_CLUSTER && files[0] === IN_CLUSTER;
   // As in the flags of the controllers, the value `none` means that no target cluster exists.
   const own = targetKubeconfig === undefined || targetKubeconfig === 'none' || inPod;
-  const ofMember = inFleet === undefined ? undefined : open(await memberConfig(control.client, inFleet));
+  const home = flags.namespace ?? control.namespace ?? 'default';
+  const found = inFleet === undefined ? undefined : await memberConfig(control.client, inFleet, home);
+  const ofMember = found === undefined ? undefined : openCluster(found.config, command);
   const target = ofMember ?? (own ? control : await to([targetKubeconfig]));
+  // Without a seed, the machine objects and the nodes are in the cluster of the member.
+  const objects = found?.inSeed === false ? target : control;
   const reported = new Set<string>();
   const malformed = (sentence: string): void => {
     if (reported.has(sentence)) return;
     reported.add(sentence);
     warn(sentence);
   };
-  const client = conformingClient(control.client, malformed);
+  const client = conformingClient(objects.client, malformed);
   return {
     client,
-    target: target === control ? client : conformingClient(target.client, malformed),
-    asStored: { client: control.client, target: target.client },
-    text: control.text,
+    target: target === objects ? client : conformingClient(target.client, malformed),
+    asStored: { client: objects.client, target: target.client },
+    text: objects.text,
     programs: () => (isOfDataDir(files, flags.dataDir) ? silentProgramsOf(flags.dataDir) : []),
-    namespace: member ?? flags.namespace ?? control.namespace ?? 'default',
+    namespace: found?.namespace ?? member ?? home,
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);
     },
   };
-}
-
-/** The default of the flag `--fleet-secret` of the controllers. */
-const FLEET_SECRET = 'fleet-kubeconfig';
-
-/**
- * Returns the kubeconfig of a cluster of a fleet. The kubeconfig is in a Secret in the cluster's namespace of the seed.
- * @throws UserError if the Secret cannot be read
- */
-export async function memberConfig(seed: KubeClient, cluster: string): Promise<ClusterConfig> {
-  const source = `Secret ${cluster}/${FLEET_SECRET}`;
-  const without = 'to use another kubeconfig for the nodes, set --target-kubeconfig';
-  const secret = await seed
-    .resource<Secret>(secrets, cluster)
-    .get(FLEET_SECRET)
-    .catch((error: unknown) => {
-      if (!isForbidden(error) && !isNotFound(error)) throw error;
-      throw new UserError(`cannot read ${source} with the kubeconfig of the cluster (${errorText(error)}); ${without}`);
-    });
-  const data = secret.data?.kubeconfig ?? secret.data?.value;
-  if (data === undefined) throw new UserError(`${source} has no key kubeconfig or value; ${without}`);
-  return kubeconfigOfText(Buffer.from(data, 'base64').toString('utf8'), { source, clock: realClock });
 }
 
 /** Connects to the clusters and calls `work` with the clients. The connections are closed even if `work` fails. */

@@ -12,9 +12,11 @@ import {
 } from '@mcm/kube';
 import { parse } from 'yaml';
 import { type ClusterFlags, connect, findKubeconfigs } from '../cluster/cluster.ts';
-import { FLEET_LABEL } from '../cluster/cluster-options.ts';
 import { DEFAULT_DATA_DIR } from '../command/environment.ts';
-import { peersIn } from '../fleet/actions.ts';
+import { seedMembers } from '../members/members.ts';
+import { peersIn } from '../members/peers.ts';
+import { readSource } from '../members/source.ts';
+import { profilesWith } from '../members/source-objects.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
 
 /**
@@ -198,11 +200,16 @@ const replicasOf = (line: Limited): Promise<readonly string[]> =>
     return [...new Set(peers.map(({ replica }) => replica))].sort();
   });
 
-/** Returns the namespaces of all clusters of a fleet, from the seed. */
-const clustersOf = ({ signal, ...line }: Limited): Promise<readonly string[]> =>
-  listed({ ...line, signal }, async (client) => {
-    const { items } = await client.resource(namespaces).list({ signal, labelSelector: FLEET_LABEL });
-    return items.map(({ metadata }) => metadata.name).sort();
+/** Returns the names of all clusters of a fleet. */
+const clustersOf = (line: Limited): Promise<readonly string[]> =>
+  listed(line, async (client, namespace) => {
+    const { signal } = line;
+    const source = await readSource(client, namespace, undefined, signal);
+    if (source.flag === 'fleet-cluster-profiles')
+      return (await profilesWith(client, namespace, source.selector, signal))
+        .map(({ metadata }) => metadata.name)
+        .sort();
+    return (await seedMembers(client, source, signal)).map(({ cluster }) => cluster).sort();
   });
 
 const OTHER_NAMES: Readonly<

@@ -10,12 +10,13 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
-import { FLEET_LABEL } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
+import { type FleetSource, readSource } from '../members/source.ts';
 import { createGate } from './access/gate.ts';
 import { Board } from './board/board.ts';
+import { clusterSource } from './board/clusters.ts';
 import { Controllers } from './board/controllers.ts';
 import { Drains } from './board/drains.ts';
 import { Hub } from './board/hub.ts';
@@ -43,7 +44,9 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     // If the API server does not respond at the start, the command ends with an error. Later, the page shows an outage,
     // and the command continues.
     await cluster.client.request('GET', '/version', { signal });
-    const fleet = flags.fleet === true ? FLEET_LABEL : flags.fleet;
+    const given = flags.fleet === true ? undefined : flags.fleet;
+    const fleet =
+      flags.fleet === undefined ? undefined : await readSource(cluster.client, cluster.namespace, given, signal);
     const all = flags.allNamespaces === true || fleet !== undefined;
     const remote = isLoopback(flags.listen) ? undefined : { host: flags.listen, certificates: flags.tlsCertDir };
     if (remote === undefined && flags.tlsCertDir !== undefined)
@@ -51,7 +54,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
     const options = { ...environment, signal, port: flags.port, allNamespaces: all, fleet, remote };
     const dashboard = await serveDashboard(cluster, options);
     const scope =
-      fleet !== undefined ? `the fleet ${fleet}` : all ? 'all namespaces' : `namespace ${cluster.namespace}`;
+      fleet !== undefined ? `the fleet ${fleet.selector}` : all ? 'all namespaces' : `namespace ${cluster.namespace}`;
     environment.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C stops the dashboard)`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -75,8 +78,8 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** The label selector for the namespaces of a fleet. If `fleet` is set, `allNamespaces` must be set too. */
-  readonly fleet?: string | undefined;
+  /** How the fleet finds its clusters. If `fleet` is set, `allNamespaces` must be set too. */
+  readonly fleet?: FleetSource | undefined;
   /**
    * The settings for access from other computers, with TLS and logins. If `certificates` is undefined, a self-signed
    * certificate is used.
@@ -90,19 +93,21 @@ export interface ServeOptions {
  */
 export async function serveDashboard(
   { client, target, namespace: own, programs }: Cluster,
-  { random, signal, port, allNamespaces = false, fleet, remote }: ServeOptions,
+  { random, signal, port, allNamespaces = false, fleet: source, remote }: ServeOptions,
 ): Promise<DashboardServer> {
   const clock = realClock;
   const log = createLogger({ level: 'warn' });
   const runtime = { clock, random, log };
   const namespace = allNamespaces ? undefined : own;
+  const fleet = source?.selector;
+  const clusters = await clusterSource(client, source, own, signal);
   let wake: () => void = () => undefined;
   let board: Board | undefined;
   const sources = watchSources({
     client,
     target,
     namespace,
-    fleet,
+    clusters,
     peersIn: own,
     runtime,
     signal,

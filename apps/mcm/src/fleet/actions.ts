@@ -10,6 +10,9 @@ import {
   namespaces,
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
+import { type Peer, peersIn, unreachableOf } from '../members/peers.ts';
+import { readSource } from '../members/source.ts';
+import { clusterNamed, clustersWith } from '../members/source-objects.ts';
 
 /** A replica of a fleet, with the data in its peer Lease. */
 export interface ReplicaRow {
@@ -39,34 +42,10 @@ export interface FleetChange {
   readonly action: string;
 }
 
-const PEER = /^(?<program>.+?)-fleet-(?<replica>.+)$/;
 const ATTEMPTS = 5;
-
-interface Peer {
-  readonly program: string;
-  readonly replica: string;
-  readonly lease: Lease;
-}
 
 const chosenOf = ({ metadata }: Lease): readonly string[] =>
   (metadata.annotations?.[LeaseAnnotations.FleetClusters] ?? '').split(',').filter((name) => name !== '');
-
-/** Returns the clusters that are unreachable for a replica, from its peer Lease. */
-export function unreachableOf(lease: Lease): readonly string[] {
-  const { unreachable } = holderSettings(lease) ?? {};
-  return Array.isArray(unreachable) ? unreachable.map(String) : [];
-}
-
-/** Returns the replica to which a peer Lease belongs. For any other Lease, the result is undefined. */
-export function peerOf(lease: Lease): Peer | undefined {
-  const { program, replica } = PEER.exec(lease.metadata.name)?.groups ?? {};
-  return program === undefined || replica === undefined ? undefined : { program, replica, lease };
-}
-
-export async function peersIn(client: KubeClient, namespace: string, signal?: AbortSignal): Promise<readonly Peer[]> {
-  const { items } = await client.resource(leases, namespace).list(signal === undefined ? {} : { signal });
-  return items.flatMap((lease) => peerOf(lease) ?? []);
-}
 
 async function withReplica(client: KubeClient, namespace: string, replica: string): Promise<readonly Peer[]> {
   const peers = await peersIn(client, namespace);
@@ -92,17 +71,17 @@ const isRunOf = (identity: string, holder: string): boolean => identity !== '' &
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
   replicas.find(({ identity }) => isRunOf(identity, holder));
 
-/** Returns the replicas of all programs, each with the number of its clusters. */
-export async function replicaRows(client: KubeClient, namespace: string, now: Date): Promise<readonly ReplicaRow[]> {
-  const peers = await peersIn(client, namespace);
-  const holders = await client
-    .resource(leases)
-    .list()
-    .then(({ items }) => items.map(({ spec }) => spec?.holderIdentity ?? ''))
-    .catch((error: unknown) => {
-      if (!isForbidden(error)) throw error;
-      return undefined;
-    });
+/**
+ * Returns the replicas of all programs, each with the number of its clusters. `holders` contains the holders of the
+ * Leases of all clusters. By default, the command reads these Leases from the seed.
+ */
+export async function replicaRows(
+  client: KubeClient,
+  namespace: string,
+  now: Date,
+  known?: readonly string[],
+): Promise<readonly ReplicaRow[]> {
+  const [peers, holders] = await Promise.all([peersIn(client, namespace), known ?? seedHolders(client)]);
   return peers.map(({ program, replica, lease }) => {
     const settings = holderSettings(lease) ?? {};
     const holder = lease.spec?.holderIdentity ?? '';
@@ -120,6 +99,17 @@ export async function replicaRows(client: KubeClient, namespace: string, now: Da
     };
   });
 }
+
+/** Returns the holders of all Leases in the seed. If the user may not list Leases, the result is undefined. */
+const seedHolders = (client: KubeClient): Promise<readonly string[] | undefined> =>
+  client
+    .resource(leases)
+    .list()
+    .then(({ items }) => items.map(({ spec }) => spec?.holderIdentity ?? ''))
+    .catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    });
 
 /**
  * Writes an annotation of a replica's peer Lease. The replica renews this Lease at the same time, so the write is
@@ -211,17 +201,28 @@ export async function handedOver(client: KubeClient): Promise<readonly HandedOve
 }
 
 /**
+ * Returns the name of a cluster in the fleet. With Clusters of Cluster API, the argument is the name of a Cluster or its
+ * namespace.
+ */
+async function nameInFleet(client: KubeClient, namespace: string, cluster: string): Promise<string> {
+  const { flag, selector } = await readSource(client, namespace);
+  if (flag !== 'fleet-clusters') return cluster;
+  return clusterNamed(await clustersWith(client, selector), cluster)?.metadata.namespace ?? cluster;
+}
+
+/**
  * Assigns a cluster to a replica. The assignment applies to all programs of the fleet. Without a target replica, the
  * hash of the cluster selects its replica again.
  */
 export async function move(
   client: KubeClient,
   namespace: string,
-  cluster: string,
+  given: string,
   to: string | undefined,
 ): Promise<readonly FleetChange[]> {
-  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(cluster))
-    throw new UserError(`<cluster> must be the name of a cluster in the list of /debug/fleet, not "${cluster}"`);
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(given))
+    throw new UserError(`<cluster> must be the name of a cluster in the list of /debug/fleet, not "${given}"`);
+  const cluster = await nameInFleet(client, namespace, given);
   const peers = to === undefined ? await peersIn(client, namespace) : await withReplica(client, namespace, to);
   const changes: FleetChange[] = [];
   for (const peer of peers) {

@@ -1,11 +1,15 @@
-import { type Machine, machines, phaseOf } from '@mcm/api';
-import { FleetAnnotations, type KubeClient, type Lease, LeaseAnnotations, leases, namespaces } from '@mcm/kube';
+import { phaseOf } from '@mcm/api';
+import { type KubeClient, type Lease, LeaseAnnotations, withoutUndefined } from '@mcm/kube';
+import { type FleetMember, readMembers } from '../members/members.ts';
+import type { FleetSource } from '../members/source.ts';
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
 /** A cluster of a fleet, with data from the objects in the seed. */
 export interface ClusterRow {
   readonly cluster: string;
+  /** The object that defines the cluster, such as `cluster/a`. For a labelled namespace, `object` is undefined. */
+  readonly object?: string;
   /**
    * The replica whose manager serves the cluster. If the holder of the Lease is not a replica of the fleet, its
    * identity.
@@ -25,55 +29,63 @@ const CONTROLLER = 'machine-controller';
 export interface ClusterQuery {
   /** The namespace in which the replicas store their peer Leases. */
   readonly namespace: string;
-  /** The label selector for the namespaces of the clusters, as in `--fleet-namespaces`. */
-  readonly selector: string;
+  readonly source: FleetSource;
   readonly now: Date;
-  /** The machines of all clusters, if the caller has already read them. */
-  readonly machines?: readonly Machine[];
 }
 
 /** Returns the clusters of a fleet. The clusters with a problem are first. */
 export async function clusterRows(
   client: KubeClient,
-  { namespace, selector, now, machines: read }: ClusterQuery,
+  { namespace, source, now }: ClusterQuery,
 ): Promise<readonly ClusterRow[]> {
-  const [selected, replicas, every, all] = await Promise.all([
-    client.resource(namespaces).list({ labelSelector: selector }),
-    replicaRows(client, namespace, now),
-    client.resource(leases).list(),
-    read ??
-      client
-        .resource<Machine>(machines)
-        .list()
-        .then(({ items }) => items),
-  ]);
-  const leaseOf = new Map(every.items.map((lease) => [`${lease.metadata.namespace}/${lease.metadata.name}`, lease]));
-  const machinesOf = Map.groupBy(all, ({ metadata }) => metadata.namespace ?? '');
-  const rows = selected.items.map(({ metadata: { name, deletionTimestamp, annotations } }): ClusterRow => {
-    const own = machinesOf.get(name) ?? [];
-    const running = own.filter((machine) => phaseOf(machine) === 'Running').length;
-    const held = [MANAGER, CONTROLLER].map((lease) => heldBy(lease, leaseOf.get(`${name}/${lease}`), replicas));
-    const problems = [
-      deletionTimestamp === undefined ? '' : deletionProblem(own.length, held),
-      handOverProblem(annotations?.[FleetAnnotations.HandedOver], held),
-      ...held.map((one) => leaseProblem(one, now)),
-      ...held.map((one) => reachProblem(name, one)),
-      running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
-    ];
-    const [manager = '-', controller = '-'] = held.map(
-      ({ identity, replica, lease }) => replica?.replica ?? (identity || (isHibernated(lease) ? 'hibernated' : '-')),
-    );
-    return {
-      cluster: name,
-      manager,
-      controller,
-      machines: own.length,
-      running,
-      problem: problems.find((text) => text !== '') ?? '',
-    };
-  });
+  const members = await readMembers(client, { namespace, source, depth: 'machines' });
+  return rowsOf(members, await replicaRows(client, namespace, now, holdersOf(members)), now);
+}
+
+export const holdersOf = (members: readonly FleetMember[]): readonly string[] =>
+  members.flatMap(({ leases }) => leases.map(({ spec }) => spec?.holderIdentity ?? ''));
+
+export function rowsOf(
+  members: readonly FleetMember[],
+  replicas: readonly ReplicaRow[],
+  now: Date,
+): readonly ClusterRow[] {
   const isFine = ({ problem }: ClusterRow): number => Number(problem === '');
-  return rows.toSorted((a, b) => isFine(a) - isFine(b) || (a.cluster < b.cluster ? -1 : 1));
+  return members
+    .map((member) => rowOf(member, replicas, now))
+    .toSorted((a, b) => isFine(a) - isFine(b) || (a.cluster < b.cluster ? -1 : 1));
+}
+
+function rowOf(member: FleetMember, replicas: readonly ReplicaRow[], now: Date): ClusterRow {
+  const { cluster, object, leases, machines: own, deleting, handedOver, problem } = member;
+  const running = own.filter((machine) => phaseOf(machine) === 'Running').length;
+  const held = [MANAGER, CONTROLLER].map((name) =>
+    heldBy(
+      name,
+      leases.find(({ metadata }) => metadata.name === name),
+      replicas,
+    ),
+  );
+  const problems = [
+    deleting === undefined ? '' : deletionProblem(deleting, own.length, held),
+    problem,
+    handOverProblem(handedOver, held),
+    ...held.map((one) => leaseProblem(one, now)),
+    ...held.map((one) => reachProblem(cluster, one)),
+    running < own.length ? `${own.length - running} of ${own.length} machines are not Running` : '',
+  ];
+  const [manager = '-', controller = '-'] = held.map(
+    ({ identity, replica, lease }) => replica?.replica ?? (identity || (isHibernated(lease) ? 'hibernated' : '-')),
+  );
+  return withoutUndefined({
+    cluster,
+    object,
+    manager,
+    controller,
+    machines: own.length,
+    running,
+    problem: problems.find((text) => text !== '') ?? '',
+  });
 }
 
 /** The Lease of a program in the namespace of a cluster. */
@@ -111,14 +123,14 @@ function handOverProblem(reason: string | undefined, held: readonly Held[]): str
 }
 
 /**
- * Returns the problem of a cluster whose namespace is being deleted. Only the holder of the cluster's Lease can write
+ * Returns the problem of a cluster whose namespace or Cluster is being deleted. Only the holder of the cluster's Lease can write
  * to the cluster.
  */
-function deletionProblem(machinesLeft: number, held: readonly Held[]): string {
+function deletionProblem(what: string, machinesLeft: number, held: readonly Held[]): string {
   const gone = held.flatMap(({ name, lease }) => (lease === undefined ? [name] : []));
   const leases =
     machinesLeft === 0 || gone.length === 0 ? '' : `; the Lease ${gone.join(' and the Lease ')} does not exist`;
-  return `the namespace is being deleted; machines left: ${machinesLeft}${leases}`;
+  return `the ${what} is being deleted; machines left: ${machinesLeft}${leases}`;
 }
 
 const reachProblem = (cluster: string, { replica }: Held): string =>

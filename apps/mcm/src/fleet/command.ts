@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { FLEET_LABEL, withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
+import { withCluster, withOutput, withWatch } from '../cluster/cluster-options.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import type { ClustersFlags, FleetFlags, FleetStatusFlags, MoveFlags } from './run.ts';
 
@@ -15,8 +15,7 @@ export function addFleet(program: Command, environment: CommandEnvironment): voi
   withWatch(scoped(fleet.command('clusters').description('list the clusters with their replicas; problems come first')))
     .option(
       '-l, --selector <labels>',
-      'labels of the namespaces of the clusters, as in --fleet-namespaces',
-      FLEET_LABEL,
+      'labels of the namespaces, Clusters or ClusterProfiles (default: the labels in the peer Leases, or mcm-fleet)',
     )
     .action(async (flags: ClustersFlags) => {
       const { clusters } = await import('./run.ts');

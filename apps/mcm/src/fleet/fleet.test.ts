@@ -2,13 +2,14 @@ import { crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, type KubeClient, leases, namespaces, secrets, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { memberConfig } from '../cluster/cluster.ts';
 import { inFleetCluster } from '../cluster/cluster-options.ts';
+import { memberConfig } from '../members/kubeconfig.ts';
 import { clusterTree } from '../tree/clusters.ts';
 import type { Branch } from '../tree/tree.ts';
 import { drain, handedOver, move, replicaRows, setWeight } from './actions.ts';
 import { clusterRows } from './clusters.ts';
 
+const AWS = { flag: 'fleet-namespaces', selector: 'mcm-fleet=aws' } as const;
 let client: KubeClient;
 let transport: Transport;
 let close: () => Promise<void>;
@@ -149,7 +150,7 @@ test('the tree of a fleet shows clusters with a problem first, with their object
   await machineOf('c2', 'm1', 'Running');
   await machineOf('c2', 'm2', 'Failed');
   const lines = async (all: boolean) => {
-    const query = { namespace: 'default', selector: 'mcm-fleet=aws', now: clock.now() };
+    const query = { namespace: 'default', source: AWS, now: clock.now() };
     const names = (branches: readonly Branch[]): string[] =>
       branches.flatMap(({ name, children }) => [name, ...names(children)]);
     return names(await clusterTree(client, query, { all }));
@@ -160,7 +161,7 @@ test('the tree of a fleet shows clusters with a problem first, with their object
 
 test('the kubeconfig of a cluster comes from its Secret in the seed', async () => {
   await cluster('c1', ['a.1', 'b.1']);
-  await expect(memberConfig(client, 'c1')).rejects.toThrow(
+  await expect(memberConfig(client, 'c1', 'default')).rejects.toThrow(
     /^cannot read Secret c1\/fleet-kubeconfig with the kubeconfig of the cluster .* set --target-kubeconfig$/,
   );
   const config = (user: object) =>
@@ -172,11 +173,15 @@ test('the kubeconfig of a cluster comes from its Secret in the seed', async () =
     });
   const stringData = { kubeconfig: config({ token: 't' }) };
   await client.resource(secrets, 'c1').create({ metadata: { name: 'fleet-kubeconfig' }, stringData });
-  expect(await memberConfig(client, 'c1')).toMatchObject({ server: 'https://c1.example' });
+  expect(await memberConfig(client, 'c1', 'default')).toMatchObject({
+    config: { server: 'https://c1.example' },
+    namespace: 'c1',
+    inSeed: true,
+  });
   // An author of a kubeconfig Secret must not be able to run programs on the computer of the user.
   const body = { stringData: { kubeconfig: config({ exec: { apiVersion: 'v1', command: 'x' } }) } };
   await client.resource(secrets, 'c1').patch('fleet-kubeconfig', { type: 'merge', body });
-  await expect(memberConfig(client, 'c1')).rejects.toThrow('Secret c1/fleet-kubeconfig');
+  await expect(memberConfig(client, 'c1', 'default')).rejects.toThrow('Secret c1/fleet-kubeconfig');
 });
 
 test('an object of a fleet has the name of its cluster', () => {
@@ -197,7 +202,7 @@ test('the list of clusters shows their replicas and machines, and problems come 
   await machineOf('c4', 'm1', 'Running');
   await machineOf('c4', 'm2', 'Failed');
   const rows = async () =>
-    (await clusterRows(client, { namespace: 'default', selector: 'mcm-fleet=aws', now: clock.now() })).map(
+    (await clusterRows(client, { namespace: 'default', source: AWS, now: clock.now() })).map(
       ({ cluster, manager, controller, machines, running, problem }) =>
         `${cluster} ${manager} ${controller} ${running}/${machines} ${problem}`.trimEnd(),
     );

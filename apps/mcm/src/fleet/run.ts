@@ -1,7 +1,10 @@
-import { realClock } from '@mcm/kube';
+import { type KubeClient, realClock } from '@mcm/kube';
 import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
+import { UserError } from '../command/errors.ts';
+import { readMembers } from '../members/members.ts';
+import { type FleetSource, noClusterText, readSource } from '../members/source.ts';
 import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
@@ -15,11 +18,14 @@ import {
   replicaRows,
   setWeight,
 } from './actions.ts';
-import { type ClusterRow, clusterRows } from './clusters.ts';
+import { type ClusterRow, clusterRows, holdersOf } from './clusters.ts';
 
 export type FleetFlags = ClusterFlags & { readonly output: OutputFormat };
 export type FleetStatusFlags = FleetFlags & { readonly watch?: true };
-export type ClustersFlags = FleetStatusFlags & { readonly selector: string };
+export type ClustersFlags = FleetStatusFlags & {
+  /** The labels of the clusters. By default, the labels come from the peer Leases. */
+  readonly selector?: string;
+};
 export type MoveFlags = FleetFlags & { readonly to?: string };
 type Say = Pick<CommandEnvironment, 'say'>;
 
@@ -27,7 +33,7 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
   inCluster(flags, 'fleet', ({ client, namespace }) =>
     reportOrFollow(telling, flags, {
       read: async () => {
-        const [items, given] = await Promise.all([replicaRows(client, namespace, realClock.now()), handedOver(client)]);
+        const [items, given] = await Promise.all([statusRows(client, namespace), handedOver(client)]);
         return { items, handedOver: given };
       },
       text: rowLines,
@@ -36,13 +42,28 @@ export const status = (flags: FleetStatusFlags, telling: Following): Promise<voi
     }),
   );
 
+/** With ClusterProfiles, the Leases that show the clusters of each replica are in the clusters. */
+async function statusRows(client: KubeClient, namespace: string): Promise<readonly ReplicaRow[]> {
+  const source = await readSource(client, namespace).catch((error: unknown) => {
+    // The status needs no list of the clusters, so a folder of kubeconfigs is no error.
+    if (!(error instanceof UserError)) throw error;
+    return undefined;
+  });
+  const known =
+    source?.flag === 'fleet-cluster-profiles'
+      ? holdersOf(await readMembers(client, { namespace, source, depth: 'leases' }))
+      : undefined;
+  return replicaRows(client, namespace, realClock.now(), known);
+}
+
 export const clusters = (flags: ClustersFlags, telling: Following): Promise<void> =>
   inCluster(flags, 'fleet', ({ client, namespace }) =>
     reportOrFollow(telling, flags, {
-      read: async () => ({
-        items: await clusterRows(client, { namespace, selector: flags.selector, now: realClock.now() }),
-      }),
-      text: ({ items }) => clusterLines(items, flags.selector),
+      read: async () => {
+        const source = await readSource(client, namespace, flags.selector);
+        return { source, items: await clusterRows(client, { namespace, source, now: realClock.now() }) };
+      },
+      text: ({ items, source }) => clusterLines(items, source),
       watched: withoutDurations,
     }),
   );
@@ -68,19 +89,22 @@ function report(items: readonly FleetChange[], flags: FleetFlags, { say }: Say):
   for (const line of formatted(flags.output, { items }, () => items.map(lineOf))) say(line);
 }
 
-const clusterLines = (items: readonly ClusterRow[], selector: string): string[] =>
-  items.length === 0
-    ? [`No namespace has the labels ${selector}`]
-    : columns([
-        ['CLUSTER', 'MANAGER', 'CONTROLLER', 'RUNNING', 'PROBLEM'],
-        ...items.map(({ cluster, manager, controller, machines, running, problem }) => [
-          cluster,
-          manager,
-          controller,
-          `${running}/${machines}`,
-          problem || '-',
-        ]),
-      ]);
+/** Only clusters of Cluster API have a column with their object, because the name of their object can differ. */
+function clusterLines(items: readonly ClusterRow[], source: FleetSource): string[] {
+  if (items.length === 0) return [noClusterText(source)];
+  const withObject = (object: string): string[] => (source.flag === 'fleet-clusters' ? [object] : []);
+  return columns([
+    ['CLUSTER', ...withObject('OBJECT'), 'MANAGER', 'CONTROLLER', 'RUNNING', 'PROBLEM'],
+    ...items.map(({ cluster, object = '-', manager, controller, machines, running, problem }) => [
+      cluster,
+      ...withObject(object),
+      manager,
+      controller,
+      `${running}/${machines}`,
+      problem || '-',
+    ]),
+  ]);
+}
 
 interface FleetReport {
   readonly items: readonly ReplicaRow[];

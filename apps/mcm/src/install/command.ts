@@ -49,6 +49,14 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
           'address of the folder that contains docs/runbooks, for the links in the alerts that `--with monitoring` installs',
         )
         .option(
+          '--fleet-clusters <labels>',
+          'for --with fleet: labels of the Clusters of Cluster API that the fleet serves, instead of labelled namespaces',
+        )
+        .option(
+          '--fleet-cluster-profiles <labels>',
+          'for --with fleet: labels of the ClusterProfiles that the fleet serves, instead of labelled namespaces',
+        )
+        .option(
           '--replicas <count>',
           'number of pods; one pod is the leader, and the other pods are on standby',
           replicasOf,

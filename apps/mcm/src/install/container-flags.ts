@@ -11,6 +11,8 @@ import type { ContainerFlags } from './objects/settings.ts';
 /** The flags that a user cannot set, because other objects of the installation depend on their values. */
 const FIXED: Readonly<Record<string, string>> = {
   namespace: 'use --namespace of mcm install',
+  'fleet-clusters': 'use --fleet-clusters of mcm install',
+  'fleet-cluster-profiles': 'use --fleet-cluster-profiles of mcm install',
   port: 'the probes of the pods use the default port',
   'secure-port': 'the NetworkPolicy and the monitoring use the default port',
   'webhook-port': 'the Service of the webhooks uses the default port',

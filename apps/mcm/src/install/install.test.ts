@@ -422,6 +422,17 @@ describe('the provider', () => {
       ' - --fleet-namespaces=mcm-fleet=aws',
       ' - --fleet-replica=$(REPLICA)',
     ]);
+    const found = await printed({ provider: 'aws', with: ['fleet'], fleetClusters: 'mcm-fleet=aws' });
+    expect(found.match(/ - --fleet-[cn].*/g)).toEqual(Array(2).fill(' - --fleet-clusters=mcm-fleet=aws'));
+    expect(found).toContain('kind: ClusterRoleBinding\nmetadata:\n  name: mcm-fleet-cluster-api.default');
+    const profiles = await printed({ provider: 'aws', with: ['fleet'], fleetClusterProfiles: 'mcm-fleet=aws' });
+    expect(profiles.match(/ - --fleet-[cn].*/g)).toEqual(Array(2).fill(' - --fleet-cluster-profiles=mcm-fleet=aws'));
+    expect(profiles).toContain('kind: RoleBinding\nmetadata:\n  name: mcm-fleet-cluster-profiles.default');
+    await expect(printed({ provider: 'aws', fleetClusters: 'a=b' })).rejects.toThrow(
+      '--fleet-clusters needs --with fleet',
+    );
+    const both = { fleetClusters: 'a=b', fleetClusterProfiles: 'a=b' };
+    await expect(printed({ provider: 'aws', with: ['fleet'], ...both })).rejects.toThrow('cannot be combined');
     expect(await printed({ provider: 'aws', with: ['fleet'], part: 'target' })).toContain(
       'name: machine-controller-nodes.default',
     );

@@ -31,6 +31,10 @@ export type InstallFlags = ClusterFlags & {
   readonly managerFlag: readonly string[];
   readonly controllerFlag: readonly string[];
   readonly runbookBaseUrl?: string;
+  /** The label selector of the Clusters of Cluster API that the fleet serves. */
+  readonly fleetClusters?: string;
+  /** The label selector of the ClusterProfiles that the fleet serves. */
+  readonly fleetClusterProfiles?: string;
   readonly replicas: number;
   readonly forceConflicts?: boolean;
   readonly wait: boolean;
@@ -65,6 +69,21 @@ function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   return provider;
 }
 
+/** Returns the source of the clusters of a fleet. By default, a fleet serves labelled namespaces. */
+function sourceOf(flags: InstallFlags): Pick<InstallSettings, 'fleetSource'> {
+  const given = [
+    { flag: 'fleet-clusters', selector: flags.fleetClusters },
+    { flag: 'fleet-cluster-profiles', selector: flags.fleetClusterProfiles },
+  ] as const;
+  const [one, other] = given.flatMap(({ flag, selector }) => (selector === undefined ? [] : [{ flag, selector }]));
+  if (one === undefined) return {};
+  if (!isFleet(flags)) throw new UserError(`--${one.flag} needs --with fleet`);
+  if (other !== undefined)
+    throw new UserError(`--${one.flag} and --${other.flag} cannot be combined; set only one of the flags`);
+  if (one.selector === '') throw new UserError(`--${one.flag} must be a label selector, such as mcm-fleet=aws`);
+  return { fleetSource: one };
+}
+
 async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
   if (isFleet(flags) && flags.with.includes('separate-controller'))
     throw new UserError(
@@ -76,6 +95,7 @@ async function settingsOf(flags: InstallFlags): Promise<InstallSettings> {
     namespace: flags.namespace ?? DEFAULT_INSTALL.namespace,
     provider,
     fleetNamespaces: `${FLEET_APP}=${provider}`,
+    ...sourceOf(flags),
     replicas: flags.replicas,
     images: {
       manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,

@@ -1,17 +1,8 @@
-import {
-  type Machine,
-  type MachineDeployment,
-  type MachineSet,
-  machineDeployments,
-  machineSets,
-  machines,
-} from '@mcm/api';
-import { type KubeClient, type KubeObject, withoutUndefined } from '@mcm/kube';
-import { type ClusterQuery, type ClusterRow, clusterRows } from '../fleet/clusters.ts';
+import { type KubeClient, withoutUndefined } from '@mcm/kube';
+import { replicaRows } from '../fleet/actions.ts';
+import { type ClusterQuery, type ClusterRow, holdersOf, rowsOf } from '../fleet/clusters.ts';
+import { readMembers } from '../members/members.ts';
 import { type Branch, fleetTree } from './tree.ts';
-
-const inNamespace = <T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, readonly T[]> =>
-  Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? '');
 
 /** Removes the Nodes from the tree. The Nodes of the clusters are unknown, because the command reads only the seed. */
 const withoutNodes = (branches: readonly Branch[]): readonly Branch[] =>
@@ -22,7 +13,7 @@ const withoutNodes = (branches: readonly Branch[]): readonly Branch[] =>
 const hasProblem = ({ problem, children }: Branch): boolean => problem !== undefined || children.some(hasProblem);
 
 function branchOfCluster(
-  { cluster, manager, controller, machines: total, running, problem }: ClusterRow,
+  { cluster, object, manager, controller, machines: total, running, problem }: ClusterRow,
   objects: readonly Branch[],
   all: boolean,
 ): Branch {
@@ -33,7 +24,7 @@ function branchOfCluster(
     state: `${running}/${total} machines Running`,
     numbers: { machines: total, running },
     problem: problem || undefined,
-    more: { manager, controller },
+    more: withoutUndefined({ object, manager, controller }),
     children: opens ? objects : [],
   });
 }
@@ -44,27 +35,15 @@ function branchOfCluster(
  */
 export async function clusterTree(
   client: KubeClient,
-  query: ClusterQuery,
+  { namespace, source, now }: ClusterQuery,
   { all }: { readonly all: boolean },
 ): Promise<readonly Branch[]> {
-  const [deployments, sets, fleet] = await Promise.all([
-    client.resource<MachineDeployment>(machineDeployments).list(),
-    client.resource<MachineSet>(machineSets).list(),
-    client.resource<Machine>(machines).list(),
-  ]);
-  const rows = await clusterRows(client, { ...query, machines: fleet.items });
-  const [ofDeployments, ofSets, ofMachines] = [
-    inNamespace(deployments.items),
-    inNamespace(sets.items),
-    inNamespace(fleet.items),
-  ];
+  const members = await readMembers(client, { namespace, source, depth: 'rollouts' });
+  const rows = rowsOf(members, await replicaRows(client, namespace, now, holdersOf(members)), now);
+  const byName = new Map(members.map((member) => [member.cluster, member]));
   const branches = rows.map((row) => {
-    const own = {
-      deployments: ofDeployments.get(row.cluster) ?? [],
-      sets: ofSets.get(row.cluster) ?? [],
-      machines: ofMachines.get(row.cluster) ?? [],
-      nodes: undefined,
-    };
+    const { deployments = [], sets = [], machines = [] } = byName.get(row.cluster) ?? {};
+    const own = { deployments, sets, machines, nodes: undefined };
     return branchOfCluster(row, withoutNodes(fleetTree(own, { all })), all);
   });
   return branches.toSorted((a, b) => Number(hasProblem(b)) - Number(hasProblem(a)));

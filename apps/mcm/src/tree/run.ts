@@ -11,12 +11,13 @@ import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 import { type Telling, tell } from '../cluster/answers.ts';
 import { type Cluster, inCluster } from '../cluster/cluster.ts';
-import { type AskFlags, FLEET_LABEL, nameOf } from '../cluster/cluster-options.ts';
+import { type AskFlags, nameOf } from '../cluster/cluster-options.ts';
 import { readDeployment } from '../cluster/deployment-reading.ts';
 import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { type ControllerHealth, controllerLines } from '../controllers/health.ts';
 import { readControllers } from '../controllers/read.ts';
+import { type FleetSource, noClusterText, readSource } from '../members/source.ts';
 import { eachFormatted } from '../output/format.ts';
 import { clusterTree } from './clusters.ts';
 import { followTree } from './follow.ts';
@@ -41,7 +42,7 @@ export const reportTree = (
   inCluster(flags, 'tree', async (cluster) => {
     const unread = new Set<string>();
     const { allNamespaces = false, all = false, fleet } = flags;
-    if (fleet !== undefined) return tellFleet(cluster, fleet === true ? FLEET_LABEL : fleet, flags, telling);
+    if (fleet !== undefined) return tellFleet(cluster, fleet === true ? undefined : fleet, flags, telling);
     if (flags.watch) return watchTree(cluster, deployment, flags, telling);
     const source =
       deployment === undefined
@@ -58,15 +59,19 @@ export const reportTree = (
 
 function tellFleet(
   { client, namespace }: Cluster,
-  selector: string,
+  selector: string | undefined,
   flags: TreeFlags,
   telling: Following,
 ): Promise<void> {
+  let source: FleetSource | undefined;
   const linesOf = (model: readonly Branch[], wide: boolean): readonly string[] =>
-    model.length === 0 ? [`No namespace has the labels ${selector}`] : treeLines(model, wide, realClock.now());
+    model.length === 0 && source !== undefined ? [noClusterText(source)] : treeLines(model, wide, realClock.now());
   const isText = flags.output === 'text' || flags.output === 'wide';
   return reportOrFollow(telling, flags, {
-    read: () => clusterTree(client, { namespace, selector, now: realClock.now() }, { all: flags.all === true }),
+    read: async () => {
+      source = await readSource(client, namespace, selector);
+      return clusterTree(client, { namespace, source, now: realClock.now() }, { all: flags.all === true });
+    },
     text: linesOf,
     // Some fields of the model are not printed, so the printed text is compared.
     watched: (model) => withoutDurations(isText ? linesOf(model, flags.output === 'wide') : model),

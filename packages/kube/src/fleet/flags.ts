@@ -74,7 +74,19 @@ export type FleetFlags = FlagValues<typeof fleetFlags>;
 /** The flags that find clusters. A process uses only one of these flags. */
 const SOURCES = ['fleet-namespaces', 'fleet-clusters', 'fleet-cluster-profiles', 'fleet-folder'] as const;
 
-const sourcesOf = (flags: FleetFlags): readonly string[] => SOURCES.filter((name) => flags[name] !== '');
+const sourcesOf = (flags: FleetFlags): readonly string[] => Object.keys(fleetSourceOf(flags));
+
+/** A flag that finds the clusters of a fleet. */
+export type FleetSourceFlag = (typeof SOURCES)[number];
+
+/** Returns the flags that find clusters, with their values. */
+export const fleetSourceOf = (values: Readonly<Record<string, unknown>>): Partial<Record<FleetSourceFlag, string>> =>
+  Object.fromEntries(
+    SOURCES.flatMap((name) => {
+      const value = values[name];
+      return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+    }),
+  );
 
 export const isFleet = (flags: FleetFlags): boolean => sourcesOf(flags).length > 0;
 

@@ -1,7 +1,9 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { holderSettings } from '../election/record.ts';
 import { events, namespaces, secrets } from '../types/core.ts';
+import { leases } from '../types/groups.ts';
 import { FLEET_FINALIZER, FleetRig, type Replica } from './fleet-rig.testing.ts';
 
 interface Cluster extends KubeObject {
@@ -73,6 +75,10 @@ describe('clusters of Cluster API', () => {
     expect(await a.states()).toEqual(['c1 serving', 'c2 serving']);
     expect(await rig.holders(['c1', 'c2'])).toEqual(['a', 'a']);
     expect(await rig.beats('c1')).toBeGreaterThan(1);
+    const peers = (await rig.admin('seed').resource(leases).list()).items.filter(({ metadata }) =>
+      metadata.name.endsWith('-fleet-a'),
+    );
+    expect(peers.map((lease) => holderSettings(lease)?.['fleet-clusters'])).toEqual(['mcm=yes']);
     await addCluster('c3', 'three');
     await rig.clock.advance(15_000);
     expect(await a.states()).toEqual(['c1 serving', 'c2 serving', 'c3 serving']);

@@ -6,8 +6,8 @@ export const LeaseAnnotations = {
    */
   HolderVersion: 'holder-version',
   /**
-   * On a Lease: identity of the holder at the time of the write, and its flags with non-default values. On a peer Lease
-   * of a fleet, the annotation also contains the weight and the unreachable clusters.
+   * On a Lease: identity of the holder at the time of the write, and its changed flags. The annotation of a peer Lease
+   * contains the weight, the unreachable clusters and the flag that finds clusters.
    */
   HolderSettings: 'holder-settings',
   /**

@@ -17,7 +17,7 @@ import { Samples } from '../history/samples.ts';
 import { Successors } from '../history/successors.ts';
 import { type AssessedDeployment, deploymentRow } from '../rows/deployment-row.ts';
 import { type AroundMachine, type AssessedRow, machineRow } from '../rows/machine-row.ts';
-import { classRow, clusterRow, poolRow } from '../rows/other-rows.ts';
+import { classRow, poolRow } from '../rows/other-rows.ts';
 import { brieflyVisible } from '../rows/text.ts';
 import type { Controllers } from './controllers.ts';
 import type { Drains } from './drains.ts';
@@ -97,7 +97,10 @@ export class Board {
     this.#follow('deployments', deployments);
     this.#follow('classes', classes);
     this.#follow('pools', pools);
-    this.#follow('clusters', clusters);
+    clusters.onChange(({ object }) => {
+      this.#dirty.clusters.add(options.sources.clusterOf(object));
+      options.onDirty();
+    });
     machines.onChange(({ object }) => {
       if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
     });
@@ -193,12 +196,10 @@ export class Board {
     this.#flushDrains(now);
     this.#take('machines', (key) => this.#flushMachine(key, now));
     this.#take('deployments', (key) => this.#flushDeployment(key, now));
-    const { classes, pools, clusters } = this.#options.sources;
+    const { classes, pools, clusterRow } = this.#options.sources;
     this.#take('classes', (key) => put(this.#classes, key, classes.store.get(key), classRow));
     this.#take('pools', (key) => put(this.#pools, key, pools.store.get(key), poolRow));
-    this.#take('clusters', (key) =>
-      put(this.#clusters, key, clusters.store.get(key), (one) => clusterRow(one, this.#unreachable.of(key))),
-    );
+    this.#take('clusters', (key) => put(this.#clusters, key, clusterRow(key, this.#unreachable.of(key)), (row) => row));
     if (this.#options.sources.machines.synced) this.#addTrend(now);
     const gapsChanged = this.#flushGaps();
     const trend = this.#trend.all.at(-1);

@@ -9,6 +9,7 @@ import {
   machines,
 } from '@mcm/api';
 import { type GuardsAt, watchGuards } from '@mcm/core';
+import type { ClusterRow } from '@mcm/dashboard';
 import {
   controllerOf,
   createInformer,
@@ -21,11 +22,11 @@ import {
   type Lease,
   leases,
   type Node,
-  namespaces,
   nodes,
   silentLogger,
 } from '@mcm/kube';
 import { type MachineConfigPool, machineConfigPools } from '@mcm/machine-config';
+import { type ClusterSource, NO_CLUSTERS } from './clusters.ts';
 import { GapKeeper, type Gaps } from './gaps.ts';
 
 /** The caches of all objects that the dashboard shows. Watches update the caches. */
@@ -38,8 +39,12 @@ export interface Sources {
   readonly nodes: Informer<Node>;
   /** The pools. If the CRD does not exist, the list stays empty, and no missing data is reported. */
   readonly pools: Informer<MachineConfigPool>;
-  /** The namespaces of the clusters in a fleet. Without a fleet, no watch runs, and the list stays empty. */
+  /** The objects of the clusters in a fleet. Without a fleet, no watch runs, and the list stays empty. */
   readonly clusters: Informer<KubeObject>;
+  /** Returns the name in the fleet of the cluster to which an object of `clusters` belongs. */
+  readonly clusterOf: (object: KubeObject) => string;
+  /** Returns the row of a cluster. If the fleet does not have the cluster, the result is undefined. */
+  readonly clusterRow: (cluster: string, unreachable: string) => ClusterRow | undefined;
   /** The Leases by which the replicas of a fleet find each other. Without a fleet, the list stays empty. */
   readonly peers: Informer<Lease>;
   /**
@@ -65,10 +70,9 @@ export interface SourceOptions {
   /** The watched namespace. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   /**
-   * The label selector for the namespaces of a fleet. In a fleet, nodes and pools are in other clusters, so they are
-   * not watched.
+   * The objects of the clusters in a fleet. In a fleet, nodes and pools are in other clusters, so they are not watched.
    */
-  readonly fleet: string | undefined;
+  readonly clusters: ClusterSource | undefined;
   /** The namespace in which the replicas of a fleet store their Leases. */
   readonly peersIn: string;
   readonly runtime: InformerRuntime;
@@ -76,6 +80,8 @@ export interface SourceOptions {
   /** Called when a kind is read for the first time, when a read is refused, or when a watch ends. */
   readonly onGap: () => void;
 }
+
+const BY_CLUSTER = 'cluster';
 
 const INDEXES = {
   owner: (machine: Machine): readonly string[] => {
@@ -94,7 +100,7 @@ const lean = ({ status, ...node }: Node): Node => ({
 });
 
 export function watchSources(options: SourceOptions): Sources {
-  const { client, target, namespace, fleet, peersIn, runtime, signal, onGap } = options;
+  const { client, target, namespace, clusters: wanted, peersIn, runtime, signal, onGap } = options;
   const keeper = new GapKeeper(runtime.clock, onGap);
   const watching = { ...runtime, outage: keeper.outage };
   const common = { ...watching, namespace };
@@ -107,10 +113,12 @@ export function watchSources(options: SourceOptions): Sources {
     events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
   };
   const hosts = createInformer<Node>(target, nodes, { ...watching, project: lean });
-  const clusters = createInformer<KubeObject>(client, namespaces, { ...watching, labelSelector: fleet });
+  const { definition, clusterOf, rowOf, ...selected } = wanted ?? NO_CLUSTERS;
+  const indexes = { [BY_CLUSTER]: (object: KubeObject) => [clusterOf(object)] };
+  const clusters = createInformer<KubeObject>(client, definition, { ...watching, ...selected, indexes });
   const peers = createInformer<Lease>(client, leases, { ...watching, namespace: peersIn });
   const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
-  const others = fleet === undefined ? [hosts] : [clusters, peers];
+  const others = wanted === undefined ? [hosts] : [clusters, peers];
   const needed = [...Object.values(kinds), ...others] as readonly Informer<KubeObject>[];
   // Returns true if a class exists. If the user may not read classes, the result is true, because the dashboard cannot
   // know that a class is missing.
@@ -127,10 +135,12 @@ export function watchSources(options: SourceOptions): Sources {
     ...kinds,
     nodes: hosts,
     clusters,
+    clusterOf,
+    clusterRow: (cluster, unreachable) => rowOf(cluster, clusters.store.byIndex(BY_CLUSTER, cluster), unreachable),
     peers,
     pools,
     run: () => {
-      const more = fleet === undefined ? [pools as Informer<KubeObject>] : [];
+      const more = wanted === undefined ? [pools as Informer<KubeObject>] : [];
       for (const informer of [...needed, ...more]) void informer.run(signal);
     },
     machinesOf: (setUid) => kinds.machines.store.byIndex('owner', setUid),

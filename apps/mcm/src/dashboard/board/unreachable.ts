@@ -1,5 +1,5 @@
 import type { Clock, Informer, Lease } from '@mcm/kube';
-import { peerOf, unreachableOf } from '../../fleet/actions.ts';
+import { peerOf, unreachableOf } from '../../members/peers.ts';
 
 /**
  * The last observed version of a replica's Lease. The clocks of the replicas may differ, so the clock of this process

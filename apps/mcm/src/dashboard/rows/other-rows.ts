@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
-import type { ClassRow, ClusterRow, EventRow, PoolRow } from '@mcm/dashboard';
-import type { EventObject, KubeObject } from '@mcm/kube';
+import type { ClassRow, EventRow, PoolRow } from '@mcm/dashboard';
+import type { EventObject } from '@mcm/kube';
 import type { MachineConfigPool } from '@mcm/machine-config';
 import { FLEET_KINDS } from '../../events/events.ts';
 import { brief } from '../../explain/reasons/brief.ts';
@@ -39,18 +39,6 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
     why: brieflyVisible(degraded?.message ?? ''),
   };
 }
-
-const REGION = 'topology.kubernetes.io/region';
-
-export const clusterRow = (
-  { metadata: { name, labels, deletionTimestamp } }: KubeObject,
-  unreachable: string,
-): ClusterRow => ({
-  key: name,
-  region: brieflyVisible(labels?.[REGION] ?? ''),
-  deleting: deletionTimestamp !== undefined,
-  unreachable: brieflyVisible(unreachable),
-});
 
 /** The kinds whose events the dashboard shows. Events of pods and workloads would hide the events of machines. */
 /** Returns the row of an event. If the dashboard does not show its kind, the result is undefined. */

@@ -121,9 +121,17 @@ const unbound = (name: string, rules: readonly Rule[], labels: Readonly<Record<s
   rules,
 });
 
+/** Returns the binding of the role that the fleet needs to find clusters of another project. */
+const sourceBinding = (settings: InstallSettings): readonly object[] => {
+  const flag = settings.fleetSource?.flag;
+  if (flag === undefined) return [];
+  return [flag === 'fleet-clusters' ? clusterApiBinding(settings) : profileBinding(settings)];
+};
+
 /** Returns the objects of a fleet: its roles, its share of the API server's capacity, and its pods. */
 export const fleetObjects = (settings: InstallSettings): readonly object[] => [
   ...fleetRoles(settings),
+  ...sourceBinding(settings),
   ...fleetWorkload(settings),
   metricsReader({ ...settings, name: FLEET_APP }),
 ];

@@ -17,6 +17,11 @@ export interface InstallSettings {
   readonly isSeparate: boolean;
   /** The label selector of the namespaces that a fleet serves. */
   readonly fleetNamespaces: string;
+  /**
+   * The flag with which a fleet finds clusters of other projects, instead of labelled namespaces. The value is a label
+   * selector.
+   */
+  readonly fleetSource?: { readonly flag: 'fleet-clusters' | 'fleet-cluster-profiles'; readonly selector: string };
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;
   /** During an upgrade, only the pods of a fleet from this ordinal on are replaced. */

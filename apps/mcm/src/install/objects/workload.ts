@@ -298,12 +298,14 @@ const fleetPods = ({ accounts }: InstallSettings): Pods => ({
  * clusters of the old pod.
  */
 function fleetContainers(settings: InstallSettings) {
-  const { namespace, kubeconfigs, images, flags, resources, fleetNamespaces, fleetFlags } = settings;
+  const { namespace, kubeconfigs, images, flags, resources, fleetNamespaces, fleetSource, fleetFlags } = settings;
   const flagsOf = (secure: number): ContainerFlags => ({
     namespace,
     'control-kubeconfig': kubeconfigs.control,
     'secure-port': String(secure),
-    'fleet-namespaces': fleetNamespaces,
+    ...(fleetSource === undefined
+      ? { 'fleet-namespaces': fleetNamespaces }
+      : { [fleetSource.flag]: fleetSource.selector }),
     'fleet-replica': '$(REPLICA)',
     ...fleetFlags,
   });

@@ -3,12 +3,18 @@ import type { Informer } from '../../contract/informer.ts';
 import { type KubeObject, makeKey, type ResourceDefinition } from '../../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../../informer/create-informer.ts';
 import { namespaces, type Secret, secrets } from '../../types/core.ts';
-import { FleetSourceAnnotations } from '../../types/fleet-source-keys.ts';
 import type { KeptSecret } from '../kept-secret.ts';
 import type { Discovery } from '../member.ts';
 import { FreedSecrets } from './freed-secrets.ts';
 import { SeedMembers } from './seed-members.ts';
 import { servedKind } from './served-kind.ts';
+import {
+  CLUSTER_API_CLUSTERS,
+  CLUSTER_API_KEY,
+  type ClusterApiCluster as Cluster,
+  clusterApiSecretOf,
+  isPausedCluster,
+} from './source-kinds.ts';
 
 export interface ClusterApiOptions {
   readonly seed: KubeClient;
@@ -19,19 +25,8 @@ export interface ClusterApiOptions {
   readonly runtime: InformerRuntime;
 }
 
-/** The fields of a Cluster of Cluster API that mcm reads. */
-interface Cluster extends KubeObject {
-  readonly spec?: { readonly paused?: boolean };
-}
-
-const CLUSTERS = { group: 'cluster.x-k8s.io', plural: 'clusters', kind: 'Cluster' } as const;
-/** The key of the kubeconfig in the Secrets of Cluster API. */
-const KEYS = ['value'] as const;
+const KEYS = [CLUSTER_API_KEY] as const;
 const BY_NAMESPACE = 'namespace';
-
-/** As for Cluster API, the field and the annotation with any value pause a Cluster. */
-const isPaused = ({ metadata, spec }: Cluster): boolean =>
-  spec?.paused === true || metadata.annotations?.[FleetSourceAnnotations.Paused] !== undefined;
 
 const projectCluster = ({ apiVersion, kind, metadata, spec }: Cluster): Cluster => ({
   apiVersion,
@@ -50,7 +45,7 @@ export function clusterApiDiscovery(options: ClusterApiOptions): Discovery {
     source: `Clusters ${options.selector}`,
     run: async (found, signal) => {
       const { seed, kept, runtime, selector } = options;
-      const definition = await servedKind<Cluster>(seed, CLUSTERS, runtime, signal);
+      const definition = await servedKind<Cluster>(seed, CLUSTER_API_CLUSTERS, runtime, signal);
       if (definition === undefined) return;
       const members = new SeedMembers(found, kept && new FreedSecrets(seed, kept, runtime, signal));
       await new Clusters({ seed, selector, runtime, definition, members, signal }).run();
@@ -115,7 +110,7 @@ class Clusters {
       return;
     }
     this.#served.set(name, cluster);
-    const secretName = `${cluster.metadata.name}-kubeconfig`;
+    const secretName = clusterApiSecretOf(cluster);
     const known = this.#secrets.watch(name, secretName);
     if (known.synced) {
       const secret = known.store.get(makeKey(name, secretName));
@@ -133,7 +128,7 @@ class Clusters {
     const last = this.#served.get(name);
     if (existing.length === 0 && last !== undefined && namespace?.metadata.deletionTimestamp !== undefined)
       return [last];
-    return existing.filter((cluster) => !isPaused(cluster));
+    return existing.filter((cluster) => !isPausedCluster(cluster));
   }
 }
 

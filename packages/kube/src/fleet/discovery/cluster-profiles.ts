@@ -6,6 +6,7 @@ import { type Secret, secrets } from '../../types/core.ts';
 import { FleetSourceLabels } from '../../types/fleet-source-keys.ts';
 import type { Discovered, Discovery } from '../member.ts';
 import { servedKind } from './served-kind.ts';
+import { CLUSTER_PROFILES, CLUSTER_PROFILE_KEY as KEY } from './source-kinds.ts';
 
 export interface ClusterProfileOptions {
   readonly hub: KubeClient;
@@ -16,10 +17,7 @@ export interface ClusterProfileOptions {
   readonly runtime: InformerRuntime;
 }
 
-const PROFILES = { group: 'multicluster.x-k8s.io', plural: 'clusterprofiles', kind: 'ClusterProfile' } as const;
 const PROFILE = FleetSourceLabels.Profile;
-/** The key of the kubeconfig in the Secret of a ClusterProfile. */
-const KEY = 'Config';
 const REGION = 'topology.kubernetes.io/region';
 const BY_PROFILE = 'profile';
 
@@ -34,7 +32,7 @@ export function clusterProfileDiscovery({ hub, namespace, selector, runtime }: C
   return {
     source: `ClusterProfiles ${selector}`,
     run: async (found, signal) => {
-      const definition = await servedKind<KubeObject>(hub, PROFILES, runtime, signal);
+      const definition = await servedKind<KubeObject>(hub, CLUSTER_PROFILES, runtime, signal);
       if (definition === undefined) return;
       const profiles = createInformer<KubeObject>(hub, definition, {
         ...runtime,

@@ -19,6 +19,8 @@ export interface PeersOptions {
   /** The name of the binary. Only replicas of one binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
+  /** The flags with which this replica finds its clusters. The peer Lease publishes these flags for `mcm`. */
+  readonly source?: Readonly<Record<string, string>>;
   /** Returns the clusters whose API servers do not respond to this process. */
   readonly unreachable: () => readonly string[];
   readonly identity: string;
@@ -95,7 +97,7 @@ export class Peers {
   }
 
   async #keepOwn(signal: AbortSignal): Promise<void> {
-    const { client, namespace, self, identity, timings, clock, random, log } = this.#o;
+    const { client, namespace, self, source, identity, timings, clock, random, log } = this.#o;
     const own = (): Peer => this.#self;
     while (!signal.aborted) {
       const options = {
@@ -110,7 +112,7 @@ export class Peers {
         signal,
         get settings() {
           const { weight, unreachable } = own();
-          return withoutUndefined({ [WEIGHT]: weight, [UNREACHABLE]: unreachable });
+          return { ...source, ...withoutUndefined({ [WEIGHT]: weight, [UNREACHABLE]: unreachable }) };
         },
         onLeader: (holder: string) =>
           log.warn(
