@@ -47,7 +47,7 @@ test('a stopped manager of mcm up is reported by all commands, and its next step
 
   const reported = async (...args: string[]): Promise<string> => (await mcm(args, { cwd, program }).ended).stdout;
   const explained = await reported('explain', 'machinedeployment', 'workers');
-  expect(explained).toContain(`  next   none: ${NAME} is not working\n`);
+  expect(explained).toContain(`  next   no step, because ${NAME} is not working\n`);
   expect(explained).not.toContain('goes from 3 to 5 machines');
   const reports = [
     explained,

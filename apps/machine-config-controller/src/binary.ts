@@ -38,7 +38,7 @@ const flags = {
     }),
     'watch-api-server-config': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.watchApiServerConfig,
-      help: 'use the TLS profile of apiservers.config.openshift.io/cluster, including later changes',
+      help: 'use the TLS profile of the object apiservers.config.openshift.io/cluster, and follow its changes',
     }),
     'stamp-version': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.stampVersion,
@@ -46,7 +46,7 @@ const flags = {
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'also render paused pools, so that their status shows the next configuration; nodes of paused pools always get certificates',
+      help: 'render paused pools, so that their status shows the next configuration; certificates do not depend on the flag',
     }),
     'keep-renders': integerFlag({
       min: -1,

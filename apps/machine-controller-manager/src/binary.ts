@@ -47,12 +47,12 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'the manager freezes a MachineSet with this number of machines above replicas plus surge',
+      help: 'number of machines above replicas plus surge at which the manager freezes a MachineSet',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the manager ends the freeze of a MachineSet with this number of machines below the limit of --safety-up',
+      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,

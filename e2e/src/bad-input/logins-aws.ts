@@ -14,14 +14,18 @@ type Row = readonly [what: string, files: NonNullable<Case['files']>, event: Reg
 const expired = `e30.${Buffer.from(JSON.stringify({ exp: 1 })).toString('base64url')}.s`;
 const WEB_IDENTITY: readonly Row[] = [
   [
-    'a workload identity from an issuer that AWS does not trust',
+    'a workload identity whose issuer AWS does not trust',
     { '/tokens/aws': 'token-of-a-stranger' },
     /InvalidIdentityToken: No OpenIDConnect provider found/,
   ],
-  ['a workload identity that has expired', { '/tokens/aws': expired }, /ExpiredTokenException: Token expired/],
-  ['a workload identity without its token', {}, /the token file .* of workloadIdentityTokenFile cannot be read/],
+  ['a workload identity whose token has expired', { '/tokens/aws': expired }, /ExpiredTokenException: Token expired/],
   [
-    'a workload identity behind a proxy',
+    'a workload identity whose token file is missing',
+    {},
+    /the token file .* of workloadIdentityTokenFile cannot be read/,
+  ],
+  [
+    'a workload identity whose proxy answers the request',
     { '/tokens/aws': 'token-of-the-workload' },
     /returned an incomplete or invalid AssumeRoleWithWebIdentityResponse/,
     { spec: aws.spec({ region: 'eu-west-6' }) },
@@ -35,7 +39,7 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
     /FULL_URI must be an https URL, or an http URL of this host/,
   ],
   [
-    'a container agent without its token',
+    'a container agent whose token file is missing',
     { [AGENT]: 'http://169.254.170.23/v1/credentials', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/tokens/none' },
     /the token file \/tokens\/none of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read/,
   ],
@@ -50,7 +54,7 @@ const AGENTS: readonly (readonly [what: string, variables: Readonly<Record<strin
     /CONTAINER_CREDENTIALS_FULL_URI: .*EHOSTUNREACH/,
   ],
   [
-    'a container agent behind a proxy',
+    'a container agent whose proxy answers the request',
     { [AGENT]: 'https://page.example/' },
     /CONTAINER_CREDENTIALS_FULL_URI: 200, and a response/,
   ],
@@ -93,15 +97,15 @@ export const AWS_LOGINS: readonly Case[] = [
     says: /EHOSTUNREACH/,
   },
   {
-    what: 'a controller behind a proxy that answers for the metadata service',
+    what: 'a controller whose proxy answers in place of the metadata service',
     secret: ownKeys,
     variables: { ...METADATA, AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://page.example' },
     event:
-      /^CredentialsRefused: .*cannot get the credentials of the instance.*200, but the response is not a token.*an instance role/,
-    says: /200, but the response is not a token/,
+      /^CredentialsRefused: .*cannot get the credentials of the instance.*response with status 200 is not a token.*an instance role/,
+    says: /response with status 200 is not a token/,
   },
   {
-    what: 'a workload identity without its role',
+    what: 'a workload identity whose role does not exist',
     secret: { userData: WEB.userData, workloadIdentityTokenFile: '/tokens/aws' },
     event: /^InvalidClass: .*roleARN.*; correct the value in Secret default\/odd$/,
     says: /roleARN/,

@@ -25,7 +25,7 @@ const ofCertificate = (from: number, change: Readonly<Record<string, string>>) =
   clientCertificate: certificate(from, 30),
   ...change,
 });
-const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: status 200, but the response contains no token');
+const BEHIND_A_PROXY = refusal('login\\.microsoftonline\\.com: the response with status 200 contains no token');
 const LATE_CLOCK = refusal(
   'AADSTS700024.*clock of this controller is 20 min ahead of the token service: correct the clock',
 );
@@ -142,7 +142,8 @@ export const AZURE_LOGINS: readonly Case[] = [
   {
     what: 'a managed identity behind a proxy',
     secret: { ...azure.without('clientSecret'), managedIdentity: 'user', clientID: 'answered-by-a-proxy' },
-    event: /^CredentialsRefused: .*data\.managedIdentity.*200, but the response contains no token.*must run in Azure/,
+    event:
+      /^CredentialsRefused: .*data\.managedIdentity.*response with status 200 contains no token.*must run in Azure/,
     says: /data\.managedIdentity/,
   },
   {

@@ -50,7 +50,7 @@ export const GCP_LOGINS: readonly Case[] = [
     what: 'an identity provider that responds with a web page instead of a token',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
     event:
-      /^CredentialsRefused: .*https:\/\/idp\.example: status 200, but the response is not a token; check credential_source/,
+      /^CredentialsRefused: .*https:\/\/idp\.example: the response with status 200 is not a token; check credential_source/,
     says: /check credential_source/,
   },
   {
@@ -60,7 +60,7 @@ export const GCP_LOGINS: readonly Case[] = [
       projectID: 'p',
     }),
     event:
-      /^CredentialsRefused: .*metadata server.*200, but the response contains no token.*run the controller on a host/,
+      /^CredentialsRefused: .*metadata server.*response with status 200 contains no token.*run the controller on a host/,
     says: /run the controller on a host/,
   },
   {
@@ -127,8 +127,8 @@ export const GCP_LOGINS: readonly Case[] = [
     secret: gcp.secret({
       serviceAccountJSON: serviceAccount({ token_uri: 'https://oauth2.googleapis.com/answered-by-a-proxy' }),
     }),
-    event: /^CredentialsRefused: .*200, but the response contains no token.*data\.serviceAccountJSON/,
-    says: /200, but the response contains no token/,
+    event: /^CredentialsRefused: .*response with status 200 contains no token.*data\.serviceAccountJSON/,
+    says: /response with status 200 contains no token/,
     secrets: ['PRIVATE KEY'],
   },
   {

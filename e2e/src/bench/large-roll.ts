@@ -85,10 +85,10 @@ class LargeRoll {
       `${size}: time until all machines run`,
       await this.#create(),
       's',
-      'including the machines with blocked drains',
+      'the time includes the machines with blocked drains',
     );
     yield reported(`time until ${this.#blocked} drains are blocked`, await this.#block(), 's');
-    yield* this.#roll(`rollout of ${size} during ${this.#blocked} blocked drains`);
+    yield* this.#roll(`duration of the rollout of ${size} during ${this.#blocked} blocked drains`);
     yield* this.#restart(size);
   }
 

@@ -104,15 +104,15 @@ function* rendering(): Generator<Figure> {
       cpuMs,
       100,
       'ms',
-      `CPU time; the render took ${wallMs.toFixed(0)} ms`,
+      `CPU time; the render took ${wallMs.toFixed(0)} ms of real time`,
     );
   const best = (runs: readonly Spent[]): Spent => runs.reduce((one, other) => (other.cpuMs < one.cpuMs ? other : one));
   yield figureOf('first decision', measured(inputs()));
-  yield figureOf('all objects are new; fastest of 5 runs', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
+  yield figureOf('all objects are new, fastest of 5 runs', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
   const known = inputs();
   measured(known);
   yield figureOf(
-    'one object has changed; fastest of 5 runs',
+    'one object has changed, fastest of 5 runs',
     best([1, 2, 3, 4, 5].map(() => measured([...known.slice(1), ...inputs().slice(0, 1)]))),
   );
 }
@@ -299,13 +299,13 @@ async function* rollout(): AsyncGenerator<Figure> {
     const seconds = (realClock.monotonic() - began) / 1_000;
     yield atMost(`Time to change a file on ${POOL} nodes with maxUnavailable 10 %`, seconds, 60, 's');
     yield atMost(
-      '  write requests of the controllers per node, including the drain',
+      '  write requests of the controllers per node, with the requests of the drain',
       bench.controllers.writes / POOL,
       6,
       'writes',
     );
     yield atMost(
-      '  write requests per node, including the daemons',
+      '  write requests of the controllers and daemons per node',
       (bench.controllers.writes + bench.daemons.writes) / POOL,
       12,
       'writes',
@@ -330,8 +330,18 @@ async function* idle(): AsyncGenerator<Figure> {
       0,
       'writes',
     );
-    yield atMost('  CPU, including the API server and the daemons', ((user + system) / 1_000 / IDLE_MS) * 100, 2, '%');
-    yield reported('  memory of the process', process.memoryUsage().rss / 2 ** 20, 'MB', 'including the API server');
+    yield atMost(
+      '  CPU of the controllers, the API server and the daemons',
+      ((user + system) / 1_000 / IDLE_MS) * 100,
+      2,
+      '%',
+    );
+    yield reported(
+      '  memory of the process',
+      process.memoryUsage().rss / 2 ** 20,
+      'MB',
+      'the process contains the API server',
+    );
   } finally {
     await bench.stop();
   }

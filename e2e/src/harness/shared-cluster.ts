@@ -95,7 +95,7 @@ export async function sharedCluster(fetch: Fetch, file: string): Promise<SharedC
   );
   if (others.length > 0)
     throw new Error(
-      `the cluster of ${file} has ${others.map(({ path }) => path).join(', ')}. Use a cluster for these tests only, without nodes and CRDs of machines. Run one file at a time (--no-file-parallelism)`,
+      `the cluster of ${file} has ${others.map(({ path }) => path).join(', ')}. Use a cluster that only these tests use, without Nodes and without the CRDs of mcm. Run one file at a time (--no-file-parallelism)`,
     );
   const since = async (): Promise<readonly Found[]> =>
     [...(await objectsIn(fetch))]

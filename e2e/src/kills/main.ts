@@ -11,7 +11,7 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 const numbers = process.argv.slice(2).map(Number);
 if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || each < 0)) {
   process.stderr.write(
-    'usage: node --conditions=source e2e/src/kills/main.ts [kills] [seed]: two whole numbers; the defaults are 20 and 1\n',
+    'usage: node --conditions=source e2e/src/kills/main.ts [kills] [seed]; both arguments are whole numbers, with the defaults 20 and 1\n',
   );
   process.exit(2);
 }

@@ -242,7 +242,7 @@ test.each(sampled([3, 4], 2))(
   async (seed) => {
     const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
     expect(violations).toContainEqual(
-      expect.stringMatching(/^mcm scaled set .* from . to . although the rollout is paused$/),
+      expect.stringMatching(/^mcm scaled MachineSet .* from . to . although the rollout is paused$/),
     );
   },
 );
@@ -252,7 +252,7 @@ test.each([
     'outside of its windows',
     ignoresWindows,
     3,
-    /^mcm scaled set .* from . to . although the rollout is outside of its windows$/,
+    /^mcm scaled MachineSet .* from . to . although the rollout is outside of its windows$/,
   ],
   ['on a node that postpones', ignoresPostponement, 1, /^mcm deleted .* although its node postpones the rollout$/],
 ])('a rollout that acts %s is reported in a random history', async (_title, wrap, seed, violation) => {

@@ -46,7 +46,9 @@ test.runIf(isThorough)(
         await world.admin.resource(nodes).patch(metadata.name, { type: 'merge', body });
       }
       await world.clock.advance(100);
-      expect(world.violations).toEqual([expect.stringMatching(/gets rendered-other while 2 nodes are busy/)]);
+      expect(world.violations).toEqual([
+        expect.stringMatching(/gets configuration rendered-other while 2 nodes apply a configuration/),
+      ]);
     } finally {
       stop.abort();
       await config.close();
@@ -78,7 +80,9 @@ test.runIf(isThorough)(
       const [node] = await config.nodes();
       await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body });
       await world.clock.advance(100);
-      expect(world.violations).toEqual([expect.stringMatching(/gets rendered-workers-0+ while its pool is paused/)]);
+      expect(world.violations).toEqual([
+        expect.stringMatching(/gets configuration rendered-workers-0+ although its pool is paused/),
+      ]);
     } finally {
       stop.abort();
       await config.close();
@@ -109,7 +113,7 @@ test.runIf(isThorough)(
       await world.admin.resource(machines, NAMESPACE).delete(old?.metadata.name ?? '');
       await world.clock.advance(100);
       expect(world.violations).toEqual([
-        expect.stringMatching(/although only \S+ are ready and 2 ready machines are required/),
+        expect.stringMatching(/although only \S+ are ready and the deployment needs 2/),
       ]);
     } finally {
       stop.abort();

@@ -86,7 +86,10 @@ test.each([
   [['--drivr', 'x.ts'], 'mcm-conformance: unknown flag --drivr; did you mean --driver?'],
   [[...TOY, '--seed', 'x'], "argument 'x' is invalid. The value must be a whole number."],
   [['--driver', 'x.ts', '--config', '/nope.yaml'], 'cannot use --config /nope.yaml: ENOENT'],
-  [[...TOY, '--only', 'creaton'], '--only must be a part of the name of a scenario, not "creaton"; scenarios: '],
+  [
+    [...TOY, '--only', 'creaton'],
+    '--only must be a part of the name of a scenario, not "creaton"; the scenarios are: ',
+  ],
   [['--driver', '/nope.ts', '--config', example('toy.yaml')], 'cannot use --driver /nope.ts: '],
   [['--driver', example('toy.yaml'), '--config', example('toy.yaml')], 'mcm-conformance: '],
   [['--driver', example('toy-cloud.ts'), '--config', example('toy.yaml')], 'createDriver'],

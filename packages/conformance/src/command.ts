@@ -35,7 +35,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
     const target = await targetOf(options.driver, config, host);
     if (options.only !== undefined && scenariosOf(options.only).length === 0)
       throw new Error(
-        `--only must be a part of the name of a scenario, not "${options.only}"; scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}`,
+        `--only must be a part of the name of a scenario, not "${options.only}"; the scenarios are: ${SCENARIOS.map(({ name }) => name).join(', ')}`,
       );
     const report = await runConformance(target, {
       only: options.only,

@@ -16,7 +16,7 @@ const HELP = `usage: KUBEBUILDER_ASSETS=DIR pnpm fuzz:control-plane [options]
   --case N        run only this case of the seed.
   --kind NAME     run only cases of this kind.
   --shrink N      shrink one difference of each of the N most frequent classes (1)
-  --exact         compare messages, content types and warnings too.
+  --exact also compare messages, content types and warnings.
   --details       print one case of each class.
   --out FILE      write the shrunk cases as a file of the battery.
 The exit status is 1 after a difference and 2 after an error.

@@ -45,9 +45,9 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
     ...broken.map(
       (each) => `       ${each.name}: the real server did not answer request ${each.steps.length + 1}: ${each.broken}`,
     ),
-    ...unsteady.map((each) => `       did not repeat: ${each.class}   (case ${numberOf(each)})`),
-    ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),
-    `seed ${seed}: ${requests} requests up to case ${next - 1}, ${compared} compared, ${found.length} differences of ${classes.length} classes, ${unsteady.length} without repetition`,
+    ...unsteady.map((each) => `       the difference did not occur again: ${each.class} (case ${numberOf(each)})`),
+    ...[...excused].map(([name, count]) => `${String(count).padStart(5)} differences excused by the rule "${name}"`),
+    `seed ${seed}: ${requests} requests until case ${next - 1}, ${compared} answers compared, ${found.length} differences in ${classes.length} classes, ${unsteady.length} did not occur again`,
   ];
 }
 

@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
       ),
   },
   {
-    name: 'values from the server that a JSON patch copies',
+    name: 'UIDs and versions that a JSON patch copies to another field',
     reason:
       'Both servers choose UIDs and versions. The battery hides UIDs and versions in the metadata, but not in other fields.',
     matches: ({ case: { steps }, step, failure }) =>

@@ -30,7 +30,11 @@ export function addCloud(program: Command, say: (line: string) => void): void {
         DEFAULT_DATA_DIR,
       )
       .option('--notice <duration>', 'time between the notice and the end of the VM', '2m')
-      .option('--kind <kind>', 'Terminate, Maintenance, Ended, Freeze or Rebalance', 'Terminate'),
+      .option(
+        '--kind <kind>',
+        'kind of the interruption: Terminate, Maintenance, Ended, Freeze or Rebalance',
+        'Terminate',
+      ),
   ).action(async (words: string[], options: InterruptOptions) => {
     const { interrupt } = await import('./interrupt.ts');
     for (const line of await interrupt(nameOf('Machine', objectText(words)), options)) say(line);

@@ -46,9 +46,11 @@ test('an error names the cluster that does not respond, and says when a local in
   const error = new KubeError('GET /api/v1/nodes: no answer: connect ECONNREFUSED 127.0.0.1:1', { code: 0 });
   const reported = (kubeconfig: string, dataDir: string): string =>
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
-  expect(reported('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not respond (${error.message})`);
+  expect(reported('a.yaml', '.mcm')).toBe(
+    `UserError: the cluster of kubeconfig a.yaml does not respond (${error.message})`,
+  );
   expect(reported('./.mcm/kubeconfig', '.mcm')).toBe(
-    `UserError: the cluster of ./.mcm/kubeconfig does not respond; the local instance is not running; start the instance with: mcm up (${error.message})`,
+    `UserError: the cluster of kubeconfig ./.mcm/kubeconfig does not respond; the local instance is not running; start the instance with: mcm up (${error.message})`,
   );
 });
 
@@ -77,7 +79,7 @@ test('an answer that is not from a Kubernetes API server gets a hint', () => {
     reason: 'BadAnswer',
   });
   expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
-    `UserError: the cluster of a.yaml does not respond: the server at the address is not a Kubernetes API server: correct the address (${error.message})`,
+    `UserError: the cluster of kubeconfig a.yaml does not respond: the server at the address is not a Kubernetes API server: correct the address (${error.message})`,
   );
 });
 
@@ -87,7 +89,7 @@ test.each([
 ])('a cluster without the CRDs of %s is reported with the command that installs them', (group, has) => {
   const error = new KubeError(`GET /apis/${group}/v1/things: 404 page not found`, { code: 404 });
   expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
-    `UserError: the cluster of a.yaml ${has}: CRDs of ${group} are missing; see: mcm install --help (${error.message})`,
+    `UserError: the cluster of kubeconfig a.yaml ${has}: CRDs of ${group} are missing; see: mcm install --help (${error.message})`,
   );
 });
 

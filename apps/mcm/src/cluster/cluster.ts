@@ -99,7 +99,7 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const lacksKind = code === 404 && group !== undefined;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
   const files = findKubeconfigs(flags);
-  const cluster = `the cluster of ${files.join(' and ')}`;
+  const cluster = `the cluster of kubeconfig ${files.join(' and ')}`;
   if (code === 401) return new UserError(`${cluster} refuses the credentials, which are wrong or expired (${message})`);
   if (lacksKind)
     return new UserError(

@@ -50,7 +50,9 @@ export const disruptionLines = (all: readonly ScopeDisruptions[]): readonly stri
     const parts = [
       `${available}/${machines} machines available${unavailable === undefined ? '' : ` (${unavailable})`}`,
       ...(allowed === undefined ? [] : [`${inUse} of ${allowed} allowed disruptions in use`]),
-      ...(waiting === undefined || waiting === '0' ? [] : [`${waiting} failed machines wait for the budget`]),
+      ...(waiting === undefined || waiting === '0'
+        ? []
+        : [`${waiting} failed machines wait for the disruption budget`]),
       ...(breaker === undefined ? [] : [breakerText(breaker, since, reason)]),
     ];
     return `${scope.replace('.', ' ')}: ${parts.join('; ')}`;

@@ -36,8 +36,8 @@ export const EXIT_CODES: readonly ExitCode[] = [
     code: 0,
     means: 'done',
     of: {
-      up: 'Ctrl-C ended the command, or the instance is ready with --exit-when-ready',
-      status: 'an instance is running',
+      up: 'Ctrl-C ended the command; with --exit-when-ready: all machines are ready',
+      status: 'the local instance is running',
       logs: 'the command is complete, or Ctrl-C ended the command',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
@@ -52,10 +52,10 @@ export const EXIT_CODES: readonly ExitCode[] = [
     means: 'error; the message is on standard error',
     of: {
       'rollout status':
-        'the rollout failed, timed out or needs a user action; the deployment was deleted; another error',
+        'the rollout failed, timed out or needs a user action; the deployment was deleted; another error occurred',
       plan: 'the plan has steps, and the rollout completes',
       simulate: 'a history violates a rule',
-      replay: 'this version of mcm makes a different decision, or does not support a recorded kind of decision',
+      replay: 'a repeated decision differs from the recorded decision, or this version of mcm cannot repeat a decision',
       'config diff': 'an apply of the objects would change the cluster',
     },
   },
@@ -64,11 +64,11 @@ export const EXIT_CODES: readonly ExitCode[] = [
     of: {
       plan: 'error; the message is on standard error',
       simulate: 'error; the message is on standard error',
-      replay: 'an error occurred, or the records are incomplete',
+      replay: 'an error occurred, or the journal is incomplete',
       'config diff': 'error; the message is on standard error',
     },
   },
-  { code: NOT_RUNNING, of: { status: 'no instance is running' } },
+  { code: NOT_RUNNING, of: { status: 'the local instance is not running' } },
   { code: PLAN_EXIT.stuck, of: { plan: 'the plan has steps, but the rollout gets stuck' } },
   {
     code: 130,

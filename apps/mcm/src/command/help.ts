@@ -49,7 +49,7 @@ const HELP: Readonly<Record<string, Help>> = {
   'rollout status': {
     examples: [
       ['mcm rollout status workers', 'prints each change until the rollout is complete'],
-      ['mcm rollout status workers --no-watch', 'prints the current state'],
+      ['mcm rollout status workers --no-watch', 'prints the current state of the rollout'],
     ],
   },
   'rollout pause': {
@@ -126,8 +126,8 @@ const HELP: Readonly<Record<string, Help>> = {
   plan: {
     examples: [
       ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
-      ['mcm plan -f workers.yaml -o wide', 'adds the reason for each step'],
-      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'uses other estimates of durations'],
+      ['mcm plan -f workers.yaml -o wide', 'adds the reason for each step to the plan'],
+      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'replaces the default estimates of durations'],
     ],
   },
   simulate: {
@@ -169,13 +169,13 @@ const HELP: Readonly<Record<string, Help>> = {
   replay: {
     examples: [
       ['mcm replay mcm-bundle', 'shows the first recorded decision that this version does not repeat'],
-      ['mcm replay mcm-bundle --all -o json', 'prints all differences as JSON'],
+      ['mcm replay mcm-bundle --all -o json', 'prints all differences between the decisions as JSON'],
     ],
   },
   'debug bundle': {
     examples: [
-      ['mcm debug bundle', 'writes a new folder with the current time in the folder name'],
-      ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes to the new folder /tmp/for-the-issue'],
+      ['mcm debug bundle', 'writes the data to a new folder with the current time in its name'],
+      ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes the data to the new folder /tmp/for-the-issue'],
     ],
   },
   completion: {
@@ -196,12 +196,14 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   install: {
     examples: [
-      ['mcm install --dry-run --provider aws', 'prints all objects; needs no cluster'],
-      ['mcm install --dry-run --provider aws -o json', 'prints all objects as one List'],
+      ['mcm install --dry-run --provider aws', 'prints all objects of the installation, without a cluster'],
+      ['mcm install --dry-run --provider aws -o json', 'prints all objects of the installation as one List'],
       ['mcm install --provider aws -n machines', 'applies them'],
     ],
   },
-  'provider new': { examples: [['mcm provider new hetzner', 'creates a package in the folder hetzner']] },
+  'provider new': {
+    examples: [['mcm provider new hetzner', 'creates a package for the driver of another cloud in the folder hetzner']],
+  },
   'config render': {
     examples: [
       [

@@ -43,7 +43,7 @@ export function addConfig(program: Command, environment: CommandEnvironment): vo
     withCluster(
       config
         .command('diff')
-        .description('show the changes on nodes that an apply of the given objects would cause')
+        .description('show how nodes would change if you apply the given objects')
         .argument(...PATHS)
         .option(...FILENAME, repeated)
         .option('--against <path>', 'compare with the given file or directory instead of the cluster')

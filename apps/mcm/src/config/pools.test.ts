@@ -58,13 +58,24 @@ test('config explain shows whether each node has the target, why not, and which 
     const [pool] = await readPools(cluster, now, { name: 'worker' });
     expect(pool).toMatchObject({ nodes: 5, updated: 1, unavailable: 1, maxUnavailable: 2, next: ['c'] });
     const why = Object.fromEntries((pool?.standing ?? []).map((one) => [one.name, one.why]));
-    const waits = 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
-    expect(why).toEqual({ a: '', b: 'is drained', c: 'gets the target configuration next', d: waits, e: waits });
+    const waits = 'the node waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
+    expect(why).toEqual({
+      a: '',
+      b: 'is drained',
+      c: 'the node gets the target configuration next',
+      d: waits,
+      e: waits,
+    });
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be unavailable',
-      ...['  next    sets the target of c', '', 'Nodes without the target configuration:'],
-      ...['  - b: is drained', '  - c: gets the target configuration next', `  - d: ${waits}`, `  - e: ${waits}`],
+      ...['  next    the controller sets the target of c', '', 'Nodes without the target configuration:'],
+      ...[
+        '  - b: is drained',
+        '  - c: the node gets the target configuration next',
+        `  - d: ${waits}`,
+        `  - e: ${waits}`,
+      ],
     ]);
   }));
 
@@ -80,7 +91,7 @@ test('config explain names the blockers of a pool, with hints', () =>
     expect(paused && statusLines([paused])[1]).toMatch(/the pool is paused; degraded: b {2}new$/);
     expect([paused?.next, paused?.blockers]).toEqual([[], ['the pool is paused']]);
     expect(paused?.standing.map(({ why }) => why)).toEqual([
-      ...['does not get the target: the pool is paused', 'Degraded: cannot write /etc/x'],
+      ...['the node does not get the target configuration: the pool is paused', 'Degraded: cannot write /etc/x'],
     ]);
     expect(paused?.hints).toEqual([
       `kubectl patch machineconfigpool worker --type merge -p '{"spec":{"paused":false}}'`,
@@ -105,7 +116,7 @@ test('config explain reports a pool without nodes, and a pool that is completely
     };
     expect(await next()).toBe('  next    the pool has no nodes to update');
     await node(client, 'a', at('new'));
-    expect(await next()).toBe('  next    none, because every node has the target configuration');
+    expect(await next()).toBe('  next    no node, because every node has the target configuration');
   }));
 
 test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {
@@ -137,7 +148,7 @@ test('config status prints one line per pool, json and yaml print the model, and
     ]);
     await node(client, 'b', at('old'));
     const [, line, of] = formatted('wide', await readPools(cluster, now), statusLines);
-    expect([line?.includes('  updating  '), of]).toEqual([true, '  b: gets the target configuration next']);
+    expect([line?.includes('  updating  '), of]).toEqual([true, '  b: the node gets the target configuration next']);
     expect(JSON.parse(formatted('json', pools, statusLines).join(''))).toEqual(pools);
     expect(formatted('yaml', pools, statusLines)[0]).toContain('- name: worker\n  target: new\n');
     await expect(readPools(cluster, now, { name: 'infra' })).rejects.toThrow(

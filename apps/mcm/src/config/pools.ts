@@ -150,9 +150,9 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 }
 
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
-  if (next.length > 0) return `sets the target of ${next.join(', ')}`;
+  if (next.length > 0) return `the controller sets the target of ${next.join(', ')}`;
   if (count === 0) return 'the pool has no nodes to update';
-  return target !== '' && updated === count ? 'none, because every node has the target configuration' : 'no node';
+  return target !== '' && updated === count ? 'no node, because every node has the target configuration' : 'no node';
 }
 
 export function poolLines(pool: PoolExplanation): string[] {

@@ -372,7 +372,7 @@ test('without an API server the page shows since when it is outdated, and contin
   await page.until(({ gaps }) => gaps?.length === 0);
   gone.abort(new Error('the server has gone'));
   const outdated = await page.until(gapsMatch(/^No connection to the API server: .*machines.* as of \d{4}-[\d:T-]+Z/));
-  expect(outdated.gaps?.join()).toMatch(/The most recent error: GET \S+: no answer: /);
+  expect(outdated.gaps?.join()).toMatch(/The most recent error of the connection: GET \S+: no answer: /);
   await own.resource<Machine>(machines, 'default').create(machine('m-3'));
   gone = undefined;
   const seen = { row: false, gaps: false };
@@ -417,7 +417,7 @@ test('a stopped manager is shown with its effects, and no page announces its nex
   });
   const answer = await fetch(new URL('/api/rollouts/default/halted', page.url));
   const detail = (await answer.json()) as DeploymentDetail;
-  expect(detail.next).toBe(`none: ${name} is not working`);
+  expect(detail.next).toBe(`no step, because ${name} is not working`);
   expect(detail.explain).toContain('Controllers that are not working:');
   await own.resource<MachineDeployment>(machineDeployments, 'default').delete('halted');
 });

@@ -23,7 +23,10 @@ export function followSettings(
   namespace: string,
   { clock, log, signal, onChange }: { clock: Clock; log: Logger; signal: AbortSignal; onChange: () => void },
 ): () => Settings {
-  let settings: Settings = { manager: assumedSettings('the Lease has not been read yet'), ofMachines: ASSUMED };
+  let settings: Settings = {
+    manager: assumedSettings('mcm has not read the Lease of the controller yet'),
+    ofMachines: ASSUMED,
+  };
   const read = async (): Promise<void> => {
     try {
       const [manager, ofMachines] = await Promise.all([

@@ -174,7 +174,7 @@ export async function setWeight(
   const changes: FleetChange[] = [];
   for (const peer of peers) {
     const changed = await annotate(client, peer, LeaseAnnotations.FleetWeight, () => weight ?? null);
-    const action = weight === undefined ? 'the weight of the flag applies' : `weight ${weight}`;
+    const action = weight === undefined ? 'the weight of the flag --fleet-weight applies' : `weight ${weight}`;
     changes.push({ lease: peer.lease.metadata.name, action: changed ? action : 'unchanged' });
   }
   return changes;

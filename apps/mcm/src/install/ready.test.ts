@@ -115,7 +115,7 @@ test.each([
     { conditions: [{ type: 'PodScheduled', status: 'False', message: '0/3 nodes are available' }] },
     '  pod mcm-0 is not scheduled: 0/3 nodes are available',
   ],
-  [{}, '  pod mcm-0 is not ready: the containers are starting'],
+  [{}, '  pod mcm-0 is not ready: the containers of the pod are starting'],
 ])('after the time limit, explains why a pod is not ready: %o', async (podStatus, line) => {
   const { clock, waiting } = await deployed(podStatus);
   await clock.advance(60_000);

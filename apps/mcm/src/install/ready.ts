@@ -150,6 +150,6 @@ async function reasonOfPod(
   );
   const warning = recent?.items.filter(({ type }) => type === 'Warning').at(-1);
   return [
-    `pod ${metadata.name} is not ready: ${warning?.message ?? of('Ready')?.message ?? 'the containers are starting'}`,
+    `pod ${metadata.name} is not ready: ${warning?.message ?? of('Ready')?.message ?? 'the containers of the pod are starting'}`,
   ];
 }

@@ -32,7 +32,7 @@ async function replay(text: string | Uint8Array, more: Partial<ReplayFlags> = {}
 
 test('a replay with the same decisions exits with 0', async () => {
   expect(await replay(TEXT)).toEqual({
-    said: ['3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 0 differ'],
+    said: ['3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0; decisions that differ: 0'],
     code: 0,
   });
 });
@@ -43,8 +43,8 @@ test('a replay with another decision prints its object, time, field and both val
       'overshoot decision about machineset/web-1 at 2026-01-01T00:00:01.000Z differs in verdict',
       '  recorded reason: 4 machines',
       '  recorded by mcm 1.2.3: "leave"',
-      '  repeated by mcm 0.1.0: "freeze"',
-      '3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 2 differ',
+      '  decided again by mcm 0.1.0: "freeze"',
+      '3 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0; decisions that differ: 2',
     ],
     code: 1,
   });
@@ -66,7 +66,7 @@ test('a replay with an unsupported kind of decision repeats the others and exits
   const { said, code } = await replay(TEXT.replace('"kind":"overshoot"', '"kind":"astrology"'));
   expect(code).toBe(1);
   expect(said).toContain('  this version of mcm makes no decisions of this kind');
-  expect(said.at(-1)).toBe('2 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0, 1 differ');
+  expect(said.at(-1)).toBe('2 of 3 decisions of mcm 1.2.3 repeated with mcm 0.1.0; decisions that differ: 1');
 });
 
 test('a replay of a truncated journal repeats the complete records, and exits with 2', async () => {

@@ -109,11 +109,14 @@ function replayLines(model: ReplayModel): string[] {
       `${row.decision} decision about ${row.object} at ${row.at} differs${row.field === '' ? '' : ` in ${row.field}`}`,
       `  recorded reason: ${row.because}`,
       ...(row.problem === ''
-        ? [`  recorded by mcm ${by}: ${valueText(row.recorded)}`, `  repeated by mcm ${own}: ${valueText(row.present)}`]
+        ? [
+            `  recorded by mcm ${by}: ${valueText(row.recorded)}`,
+            `  decided again by mcm ${own}: ${valueText(row.present)}`,
+          ]
         : [`  ${row.problem}`]),
     ]),
     ...problems.map((problem) => `problem: ${problem}`),
-    `${repeated} of ${decisions} decisions of mcm ${by} repeated with mcm ${own}, ${differing} differ`,
+    `${repeated} of ${decisions} decisions of mcm ${by} repeated with mcm ${own}; decisions that differ: ${differing}`,
   ];
 }
 

@@ -297,7 +297,7 @@ describe('mcm plan', () => {
     const lines = planLines(plans, false).map((line) => line.replaceAll(/workers-[0-9a-f]{3,}/g, 'workers-NEW'));
     expect(lines.slice(0, 14)).toEqual([
       'machinedeployment workers',
-      '  wants  3 machines of class large by RollingUpdate, at most 1 more and 0 unavailable',
+      '  wants  3 machines of class large by RollingUpdate, with at most 1 additional machine and 0 unavailable machines',
       '  does   3 machines made, 3 machines deleted',
       expect.stringMatching(
         /^ {2}takes {2}about 1[0-9]m\d+s; at least 3 are available and at most 4 exist at any time$/,

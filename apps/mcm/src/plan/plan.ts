@@ -137,7 +137,7 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
     return simulateRollout(input);
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    throw new UserError(`cannot plan machinedeployment ${deployment.metadata.name}: ${error.message}`);
+    throw new UserError(`cannot plan the rollout of machinedeployment ${deployment.metadata.name}: ${error.message}`);
   }
 }
 

@@ -31,7 +31,7 @@ export function proposalsIn(objects: readonly KubeObject[], from: string, select
   const all = ours.filter(({ kind }) => kind === 'MachineDeployment');
   const classes = ours.filter(({ kind }) => kind === 'MachineClass') as (KubeObject & MachineClass)[];
   if (all.length === 0 && selector === undefined && classes.length > 0) return { deployments: [], classes };
-  if (all.length === 0) throw new UserError(`${from} contains no MachineDeployment to plan`);
+  if (all.length === 0) throw new UserError(`${from} contains no MachineDeployment for the plan`);
   const deployments = all.filter(({ metadata }) => isSelected(metadata.labels));
   if (deployments.length === 0) throw new UserError(`no MachineDeployment in ${from} has the labels ${selector}`);
   const nameless = deployments.find(({ metadata }) => !metadata.name);

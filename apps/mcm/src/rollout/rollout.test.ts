@@ -394,10 +394,12 @@ test('explain shows the next step of the controller, and how to resume a paused 
   const now = realClock.now();
   const lines = async () =>
     deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
-  expect(await lines()).toMatch(/wants {2}3 machines of class green.*at most 1 more and 0 unavailable/);
+  expect(await lines()).toMatch(
+    /wants {2}3 machines of class green.*with at most 1 additional machine and 0 unavailable machines/,
+  );
   expect(await lines()).toMatch(/This step:\n {2}- mcm creates MachineSet workers-\w{5} with 3 machines/);
   await pause(target);
-  expect(await lines()).toContain('none: the rollout is paused');
+  expect(await lines()).toContain('no step, because the rollout is paused');
   expect(await lines()).toContain('mcm rollout resume workers');
 });
 
@@ -405,7 +407,7 @@ test('explain names the invalid field of a spec with a hint', async () => {
   const reading = await readDeployment(client, 'default', 'workers');
   const spec = { ...reading.deployment.spec, replicas: -1 };
   const { next, hints } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
-  expect(next).toBe('none: the spec of the deployment is not valid');
+  expect(next).toBe('no step, because the spec of the deployment is not valid');
   expect(hints).toEqual(['correct spec.replicas, which must be an integer from 0 to 2147483647']);
 });
 

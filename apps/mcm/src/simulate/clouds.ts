@@ -66,7 +66,8 @@ const LOCAL_DIALECT: Dialect = {
 function lateTransport(): { readonly transport: Transport; readonly opens: (transport: Transport) => void } {
   let below: Transport | undefined;
   return {
-    transport: (request) => (below ? below(request) : Promise.reject(new Error('the cluster has not started'))),
+    transport: (request) =>
+      below ? below(request) : Promise.reject(new Error('the simulated cluster has not started')),
     opens: (transport) => {
       below = transport;
     },

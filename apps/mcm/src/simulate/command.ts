@@ -24,7 +24,11 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
       )
       .option(...RECURSIVE)
       .option('--provider <driver>', 'local, or a driver: file, folder or package that exports openCloud()', 'local')
-      .addOption(new Option('--scenario <name>', 'the acts of each history').choices(SCENARIO_NAMES).default('random'))
+      .addOption(
+        new Option('--scenario <name>', 'scenario of each history: which changes and failures occur')
+          .choices(SCENARIO_NAMES)
+          .default('random'),
+      )
       .option('--seed <number>', 'seed of the first history; the seed determines all acts and faults', '1')
       .option('--histories <number>', 'number of histories; each history has the next seed', '1')
       .option(
@@ -33,14 +37,14 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
         repeated,
       )
       .addOption(
-        new Option('--faults <amount>', 'some: faults of requests and kills of the controllers; none: no faults')
+        new Option('--faults <amount>', 'some: requests fail, and the controllers are killed; none: no faults')
           .choices(['some', 'none'])
           .default('some'),
       )
       .option('--join-time <duration>', 'time from the start of a VM until its Node registers', '30s')
       .option('--complete-within <duration>', 'time without faults after which the fleet must be complete', '2h')
       .option('--pods-per-machine <number>', 'pods for each machine, if the files contain no workload', '2')
-      .option('--story', 'print the history of the first violation, or of the first seed'),
+      .option('--story', 'print the events of the first history with a violation, or of the first seed'),
   ).action(async ({ filename, ...flags }: Omit<SimulateFlags, 'filename'> & { filename?: readonly string[] }) => {
     // Until the simulation is complete, the exit code is the code of an error.
     process.exitCode = SIMULATE_EXIT.problem;

@@ -72,14 +72,14 @@ export class History {
   async #incomplete(): Promise<string | undefined> {
     const { fleet } = this;
     const waiting = fleet.machines.find((machine) => machine.metadata.deletionTimestamp !== undefined);
-    if (waiting) return `machine ${waiting.metadata.name} is still being deleted: ${operationOf(waiting)}`;
+    if (waiting) return `the deletion of machine ${waiting.metadata.name} is not complete: ${operationOf(waiting)}`;
     const unready = fleet.machines.find(
       (machine) => controllerOf(machine) && !['Running', 'Available'].includes(phaseOf(machine) ?? ''),
     );
     if (unready) return `machine ${unready.metadata.name} is ${phaseOf(unready) ?? 'new'}: ${operationOf(unready)}`;
     for (const deployment of await fleet.deployments()) {
       const { name } = deployment.metadata;
-      if (!isComplete(deployment, deployment.status ?? {})) return `deployment ${name} is not complete`;
+      if (!isComplete(deployment, deployment.status ?? {})) return `the rollout of deployment ${name} is not complete`;
     }
     return this.#wrongVms();
   }
@@ -153,7 +153,7 @@ export class History {
     const gone = async (): Promise<boolean> => fleet.machines.length === 0 && (await this.#left()).length === 0;
     await this.#waited(gone, this.#options.completeMs, async () => {
       const [machine] = fleet.machines;
-      if (machine) return `machine ${machine.metadata.name} is still being deleted: ${operationOf(machine)}`;
+      if (machine) return `the deletion of machine ${machine.metadata.name} is not complete: ${operationOf(machine)}`;
       return `after the deletion of all machines, these resources remain: ${(await this.#left()).join(', ')}`;
     });
   }

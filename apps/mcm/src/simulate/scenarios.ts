@@ -137,11 +137,11 @@ async function playRepair(history: History): Promise<void> {
 /** The scenarios of `mcm simulate`. */
 export const SCENARIOS = {
   roll: { means: 'a change of the template replaces all machines', play: playRoll },
-  scale: { means: 'each deployment grows by half, and shrinks again', play: playScale },
+  scale: { means: 'each deployment grows by half, and then returns to its size', play: playScale },
   repair: { means: 'three nodes stop reporting for up to 41 minutes', play: playRepair },
   'zone-loss': { means: 'the machines of a zone are unreachable for 30 minutes', play: playZoneLoss },
   spot: { means: 'the cloud announces the end of VMs, with a notice of 2 minutes', play: playSpot },
-  random: { means: 'six random acts of all scenarios', play: playRandom },
+  random: { means: 'six random changes and failures from the other scenarios', play: playRandom },
 } as const satisfies Readonly<Record<string, Scenario>>;
 
 export type ScenarioName = keyof typeof SCENARIOS;

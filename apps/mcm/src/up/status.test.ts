@@ -46,7 +46,7 @@ test('the status lists the disruption budgets and circuit breakers of the cluste
   const disruptions = await readDisruptions(client, 'default');
   const report = { running: true, pid: 1, server: 'https://127.0.0.1:6443', fleet: viewFleet([], [], [], []) } as const;
   expect(statusLines({ ...report, quarantinedVms: [], disruptions }, NOW).slice(2)).toEqual([
-    `cluster: 1/4 machines available (3 unreachable); 0 of 1 allowed disruptions in use; 2 failed machines wait for the budget; circuit breaker Open since ${since} (${reason})`,
+    `cluster: 1/4 machines available (3 unreachable); 0 of 1 allowed disruptions in use; 2 failed machines wait for the disruption budget; circuit breaker Open since ${since} (${reason})`,
     'zone a: 4/4 machines available; circuit breaker Closed',
     'class small: 1/4 machines available (3 unreachable); 0 of 1 allowed disruptions in use',
   ]);

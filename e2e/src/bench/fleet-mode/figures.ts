@@ -154,7 +154,7 @@ class FleetOfClusters {
       const waits = states.flatMap(({ clusters }) => clusters).filter(({ state }) => state !== 'serving').length;
       const known = states.every(({ clusters }) => clusters.length === this.#count);
       if (known && waits === 0) return (performance.now() - start) / 1000;
-      if (performance.now() - start > START_LIMIT_MS) throw new Error(`no replica serves ${waits} of the clusters`);
+      if (performance.now() - start > START_LIMIT_MS) throw new Error(`${waits} clusters wait for a replica`);
       await sleep(realClock, 500);
     }
   }
@@ -226,7 +226,7 @@ export async function* fleetModeFigures(count: number, machinesEach: number, fla
       `${size}: time until replicas serve all clusters`,
       await fleet.served(),
       's',
-      'after the start of the processes',
+      'measured from the start of the processes',
     );
     await sleep(realClock, SETTLE_MS);
     yield* idleFigures(fleet, size);

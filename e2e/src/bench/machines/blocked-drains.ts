@@ -68,7 +68,7 @@ export class BlockedDrains {
       `time until the creation of a machine starts while ${DRAINS} drains start`,
       storm,
       's',
-      'slowest of 10 machines',
+      'the slowest of 10 machines',
     );
     await sleep(realClock, 5_000);
     const starts: number[] = [];
@@ -90,14 +90,14 @@ export class BlockedDrains {
     yield* this.#quiet();
     const { drained, gone, cpu } = await this.#unblock();
     yield atMost(
-      `time from the end of the budgets of ${DRAINS} drains to the deletion of all pods`,
+      `time from the deletion of the budgets that block ${DRAINS} drains to the deletion of all pods`,
       drained,
       GRACE_SECONDS + 10,
       's',
       `grace ${GRACE_SECONDS} s`,
     );
     yield reported(
-      `time from the end of the budgets of ${DRAINS} drains to the deletion of all machines`,
+      `time from the deletion of the budgets that block ${DRAINS} drains to the deletion of all machines`,
       gone,
       's',
       cpu,

@@ -54,7 +54,13 @@ export async function* emptyZoneFigures(): AsyncGenerator<Figure> {
     const seconds = await filled(short.fleet);
     yield atMost(`${name}: refused calls`, short.refused(), 1, 'calls');
     const note = `${seconds.toFixed(0)} s, compared with ${allowed.toFixed(0)} s if all zones have capacity`;
-    yield atMost(`${name}: creation time, compared with capacity in all zones`, seconds / allowed, 1.2, '×', note);
+    yield atMost(
+      `${name}: creation time as a multiple of the time with capacity in all zones`,
+      seconds / allowed,
+      1.2,
+      '×',
+      note,
+    );
     for (let round = 1; round <= ROUNDS; round += 1) {
       await short.fleet.make(3, `round-${round}`);
       await short.fleet.untilRunning(MACHINES + 3 * round);

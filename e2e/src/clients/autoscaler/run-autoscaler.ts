@@ -49,7 +49,7 @@ async function followLoad(
   const median = times[Math.floor(times.length / 2)] ?? 0;
   process.stdout.write(`${suite}: ${unnamed.length} unnamed deletions\n`);
   process.stdout.write(
-    `${suite}: ${unasked} machines that the autoscaler did not request, ${needless} unnecessary machines\n`,
+    `${suite}: ${unasked} machines without a request of the autoscaler, ${needless} unnecessary machines\n`,
   );
   process.stdout.write(
     `${suite}: ${times.length} deletions, ${Math.round(median)} ms after the decision (median), ${Math.round(slowest)} ms for the slowest deletion\n`,

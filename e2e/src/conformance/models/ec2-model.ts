@@ -74,7 +74,7 @@ export function ec2Differences(action: string, root: Node): readonly string[] {
   const known = root.children.filter(({ name }) => name !== 'requestId');
   // The response to an action without a result states only the success.
   if (!Array.isArray(schema) || schema[4].length === 0)
-    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer is empty`);
+    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer of EC2 is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 

@@ -243,7 +243,12 @@ describe('logins that always fail', () => {
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
-    ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, but the response is not a token'],
+    [
+      'is a proxy’s page',
+      () => reply(200, '<html>Welcome</html>'),
+      'Internal',
+      'the response with status 200 is not a token',
+    ],
     ['is not AWS’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
   ] as const)('a metadata service that %s is reported with a hint [E1-78]', async (_what, answer, code, says) => {
     const { wire, stage } = open();

@@ -174,7 +174,7 @@ describe('managed identities', () => {
       'is a proxy’s page',
       () => reply(200, '<html>Welcome</html>'),
       'Internal',
-      '200, but the response contains no token',
+      'the response with status 200 contains no token',
     ],
     ['is not Azure’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
     ['has no such identity', () => reply(400, { error: 'invalid_request' }), 'Internal', '400 invalid_request'],

@@ -56,7 +56,7 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
  */
 export async function answerOf(recorded: RecordedCase): Promise<unknown> {
   const call = CALLS[recorded.fn];
-  if (!call) throw new Error(`function ${recorded.fn} does not exist here`);
+  if (!call) throw new Error(`mcm has no template function ${recorded.fn}`);
   return await call(recorded.input as never);
 }
 

@@ -90,7 +90,7 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
   return (
     section &&
     `unknown action: after ${states[section.first]?.at} s, the recording contains ${JSON.stringify(section.after)}. ` +
-      'No object shows the action of a user, an agent or a kubelet'
+      'No object of the recording contains the action of a user, an agent or a kubelet'
   );
 }
 

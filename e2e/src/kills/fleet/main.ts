@@ -95,15 +95,17 @@ async function play(flags: Readonly<Record<Name, number>>): Promise<number> {
   let kills = 0;
   try {
     const first = await rest(fleet);
-    if (first === undefined) throw new Error(`the first machines did not run within ${REST_MS / 1_000} s`);
-    say(`${planes} clusters with ${machines} machines each run after ${first.toFixed(0)} s`);
+    if (first === undefined) throw new Error(`the first machines were not Running within ${REST_MS / 1_000} s`);
+    say(`after ${first.toFixed(0)} s, all machines of ${planes} clusters with ${machines} machines each are Running`);
     for (const end = performance.now() + minutes * 60_000; performance.now() < end; kills += 1) {
       const next = performance.now() + every * 1_000;
       for (let index = 0; index < rolls; index += 1) await fleet.roll(below(planes));
       await sleep(realClock, below(2_000));
       const shard = below(shards);
       const lost = await fleet.kill(shard);
-      say(`killed shard ${shard} with ${lost} Leases; ${await fleet.unfinished()} clusters are unfinished`);
+      say(
+        `killed shard ${shard} with ${lost} Leases; the rollouts of ${await fleet.unfinished()} clusters are not complete`,
+      );
       await watch(fleet, next);
     }
     const last = await rest(fleet);

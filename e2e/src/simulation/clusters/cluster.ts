@@ -110,7 +110,7 @@ export class SimulatedCluster {
     const { items } = await admin.resource<Machine>(machines, this.name).list();
     const machine = items.find(({ metadata }) => metadata.uid === vm.clientToken);
     if (machine !== undefined && machine.metadata.deletionTimestamp === undefined)
-      reporter.violate(`${this.name}: VM ${vm.name} is deleted without a deletion of its machine`);
+      reporter.violate(`${this.name}: mcm deletes VM ${vm.name}, but nothing requested the deletion of its machine`);
     const old = clock.now().getTime() - NEW_POD_MS;
     const left = (await this.admin.resource<Pod>(pods, 'default').list()).items.filter(
       (pod) =>
@@ -119,7 +119,8 @@ export class SimulatedCluster {
         new Date(pod.metadata.creationTimestamp ?? 0).getTime() < old,
     );
     const names = left.map(({ metadata }) => metadata.name);
-    if (left.length > 0) reporter.violate(`${this.name}: VM ${vm.name} is deleted with running pods ${names}`);
+    if (left.length > 0)
+      reporter.violate(`${this.name}: mcm deletes VM ${vm.name} while the pods ${names} still run on it`);
   }
 
   /** The number of VMs that the cloud has created. */

@@ -47,7 +47,7 @@ test.each<[what: string, defect: FleetDefect, from: number, violation: RegExp]>(
   sampled(
     [
       ['ignores lost Leases', { seed: believesRenewals }, 1, / for cluster c\d+ while ".*" holds its Lease$/],
-      ['deletes VMs before their drains', { target: blindToPods }, 1, /is deleted with running pods/],
+      ['deletes VMs before their drains', { target: blindToPods }, 1, /while the pods .* still run on it/],
       [
         'never acquires a Lease',
         { seed: neverAcquires },

@@ -269,7 +269,7 @@ export class FleetWorld {
     Object.assign(wanted, wish);
     // A hibernated cluster needs the time of a start until it is served again.
     if (this.#parts.hibernateMs !== undefined) this.served.processesChanged();
-    this.reporter.note('act', `the user of ${cluster} requests ${JSON.stringify(wanted)}`);
+    this.reporter.note('act', `the user of cluster ${cluster} requests ${JSON.stringify(wanted)}`);
     const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };
     await this.seedAdmin
       .resource<MachineDeployment>(machineDeployments, cluster)
@@ -296,7 +296,7 @@ export class FleetWorld {
   }
 
   async deleteMachine(cluster: string, name: string): Promise<void> {
-    this.reporter.note('act', `the user deletes ${name} of ${cluster}`);
+    this.reporter.note('act', `the user deletes ${name} of cluster ${cluster}`);
     await this.seedAdmin.resource<Machine>(machines, cluster).delete(name);
   }
 

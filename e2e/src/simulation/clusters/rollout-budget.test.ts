@@ -66,7 +66,11 @@ const forgetsCanaries = (transport: Transport): Transport => {
 test.runIf(isThorough).each<[what: string, defect: FleetDefect['seed'], violation: RegExp]>([
   ['misreads the limit', misreadsLimit, /^[234] clusters have a claim \(.*\), more than the limit of 1$/],
   ['treats each claim as written', believesClaims, /without a claim of the rollout budget$/],
-  ['does not record the rollouts of canary clusters', forgetsCanaries, /get a claim while the canary clusters c1/],
+  [
+    'does not record the rollouts of canary clusters',
+    forgetsCanaries,
+    /get a claim although the rollouts of the canary clusters c1/,
+  ],
 ])('a replica that %s is reported', async (_, seed, violation) => {
   const world = await FleetWorld.start({
     seed: 1,

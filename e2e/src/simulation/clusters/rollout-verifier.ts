@@ -74,7 +74,9 @@ export class RolloutVerifier {
       ...Object.entries(next.canaries).flatMap(([name, { state }]) => (state === 'done' ? [] : [name])),
     ];
     if (added.length > 0 && rolling.length > 0)
-      reporter.violate(`clusters ${added} get a claim while the canary clusters ${rolling} roll out`);
+      reporter.violate(
+        `clusters ${added} get a claim although the rollouts of the canary clusters ${rolling} are not complete`,
+      );
   }
 
   /** Verifies a write of a manager at the time at which the process sends it. */
@@ -86,7 +88,7 @@ export class RolloutVerifier {
     if (action === undefined || proc.dead || proc.frozen) return;
     this.verified += 1;
     if (this.#record.claims[cluster] === undefined)
-      this.#o.reporter.violate(`${identity} ${action} of ${cluster} without a claim of the rollout budget`);
+      this.#o.reporter.violate(`${identity} ${action} of cluster ${cluster} without a claim of the rollout budget`);
   }
 
   /**
@@ -103,10 +105,10 @@ export class RolloutVerifier {
     const [now = 0, before = 0] = [written.spec.replicas, stored?.spec.replicas];
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return undefined;
     const others = sets.items.filter((set) => set !== stored && (set.spec.replicas ?? 0) > 0);
-    if (stored === undefined) return now > 0 && others.length > 0 ? 'creates the new set' : undefined;
+    if (stored === undefined) return now > 0 && others.length > 0 ? 'creates the new MachineSet' : undefined;
     // If the user reduces the replicas, the sets of both templates shrink.
     const scaled = stored.metadata.annotations?.[DESIRED_REPLICAS] !== String(deployment.spec.replicas ?? 0);
     const isOld = stored.spec.template.spec?.class.name !== deployment.spec.template.spec.class.name;
-    return now < before && isOld && !scaled ? 'shrinks the old set' : undefined;
+    return now < before && isOld && !scaled ? 'reduces the old MachineSet' : undefined;
   }
 }

@@ -93,7 +93,7 @@ export class FleetPools {
     const counted = all.reduce((sum, { status }) => sum + (status?.machineCount ?? 0), 0);
     const nodes = await this.#config.nodes();
     if (counted !== nodes.length)
-      return `the pools count ${counted} machines, but the cluster has ${nodes.length} nodes`;
+      return `the status of the pools has ${counted} machines, but the cluster has ${nodes.length} nodes`;
     const node = nodes.find(({ metadata: { annotations = {} }, spec }) => {
       const current = annotations[CurrentConfig];
       const done = annotations[State] === 'Done' && current === annotations[DesiredConfig] && targets.has(current);

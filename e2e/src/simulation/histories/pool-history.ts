@@ -101,13 +101,16 @@ export class TargetVerifier {
     const desired = annotation(node, DesiredConfig);
     if (old && this.#settled.has(uid) && annotation(old, DesiredConfig) !== desired) {
       this.#charged.set(uid, desired);
-      if (this.#isPaused(desired)) this.#world.reporter.violate(`${name} gets ${desired} while its pool is paused`);
+      if (this.#isPaused(desired))
+        this.#world.reporter.violate(`node ${name} gets configuration ${desired} although its pool is paused`);
       const busy = [...this.#charged.keys()].flatMap((one) => {
         const found = this.#nodes.get(one);
         return found && isBusy(found) ? [found.metadata.name] : [];
       });
       if (busy.length > this.#allowed() && !isStranded(old)) {
-        this.#world.reporter.violate(`${name} gets ${desired} while ${busy.length} nodes are busy: ${busy.join(', ')}`);
+        this.#world.reporter.violate(
+          `node ${name} gets configuration ${desired} while ${busy.length} nodes apply a configuration: ${busy.join(', ')}`,
+        );
       }
     }
     if (isBusy(node)) return;
@@ -376,7 +379,7 @@ class PoolHistory {
         /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
       );
     if (writes.length > 0)
-      world.reporter.violate(`the controllers wrote objects without a change: ${[...new Set(writes)].join('; ')}`);
+      world.reporter.violate(`the controllers sent writes that change nothing: ${[...new Set(writes)].join('; ')}`);
   }
 
   async #isHealed(): Promise<boolean> {

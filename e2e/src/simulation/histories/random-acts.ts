@@ -382,7 +382,7 @@ export class RandomHistory {
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);
-    this.#note(`${zone ?? 'every zone'} has no capacity for ${ms} ms`);
+    this.#note(`zone ${zone ?? 'every zone'} has no capacity for ${ms} ms`);
     const rule = { operation: 'instances.create', error: { code: 'InsufficientCapacity' } };
     const { faults } = this.#world.cloud;
     const { id } = faults.order(zone === undefined ? rule : { ...rule, zone });
@@ -419,7 +419,7 @@ export class RandomHistory {
     const zone = this.#dice.one(ZONES);
     const full = this.#dice.one(ZONES.filter((each) => each !== zone));
     const ms = this.#dice.pause(3_600_000);
-    this.#note(`the user evacuates ${zone ?? ''}, and ${full ?? ''} has no capacity for ${ms} ms`);
+    this.#note(`the user evacuates ${zone ?? ''}, and zone ${full ?? ''} has no capacity for ${ms} ms`);
     const { faults } = this.#world.cloud;
     const rule = { operation: 'instances.create', zone: full ?? '', error: { code: 'InsufficientCapacity' } };
     const { id } = faults.order(rule);
@@ -512,7 +512,7 @@ export class RandomHistory {
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`a controller wrote although all objects were complete: ${write}`);
+      world.reporter.violate(`a controller sent a write although nothing had to change: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
     await this.#zones?.verifyBalance();
     await this.#drift?.verifyEnd();
@@ -596,7 +596,7 @@ export class RandomHistory {
   /** Starts a rollout while all agents fail for up to one hour. */
   async #failUpdates(): Promise<void> {
     const ms = this.#dice.pause(3_600_000);
-    this.#note(`all agents fail for ${ms} ms`);
+    this.#note(`the updates of all agents fail for ${ms} ms`);
     const vms = [...this.#world.cloud.instances.list()];
     for (const { id } of vms) this.#order(id, { update: 'fail' });
     this.#later(ms, () => {

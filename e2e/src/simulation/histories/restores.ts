@@ -35,7 +35,7 @@ export class Restores {
   }
 
   backUp({ replicas, machineClass }: Wish): void {
-    this.#world.reporter.note('act', 'the user makes a backup of the cluster');
+    this.#world.reporter.note('act', 'the user creates a backup of the cluster');
     this.#backups.push({ backup: this.#world.backup(), wish: { replicas, machineClass } });
     if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
   }
@@ -82,7 +82,7 @@ export class Restores {
       const quarantined = metadata.annotations?.[Annotations.QuarantinedVMs] ?? '';
       if (quarantined !== '') this.#release(quarantined.split(','));
       const annotations = {
-        [Annotations.BreakerOverride]: `${until} the VMs ended before the restore`,
+        [Annotations.BreakerOverride]: `${until} the VMs ended before the user restored the backup`,
         [Annotations.ReleaseVMs]: quarantined || (metadata.annotations?.[Annotations.ReleaseVMs] ?? null),
       };
       await classes.patch(metadata.name, { type: 'merge', body: { metadata: { annotations } } });

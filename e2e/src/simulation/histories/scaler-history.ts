@@ -58,7 +58,7 @@ class ScalerHistory {
     this.#verifier = verifier;
     const form = formOf(seed);
     this.#scaler = scalerOf(world, form);
-    world.reporter.note('act', `the autoscaler names machines by ${form}`);
+    world.reporter.note('act', `the autoscaler selects the machines to delete by ${form}`);
     // Until the replicas are lower, the names have no effect. If the autoscaler writes the names first, its previous
     // change must already be complete.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
@@ -138,7 +138,7 @@ class ScalerHistory {
     await this.#untilObserved();
     const victims = this.#chosen(await this.#victims());
     if (victims.length === 0) return;
-    world.reporter.note('act', `the autoscaler marks ${victims} before the reduction of replicas`);
+    world.reporter.note('act', `the autoscaler marks ${victims} for deletion before it reduces the replicas`);
     this.#verifier.names(victims);
     await this.#scaler.nameOnly(victims);
     await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -165,7 +165,7 @@ class ScalerHistory {
     const victims = await this.#victims();
     if (victims.length === 0) return;
     const names = victims.map(({ metadata }) => metadata.name);
-    reporter.note('act', `the autoscaler marks ${names}, and never reduces the replicas`);
+    reporter.note('act', `the autoscaler marks ${names} for deletion, but never reduces the replicas`);
     const at = clock.now().getTime();
     await this.#scaler.nameOnly(names);
     await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
@@ -175,7 +175,7 @@ class ScalerHistory {
     const there = new Set((await this.#world.machines()).filter(isStaying).map(({ metadata }) => metadata.uid));
     for (const { metadata } of victims)
       if (there.has(metadata.uid) && !early.includes(metadata.name))
-        reporter.violate(`the mark of machine ${metadata.name} was removed before its expiry`);
+        reporter.violate(`mcm removed the deletion mark of machine ${metadata.name} before its expiry`);
     await this.#world.until(async () => (await this.#marked(victims)).length === 0, BOUNDS.settled.ms);
   }
 
@@ -199,7 +199,10 @@ class ScalerHistory {
     this.#verifier.names(victims);
     this.#replicas -= victims.length;
     this.#world.expects(this.#replicas);
-    this.#world.reporter.note('act', `the autoscaler marks ${victims} and requests ${this.#replicas} replicas`);
+    this.#world.reporter.note(
+      'act',
+      `the autoscaler marks ${victims} for deletion and requests ${this.#replicas} replicas`,
+    );
   }
 
   async #scaleUp(): Promise<void> {

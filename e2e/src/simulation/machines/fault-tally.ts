@@ -7,11 +7,11 @@ const boots = ({ operation }: OrderedFault): boolean => operation === 'instances
 /** The faults of the cloud and of kubelets that rules cause. A fault is counted each time its rule has an effect. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
-  'the cloud refuses a call after its execution': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
+  'the cloud executes a call, but reports an error': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
   'the cloud throttles': (rule) => failsWith(rule, 'RequestLimitExceeded'),
   'the cloud has no capacity': (rule) => failsWith(rule, 'InsufficientCapacity'),
   'the cloud does not answer': (rule) => rule.timeout !== undefined && !rule.effect,
-  'the cloud does not answer a call after its execution': (rule) => rule.timeout !== undefined && rule.effect === true,
+  'the cloud executes a call, but does not answer': (rule) => rule.timeout !== undefined && rule.effect === true,
   'the cloud is slow': (rule) => rule.latency !== undefined,
   'the cloud returns an outdated instance': (rule) => rule.stale !== undefined && rule.operation === 'instances.get',
   'the cloud returns an outdated list': (rule) => rule.stale !== undefined && rule.operation === 'instances.list',
@@ -22,13 +22,13 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 /** The faults that are counted by the text of history entries. */
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
-  'a VM is terminated outside of mcm': /is terminated outside of mcm$/,
+  'the cloud terminates a VM without a request of mcm': /is terminated outside of mcm$/,
   'a Machine object disappears while its VM runs': /^Machine \S+ is lost$/,
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
   'an answer of the API server does not arrive': /^machine-controller: \S+ \/\S+ lost$/,
-  'watches end with 410': /^machine-controller: the server answers a watch with status 410$/,
+  'the API server ends watches with status 410': /^machine-controller: the server answers a watch with status 410$/,
   'watches stop delivering': /^watches stop delivering$/,
   'the API server is unreachable': /^the API server is unreachable/,
   'the controller is killed before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
@@ -36,7 +36,7 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the controller is killed before a cloud call': /^machine-controller: cloud \S+ \S+ killed before$/,
   'the controller is killed after a cloud call': /^machine-controller: cloud \S+ \S+ killed after$/,
   'the controller is killed at a random moment': /^the machine controller is killed$/,
-  'there are two controllers': /^for \d+ ms, two machine controllers run$/,
+  'two machine controllers run at the same time': /^for \d+ ms, two machine controllers run$/,
   'the clock jumps forward': /^the clock of the controller jumps forward by \d+ ms$/,
   'the clock jumps back': /^the clock of the controller jumps forward by -\d+ ms$/,
 };

@@ -139,7 +139,7 @@ export class FinalChecks {
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
     await this.#until(
-      '(g) mcm creates a machine while other machines are blocked',
+      '(g) mcm creates a machine while the drains of other machines are blocked',
       isRunning,
       hollow.joinDelayMs + BOUNDS.prompt.ms,
     );
@@ -147,7 +147,7 @@ export class FinalChecks {
     await world.deleteMachine('prompt');
     const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
     const maxMs = empty ? BOUNDS.prompt.ms : DRAIN_TIMEOUT_MS + MINUTE;
-    await this.#until('(g) mcm deletes a machine while other machines are blocked', isGone, maxMs);
+    await this.#until('(g) mcm deletes a machine while the drains of other machines are blocked', isGone, maxMs);
     world.cloud.faults.clear();
   }
 
@@ -167,7 +167,7 @@ export class FinalChecks {
     // If a machine has joined during the wait, evictions may be possible again. Each of them changes the status.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
-    for (const write of about) reporter.violate(`(i) the controller wrote an object without a change: ${write}`);
+    for (const write of about) reporter.violate(`(i) the controller sent a write that changes nothing: ${write}`);
   }
 
   /** Rule (i): while no object changes, the controllers write nothing. */
@@ -178,7 +178,7 @@ export class FinalChecks {
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`(i) a controller wrote although all objects were complete: ${write}`);
+      world.reporter.violate(`(i) a controller sent a write although nothing had to change: ${write}`);
   }
 
   /** Rule (j): if the kubelet of a machine stops, the machine becomes Unknown, and later Running again. */

@@ -10,7 +10,7 @@ import { playMachines } from './machine-history.ts';
  */
 const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
-  'the cloud refuses a call after its execution': {
+  'the cloud executes a call, but reports an error': {
     cloud: { operation: 'instances.create', error: { code: 'InternalError' }, effect: true, count: 2 },
   },
   'the cloud throttles': {
@@ -24,7 +24,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
     cloud: { operation: 'instances.create', error: { code: 'InsufficientCapacity' }, zone: 'local-a', count: 2 },
   },
   'the cloud does not answer': { cloud: { operation: 'instances.delete', timeout: {}, count: 1 } },
-  'the cloud does not answer a call after its execution': {
+  'the cloud executes a call, but does not answer': {
     cloud: { operation: 'instances.create', timeout: {}, effect: true, count: 1 },
   },
   'the cloud is slow': { cloud: { operation: 'instances.list', latency: 8_000, count: 4 } },
@@ -39,8 +39,8 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the controller is killed before a cloud call': { wire: 'killed before', toCloud: true },
   'the controller is killed after a cloud call': { wire: 'killed after', toCloud: true },
   'the controller is killed at a random moment': { act: 'killed' },
-  'there are two controllers': { act: 'two controllers' },
-  'watches end with 410': { act: 'expired watches' },
+  'two machine controllers run at the same time': { act: 'two controllers' },
+  'the API server ends watches with status 410': { act: 'expired watches' },
   'watches stop delivering': { act: 'silent watches' },
   'the API server is unreachable': { act: 'no API server' },
   'the clock jumps forward': { act: 'clock forward' },
@@ -48,7 +48,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'a kubelet stops reporting': { act: 'silent kubelet' },
   'a kubelet never joins': { act: 'no kubelet' },
   'a kubelet joins late': { act: 'late kubelet' },
-  'a VM is terminated outside of mcm': { act: 'lost VM' },
+  'the cloud terminates a VM without a request of mcm': { act: 'lost VM' },
   'a Machine object disappears while its VM runs': { act: 'lost machine' },
 };
 
@@ -91,5 +91,5 @@ test('a controller that deletes the pods of a lost Machine before the drain time
     firstFault: { act: 'lost machine' },
     defect: DEFECTS.deletesPods(),
   });
-  expect(violations.join('\n')).toMatch(/\(d\) mcm deletes pod \S+ instead of an eviction, without a reason/);
+  expect(violations.join('\n')).toMatch(/\(d\) mcm deletes pod \S+ although it could evict the pod/);
 });

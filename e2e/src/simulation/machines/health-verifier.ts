@@ -68,9 +68,9 @@ export class HealthVerifier {
     const { healthTimeoutMs, jumpMs, lagMs, violate } = this.#o;
     const lasted = this.#now() - since;
     if (lasted + jumpMs() + BOUNDS.slack.ms + lagMs('machines') < healthTimeoutMs)
-      violate(`${name} becomes Failed after ${lasted} ms in the phase Unknown`);
+      violate(`machine ${name} becomes Failed after only ${lasted} ms in the phase Unknown`);
     for (const other of this.#replacedBeside(machine))
-      violate(`${name} becomes Failed before the replacement of ${other} is complete`);
+      violate(`machine ${name} becomes Failed before the replacement of machine ${other} is complete`);
   }
 
   /**
@@ -83,7 +83,7 @@ export class HealthVerifier {
     const readyMs = this.#now() - (this.#readySince.get(nodeOf(machine)) ?? this.#now());
     if (!node || node.spec.providerID !== machine.spec.providerID) return;
     if (readyMs > BOUNDS.outdated.ms + unnoticedLagMs('nodes', 'machines'))
-      violate(`${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
+      violate(`machine ${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
   /** Returns the machines in the same group that are Failed or in deletion, and whose replacement is not complete. */

@@ -63,7 +63,7 @@ test('a VM that joins after its Machine was lost is drained without a violation'
 test('two controllers stop writing conflicting values when one of them has a stale cache of Nodes', async () => {
   const { violations, story, faults } = await playMachines(readReplay(FLAPPING).one);
   expect(violations, story).toEqual([]);
-  expect([faults['watches stop delivering'], faults['there are two controllers']]).toEqual([1, 1]);
+  expect([faults['watches stop delivering'], faults['two machine controllers run at the same time']]).toEqual([1, 1]);
   expect(story).toContain('Running → Unknown');
 });
 
@@ -71,7 +71,7 @@ test('after a compaction, the caches of the controller list their objects again'
   const plan = { steps: [{ act: 'expire', pauseMs: 1_000, drawn: 0 }], lastPauseMs: 5_000, drawn: 0 };
   const { history, violations } = await playMachines({ seed: 7, plan });
   const lines = (JSON.parse(history) as readonly { readonly text: string }[]).map(({ text }) => text);
-  const start = lines.indexOf('watches end after a compaction');
+  const start = lines.indexOf('the API server compacts its history and ends watches');
   const after = lines.slice(start, lines.indexOf('machine-controller list pods 200', start) + 20);
   expect(start).toBeGreaterThan(0);
   // The first list after the restart compares the newest cached object with the API server.

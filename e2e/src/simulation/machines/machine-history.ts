@@ -267,7 +267,11 @@ class MachineHistory {
   }
 
   #expire(): void {
-    this.#note(this.#compacts ? 'watches end after a compaction' : 'watches end with 410');
+    this.#note(
+      this.#compacts
+        ? 'the API server compacts its history and ends watches'
+        : 'the API server ends watches with status 410',
+    );
     if (this.#compacts) this.#world.network.outdate('machine-controller');
     else this.#world.network.expire('machine-controller');
   }
@@ -278,7 +282,7 @@ class MachineHistory {
   }
 
   #bootsWith(kubelet: NonNullable<FaultRule['kubelet']>): void {
-    this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
+    this.#note(`the kubelet of the next VM behaves as ${JSON.stringify(kubelet)}`);
     this.ordered.push(this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 }));
   }
 
@@ -417,7 +421,7 @@ class MachineHistory {
     const first = this.#dice.one(hollow.names);
     const second = this.#dice.one(hollow.names.filter((name) => name !== first));
     const both = [first, second].flatMap((name) => (name === undefined ? [] : [name]));
-    this.#note(`the kubelets of ${both} stop reporting`);
+    this.#note(`the kubelets of the machines ${both} stop reporting`);
     for (const name of both) {
       hollow.silence(name, true);
       await clock.advance(this.#dice.pause(MINUTE));

@@ -136,7 +136,7 @@ export class MachineVerifier {
     if (has) this.#shared.add(uid);
     else this.#shared.delete(uid);
     if (had && !has && !this.#released.has(uid))
-      this.#violate('b', `the finalizer of another controller was removed from ${name}`);
+      this.#violate('b', `mcm removed the finalizer of another controller from machine ${name}`);
   }
 
   /** Whether any Machine was deleted without its VM. */
@@ -325,7 +325,7 @@ export class MachineVerifier {
     if (!deletionTimestamp) {
       // During the creation of its VM, the Machine contains no provider ID.
       const own = machine.spec.providerID === undefined || machine.spec.providerID.endsWith(`/${id}`);
-      if (own) this.#violate('c', `mcm deletes the VM of ${name} without a deletion of the machine`);
+      if (own) this.#violate('c', `mcm deletes the VM of ${name}, but nothing requested the deletion of the machine`);
       return;
     }
     if (this.#mayForce(machine)) return;
@@ -337,7 +337,7 @@ export class MachineVerifier {
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < since)
       .map(({ metadata }) => metadata.name);
     if (left.length > 0)
-      this.#violate('c', `mcm deletes the VM of ${name} before its deadline with running pods ${left}`);
+      this.#violate('c', `mcm deletes the VM of ${name} before the drain deadline, while the pods ${left} still run`);
     const goneAt = this.#volumePodGoneAt.get(node) ?? 0;
     const attached = cache.attachments.store.byIndex('node', node).map(({ spec }) => spec.source.persistentVolumeName);
     if (
@@ -345,7 +345,7 @@ export class MachineVerifier {
       this.#now() + this.#aheadMs < goneAt + BOUNDS.detached.ms &&
       (this.#attachedAt.get(node) ?? 0) < since
     ) {
-      this.#violate('e', `mcm deletes the VM of ${name} with attached volumes ${attached}`);
+      this.#violate('e', `mcm deletes the VM of ${name} while the volumes ${attached} are attached`);
     }
   }
 
@@ -366,7 +366,8 @@ export class MachineVerifier {
       .byIndex('node', name)
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < this.#now() - lagMs)
       .map(({ metadata }) => metadata.name);
-    if (left.length > 0) this.#violate('c', `mcm deletes VM ${name} without a Machine, but with running pods ${left}`);
+    if (left.length > 0)
+      this.#violate('c', `mcm deletes VM ${name}, which has no Machine, while the pods ${left} still run`);
   }
 
   /**
@@ -386,7 +387,10 @@ export class MachineVerifier {
     const machine = cache.machines.store.list().find((each) => label(each, 'node') === node);
     const isLost = !machine && this.#lostNodes.has(node);
     if (!machine?.metadata.deletionTimestamp && !isLost) {
-      this.#violate('d', `mcm evicts pod ${pod.metadata.name} without a deletion of the machine of ${node}`);
+      this.#violate(
+        'd',
+        `mcm evicts pod ${pod.metadata.name}, but nothing requested the deletion of the machine of node ${node}`,
+      );
       return;
     }
     if (verb === 'delete') {
@@ -395,7 +399,7 @@ export class MachineVerifier {
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {
-        this.#violate('d', `mcm deletes pod ${pod.metadata.name} instead of an eviction, without a reason`);
+        this.#violate('d', `mcm deletes pod ${pod.metadata.name} although it could evict the pod`);
       }
       return;
     }
@@ -409,7 +413,7 @@ export class MachineVerifier {
     if (others < app.minAvailable) {
       this.#violate(
         'd',
-        `pod ${pod.metadata.name} was evicted; app ${app.name} then has ${others} healthy pods and needs ${app.minAvailable}`,
+        `after the eviction of pod ${pod.metadata.name}, app ${app.name} has ${others} healthy pods but needs ${app.minAvailable}`,
       );
     }
   }

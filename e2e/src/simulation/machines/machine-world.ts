@@ -440,14 +440,14 @@ export class MachineWorld {
   }
 
   async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
-    this.reporter.note('act', `the user labels ${name} ${JSON.stringify(labels)}`);
+    this.reporter.note('act', `the user adds to ${name} the label ${JSON.stringify(labels)}`);
     await this.admin
       .resource<Machine>(machines, NAMESPACE)
       .patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
   async createApp(app: App): Promise<void> {
-    this.reporter.note('act', `the user creates ${JSON.stringify(app)}`);
+    this.reporter.note('act', `the user creates the pods of app ${JSON.stringify(app)}`);
     this.apps.set(app.name, app);
     await createApp(this.admin, app);
   }

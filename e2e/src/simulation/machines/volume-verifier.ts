@@ -75,7 +75,7 @@ export class VolumeVerifier {
     if (moving === 0) return;
     this.#verified++;
     if (moving + volumes.length > limit)
-      violate(`pod ${name} leaves ${node} while ${moving} volumes move, and the limit is ${limit}`);
+      violate(`mcm evicts pod ${name} from ${node} while ${moving} volumes move, but the limit is ${limit}`);
   }
 
   #isMoving({ pod, volumes, goneAt, countsUntil }: Move): boolean {

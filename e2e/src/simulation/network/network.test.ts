@@ -113,7 +113,7 @@ test('the profile hostile refuses reads, shortens pages, lets pages and watches 
   }
   await clock.advance(300_000);
   expect(asked.some((path) => path.includes('limit=2&continue='))).toBe(true);
-  for (const what of ['conflict', 'throttled', 'internal', 'lost', 'has expired', 'stops delivering'])
+  for (const what of ['conflict', 'throttled', 'internal', 'lost', 'has expired', 'delivers no further events'])
     expect(
       notes.some((text) => text.includes(what)),
       what,

@@ -375,7 +375,7 @@ export class Network {
     const { expiredPage } = this.#profile;
     if (expiredPage === 0 || !/[?&]continue=/.test(path)) return undefined;
     if (this.#keyed.draw(`${caller} page ${placeOf(path)}`) >= expiredPage) return undefined;
-    this.#options.note(`${caller}: a page of ${placeOf(path)} has expired`);
+    this.#options.note(`${caller}: the next page of the list ${placeOf(path)} has expired`);
     return refusal(410, 'Expired');
   }
 
@@ -425,7 +425,7 @@ export class Network {
       () => {
         if (connection.signal.aborted || this.#profile.silentWatch === 0) return;
         if (lot < silentWatch) {
-          note(`${end.caller}: the watch of ${place} stops delivering`);
+          note(`${end.caller}: the watch of ${place} delivers no further events`);
           silent.abort();
           return;
         }

@@ -192,7 +192,9 @@ class CanaryFeature implements Feature {
     this.#verified++;
     const [unready] = this.#unreadyOf(seen);
     if (unready !== undefined)
-      this.#world.reporter.violate(`the manager records that the pods of ${seen} are Ready, but ${unready} is not`);
+      this.#world.reporter.violate(
+        `the manager records that the pods of ${seen} are Ready, but pod ${unready} is not Ready`,
+      );
   }
 
   #setChanged({ type, object }: Change<MachineSet>): void {

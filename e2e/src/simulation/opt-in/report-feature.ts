@@ -92,10 +92,10 @@ class ReportFeature implements Feature {
     const client = this.#world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     this.#isOurs = true;
     if (dice.number(2) === 0) {
-      this.#world.reporter.note('act', 'another client deletes the disruptions');
+      this.#world.reporter.note('act', 'another client deletes the ConfigMap machine-disruptions');
       await ignoreNotFound(client.delete(NAME));
     } else {
-      this.#world.reporter.note('act', 'a late write of a former leader changes the disruptions');
+      this.#world.reporter.note('act', 'a late write of a former leader changes the ConfigMap machine-disruptions');
       const data = { cluster: 'machines: 99\navailable: 98\n', 'zone.old': 'machines: 1\n' };
       await ignoreNotFound(client.patch(NAME, { type: 'merge', body: { data } }));
     }
@@ -124,7 +124,8 @@ class ReportFeature implements Feature {
     const before = this.#verified;
     await world.deleteMachine(machine.metadata.name);
     await world.clock.advance(BOUNDS.reported.ms);
-    if (this.#verified === before) world.reporter.violate('a deleted machine does not change the disruptions');
+    if (this.#verified === before)
+      world.reporter.violate('the ConfigMap machine-disruptions does not change after the deletion of a machine');
     // When the circuit breaker closes, no event occurs, and the manager then writes the ConfigMap.
     const client = world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     const isOpen = async (): Promise<boolean> =>
@@ -138,14 +139,22 @@ class ReportFeature implements Feature {
     const complete = { machines: replicas, available: replicas, allowed: this.#limits.repairs };
     const violate = (text: string): void => this.#world.reporter.violate(text);
     if (textOf(numbersOf(cluster)) !== textOf(complete))
-      violate(`the disruptions have ${textOf(numbersOf(cluster))}, and the fleet has ${textOf(complete)}`);
+      violate(
+        `the ConfigMap machine-disruptions has ${textOf(numbersOf(cluster))}, but the fleet has ${textOf(complete)}`,
+      );
     for (const field of ['inUse', 'waiting'])
-      if (numberIn(cluster, field) !== 0) violate(`the complete fleet has the disruptions ${JSON.stringify(cluster)}`);
+      if (numberIn(cluster, field) !== 0)
+        violate(`the fleet is complete, but the ConfigMap machine-disruptions has ${JSON.stringify(cluster)}`);
     for (const row of [cluster, zone])
-      if (!row.includes('breaker: Closed\n')) violate(`no closed circuit breaker in ${JSON.stringify(row)}`);
+      if (!row.includes('breaker: Closed\n'))
+        violate(`the circuit breaker must be closed in the ConfigMap machine-disruptions: ${JSON.stringify(row)}`);
     const patches = this.#world.writes.filter((write) => write === `patch configmaps ${NAME}`).length;
-    if (patches !== this.#updates) violate(`the manager sent ${patches} patches for ${this.#updates} changes`);
-    if (Object.keys(others).length > 0) violate(`the complete fleet has rows of ${Object.keys(others).join(', ')}`);
+    if (patches !== this.#updates)
+      violate(`the manager patched the ConfigMap machine-disruptions ${patches} times for ${this.#updates} changes`);
+    if (Object.keys(others).length > 0)
+      violate(
+        `the fleet is complete, but the ConfigMap machine-disruptions has the keys ${Object.keys(others).join(', ')}`,
+      );
   }
 
   #file<T extends Machine | MachineSet>(all: Map<string, T>, { type, object }: Change<T>): void {
@@ -179,10 +188,12 @@ class ReportFeature implements Feature {
     if (change.type === 'updated') this.#updates++;
     const { network, reporter } = this.#world;
     if (change.type === 'updated' && JSON.stringify(change.old.data) === JSON.stringify(data))
-      reporter.violate('the manager writes the disruptions, although they are unchanged');
+      reporter.violate('the manager writes the ConfigMap machine-disruptions without a change');
     const starts = reporter.managerStartCount;
     if (starts === this.#starts && this.#now - this.#wroteAt < BOUNDS.reportPeriod.ms - network.lagMs('manager'))
-      reporter.violate(`the manager writes the disruptions again after ${this.#now - this.#wroteAt} ms`);
+      reporter.violate(
+        `the manager writes the ConfigMap machine-disruptions again after only ${this.#now - this.#wroteAt} ms`,
+      );
     this.#starts = starts;
     this.#wroteAt = this.#now;
     this.#verifyRow(data.cluster ?? '');
@@ -209,7 +220,9 @@ class ReportFeature implements Feature {
     const hasLimit = row === '' || recent.some(({ allowed }) => allowed.includes(written.allowed));
     if (isRecent && hasLimit) return;
     const known = [...new Set(recent.map(textOf))].join('; ');
-    reporter.violate(`the manager writes ${textOf(written)}, but the fleet had: ${known}`);
+    reporter.violate(
+      `the manager writes ${textOf(written)} to the ConfigMap machine-disruptions, but the fleet had: ${known}`,
+    );
   }
 }
 

@@ -35,7 +35,7 @@ export const BOUNDS = {
   quiet: {
     suites: 'all',
     ms: 10 * MINUTE,
-    rule: 'after the fleet is complete, the controllers write no unchanged object during the time limit',
+    rule: 'after the fleet is complete, the controllers send no write during the time limit',
   },
   reopened: { suites: FLEETS, ms: 160 * SECOND, rule: 'the client reopens a watch that gets no events' },
   patience: {
@@ -51,7 +51,7 @@ export const BOUNDS = {
   offeringPrepared: {
     suites: '`capacity`',
     ms: 5 * SECOND,
-    rule: 'a call that starts within the time limit before a refusal may reach the cloud after the refusal',
+    rule: 'a call may reach the cloud after a refusal if the call started within the time limit before the refusal',
   },
   interrupted: {
     suites: '`interruptions`',
@@ -71,7 +71,7 @@ export const BOUNDS = {
   canaryRead: {
     suites: '`canary`',
     ms: 30 * SECOND,
-    rule: 'the manager may decide with pods of canaries that it read within the time limit',
+    rule: 'the manager may use data about the pods of canaries for the time limit',
   },
   bufferFollowed: {
     suites: '`buffers`',
@@ -81,17 +81,17 @@ export const BOUNDS = {
   reported: {
     suites: '`reports`',
     ms: 30 * SECOND,
-    rule: 'without faults, the disruptions show a deleted machine within the time limit',
+    rule: 'without faults, the ConfigMap machine-disruptions changes within the time limit after the deletion of a machine',
   },
   reportPeriod: {
     suites: '`reports`',
     ms: 10 * SECOND,
-    rule: 'one manager writes the disruptions at most once in the time limit',
+    rule: 'a manager writes the ConfigMap machine-disruptions at most once during the time limit',
   },
   reportLate: {
     suites: '`reports`',
     ms: 5 * SECOND,
-    rule: 'the disruptions show the numbers of machines within the time limit before the write',
+    rule: 'the numbers in the ConfigMap machine-disruptions are not older than the time limit',
   },
   atRest: {
     suites: MACHINES,
@@ -119,7 +119,7 @@ export const BOUNDS = {
   prompt: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'mcm creates and deletes machines within the time limit while other machines are blocked',
+    rule: 'mcm creates and deletes machines within the time limit while the drains of other machines are blocked',
   },
   blocked: {
     suites: MACHINES,
@@ -130,7 +130,7 @@ export const BOUNDS = {
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'mcm deletes a pod without a grace period only after its grace period and the time limit',
+    rule: 'mcm force-deletes a pod only if the pod still exists for the time limit after its grace period',
   },
   unresponsive: {
     suites: MACHINES,
@@ -160,7 +160,7 @@ export const BOUNDS = {
   noticed: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, a machine follows the health of its Node within the time limit',
+    rule: 'without faults, the phase of a machine changes within the time limit after the health of its Node',
   },
   tokenWithMachine: {
     suites: MACHINES,
@@ -176,12 +176,12 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'if nothing changes during the time limit, the machine-config-controller writes nothing during the next limit',
+    rule: 'if nothing changes during the time limit, the machine-config-controller then sends no write',
   },
   protected: {
     suites: '`join` with protection',
     ms: 10 * SECOND,
-    rule: 'a node in use is protected from the autoscaler',
+    rule: 'mcm protects a node in use from the autoscaler',
   },
   fleetServed: {
     suites: FLEET_MODE,

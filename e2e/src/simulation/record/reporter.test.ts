@@ -35,7 +35,7 @@ test('a machine with the name of an earlier machine is reported', async () => {
     .resource<Machine>(machines, NAMESPACE)
     .create({ metadata: { name, namespace: NAMESPACE, labels, ownerReferences }, spec: machine?.spec } as never);
   await world.clock.settle();
-  expect(world.violations).toContain(`${name} has the name of an earlier machine`);
+  expect(world.violations).toContain(`machine ${name} has the name of an earlier machine`);
   await world.close();
 });
 
@@ -51,7 +51,9 @@ test('an available machine that is deleted without a request of the user is repo
   await world.admin.resource<Machine>(machines, NAMESPACE).delete(second?.metadata.name ?? '');
   await world.clock.settle();
   expect(world.violations).toHaveLength(1);
-  expect(world.violations[0]).toContain('was deleted with 1 others available and 0 just lost');
+  expect(world.violations[0]).toContain(
+    'was deleted while 1 other machines are available and 0 just became unavailable',
+  );
   await world.close();
 });
 

@@ -45,7 +45,7 @@ export class StepLimit {
   answered(object: string | undefined): void {
     this.#requests += 1;
     if (this.#requests === REQUESTS)
-      this.#end(`the controllers sent ${REQUESTS} requests, most of them about ${this.#most()}`);
+      this.#end(`the controllers sent ${REQUESTS} requests, most of these requests for ${this.#most()}`);
     const minute = Math.floor(this.#clock.now().getTime() / MINUTE);
     if (minute !== this.#minute) this.#writes.clear();
     this.#minute = minute;

@@ -106,14 +106,16 @@ async function replay(path: string): Promise<void> {
   print(
     violations.length > 0
       ? violations.join('\n')
-      : `the second run had no violation, but the file contains this violation: ${before.join('; ')}`,
+      : `the repeated history has no violation, but the file contains this violation: ${before.join('; ')}`,
   );
   process.exit(violations.length > 0 ? 1 : 0);
 }
 
 function tell(failure: Failure): void {
   const { suite, seed, profile, plan } = failure.one;
-  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'the second run had no violation'}`);
+  print(
+    `${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'the repeated history has no violation'}`,
+  );
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
   // Other threads may still run long histories, so the process must exit explicitly.

@@ -83,16 +83,18 @@ export class CapacityVerifier {
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
     for (const vm of vms)
-      if (vm.zone !== zone) world.reporter.violate(`${name} requested zone ${zone}, but its VM is in ${vm.zone}`);
+      if (vm.zone !== zone)
+        world.reporter.violate(`machine ${name} requested zone ${zone}, but its VM is in zone ${vm.zone}`);
   }
 
   #begin(world: World, { refusedAt, probes, acceptedUntil }: Known, key: string, now: number): void {
-    if (!this.#offerings.has(key)) world.reporter.violate(`mcm requested a VM for ${key}, which no class contains`);
+    if (!this.#offerings.has(key))
+      world.reporter.violate(`mcm requested a VM for offering ${key}, which no class contains`);
     if (refusedAt === undefined || now <= acceptedUntil) return;
     if (now < refusedAt + BOUNDS.offeringClosed.ms)
-      world.reporter.violate(`mcm requested offering ${key} only ${now - refusedAt} ms after a refusal`);
+      world.reporter.violate(`mcm requested offering ${key} again ${now - refusedAt} ms after the cloud refused it`);
     if (probes > 0)
-      world.reporter.violate(`${probes + 1} machines tested the refused offering ${key} at the same time`);
+      world.reporter.violate(`${probes + 1} machines requested the refused offering ${key} at the same time`);
   }
 
   /**
@@ -121,7 +123,7 @@ export class CapacityVerifier {
       .then(({ metadata }) => {
         const record = metadata.annotations?.[Annotations.CapacityOffering] ?? 'none';
         if (OFFERINGS[record] !== key)
-          world.reporter.violate(`${name} records the offering ${record}, but requested ${key}`);
+          world.reporter.violate(`machine ${name} records the offering ${record}, but requested ${key}`);
       })
       .catch(violate);
   }

@@ -73,7 +73,7 @@ export class HaltVerifier {
       .filter((name) => name !== node.metadata.name && owned.has(name));
     if (names.length >= this.#rules.haltDegraded)
       this.#world.reporter.violate(
-        `${node.metadata.name} gets ${config} although the circuit breaker is open: ${names.join(', ')} cannot apply it`,
+        `node ${node.metadata.name} gets configuration ${config}, although the rollout must stop because the nodes ${names.join(', ')} cannot apply it`,
       );
   }
 }

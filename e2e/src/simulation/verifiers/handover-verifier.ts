@@ -125,7 +125,7 @@ export class HandoverVerifier {
     if (others.length >= least) return;
     const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
     reporter.violate(
-      `mcm replaces machine ${given.metadata.name} although only ${names} are ready and ${least} ready machines are required`,
+      `mcm replaces machine ${given.metadata.name} although only ${names} are ready and the deployment needs ${least}`,
     );
   }
 }

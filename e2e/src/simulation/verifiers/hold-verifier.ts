@@ -108,7 +108,7 @@ export class HoldVerifier {
       const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
       const completes = this.#hold.completes && this.#total() <= (this.#replicas ?? 0);
       const scaled = to > from ? this.#more || isFilling || completes : this.#fewer;
-      if (from !== to && !scaled) this.#violate(`mcm scaled set ${name} from ${from} to ${to}`);
+      if (from !== to && !scaled) this.#violate(`mcm scaled MachineSet ${name} from ${from} to ${to}`);
     }
     this.#rest();
   }

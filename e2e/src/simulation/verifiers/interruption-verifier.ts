@@ -89,7 +89,9 @@ export class InterruptionVerifier {
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);
       if (now && now.metadata.deletionTimestamp === undefined)
-        this.#violate(`${BOUNDS.interrupted.ms} ms after the notice, no process has deleted machine ${name}`);
+        this.#violate(
+          `${BOUNDS.interrupted.ms} ms after the notice of the interruption, machine ${name} is not being deleted`,
+        );
       const successors = (await this.#world.machines()).filter(
         ({ metadata }) => !all.some((each) => each.metadata.uid === metadata.uid),
       );
@@ -101,7 +103,7 @@ export class InterruptionVerifier {
     }
     for (const { metadata } of await this.#world.machines())
       if (metadata.annotations?.[Annotations.Interruption] !== undefined && metadata.deletionTimestamp === undefined)
-        this.#violate(`machine ${metadata.name} still reports an interruption that has ended`);
+        this.#violate(`the interruption has ended, but machine ${metadata.name} still reports it`);
     const left = cloud.interruptions.pending(() => true);
     for (const { name } of left)
       this.#violate(`the interruption notice for ${name} is still in the queue of the cloud`);

@@ -151,7 +151,7 @@ export class JoinVerifier {
     this.reported.push(name);
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
       reporter.violate(
-        `${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or the machine controller updates the node`,
+        `node ${name} gets configuration ${desired} although its machine is ${phaseOf(machine) || 'new'} or the machine controller updates the node`,
       );
     }
     if (this.#isAway(machine)) return;
@@ -161,7 +161,7 @@ export class JoinVerifier {
     if (others.length + 1 <= limit) return;
     const names = others.map((one) => `${one.metadata.name} (${phaseOf(one)})`).join(', ');
     reporter.violate(
-      `${name} gets ${desired} while ${names} are unavailable, but pool ${pool} allows only ${limit} unavailable nodes`,
+      `node ${name} gets configuration ${desired} while ${names} are unavailable, but pool ${pool} allows only ${limit} unavailable nodes`,
     );
   }
 

@@ -56,6 +56,8 @@ export class KeptUpdateVerifier {
     if (phase === FAILED_UPDATE || !this.#failedUids.delete(uid)) return;
     const wasMarked = object.status?.lastOperation?.description === 'Marked by hand';
     if (phase !== 'Failed' || !this.#keeps || wasMarked) return;
-    this.#world.reporter.violate(`${name} became Failed after a failed in-place update, which Stop forbids`);
+    this.#world.reporter.violate(
+      `machine ${name} became Failed after a failed in-place update, although the annotation has the value Stop`,
+    );
   }
 }

@@ -43,7 +43,9 @@ export class RestoreVerifier {
     // A Machine with the name of the VM has adopted it, so mcm may delete both.
     const hasMachine = (await world.machines()).some(({ metadata }) => metadata.name === vm.name);
     if (!node && !hasMachine && this.#forgotten.has(vm.name))
-      world.reporter.violate(`mcm deletes VM ${vm.name} without a drain, because the restore removed its Node`);
+      world.reporter.violate(
+        `mcm deletes VM ${vm.name} without a drain after a restored backup without the Node of the VM`,
+      );
     if (ready && !node?.spec.unschedulable) world.reporter.violate(`mcm deletes VM ${vm.name} without a drain`);
   }
 

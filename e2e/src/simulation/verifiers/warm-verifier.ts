@@ -49,7 +49,8 @@ export class WarmVerifier {
     } else if (before && isWarm(before)) {
       this.#used++;
       const phase = object.status?.currentStatus?.phase ?? '';
-      if (phase !== 'Pending') reporter.violate(`a set uses the warm machine ${name} in the wrong phase ${phase}`);
+      if (phase !== 'Pending')
+        reporter.violate(`a MachineSet uses the warm machine ${name}, although the machine is in the phase ${phase}`);
     }
   }
 }

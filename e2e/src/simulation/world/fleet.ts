@@ -99,7 +99,7 @@ export class Fleet {
     name = DEPLOYMENT,
   ): Promise<void> {
     if (spec.replicas !== undefined) this.#wish(spec.replicas, name);
-    this.reporter.note('act', `the user requests ${JSON.stringify(spec)}`);
+    this.reporter.note('act', `the user changes the deployment: ${JSON.stringify(spec)}`);
     await this.admin
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
       .patch(name, { type: 'merge', body: { spec } });

@@ -280,7 +280,7 @@ export class World extends Fleet {
     const older = this.log.lines.find(({ message }) => message.startsWith('API server has an older state'));
     if (older)
       this.reporter.violate(
-        `a crash of the control plane undid changes that a controller had already read: ${JSON.stringify(older)}`,
+        `after a crash of the control plane, these changes that a controller has read are missing: ${JSON.stringify(older)}`,
       );
     for (const loss of this.#disk.planeLosses(this.#plane.snapshot())) this.reporter.violate(loss);
   }
@@ -383,7 +383,7 @@ export class World extends Fleet {
     if (warm.length !== this.wantsWarm)
       return `${warm.length} warm machines exist, but the user requests ${this.wantsWarm}`;
     const busy = warm.find((machine) => !isOff(machine) && machine.status?.currentStatus?.phase !== 'Running');
-    if (busy) return `${busy.metadata.name} is still being prepared`;
+    if (busy) return `the warm machine ${busy.metadata.name} is still being prepared`;
     const off = new Set(machines.filter(isOff).map(({ metadata }) => metadata.name));
     const wrong = [...this.cloud.instances.list()].find(
       ({ name, state }) => state !== 'terminated' && state !== (off.has(name) ? 'stopped' : 'running'),

@@ -329,7 +329,7 @@ export const EVENTS = {
   WarmUnsupported: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The driver cannot stop or hibernate VMs, so the warm machine gets no VM.',
+    means: 'The driver cannot stop or hibernate VMs, so mcm creates no VM for the warm machine.',
     help: 'Set the annotation `warm.machine.sapcloud.io/state` of the MachineDeployment to a supported state.',
   },
   FailedToJoin: {
@@ -392,7 +392,7 @@ export const EVENTS = {
   VMUnknown: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The label `force-deletion` ended the deletion of a machine. The VM of the machine may still exist.',
+    means: 'mcm removed a machine with the label `force-deletion`, but could not check its VM. The VM may still exist.',
     help: 'Look for a VM with the name of the machine in the cloud. If the cluster has a valid MachineClass, the machine controller finds the VM as an orphan.',
   },
   PodDoesNotEnd: {

@@ -109,14 +109,14 @@ const strategySchema = crd(
     'x-kubernetes-validations': [
       {
         rule: "!has(self.type) || self.type != 'RollingUpdate' || has(self.rollingUpdate)",
-        message: 'must be given with type RollingUpdate, such as {maxSurge: 1, maxUnavailable: 0}',
+        message: 'must be set for the type RollingUpdate, such as {maxSurge: 1, maxUnavailable: 0}',
         fieldPath: '.rollingUpdate',
         reason: 'FieldValueRequired',
       },
       {
         rule: "!has(self.type) || self.type != 'InPlaceUpdate' || has(self.inPlaceUpdate)",
         message:
-          'must be given with type InPlaceUpdate, such as {maxSurge: 0, maxUnavailable: 1, orchestrationType: Auto}',
+          'must be set for the type InPlaceUpdate, such as {maxSurge: 0, maxUnavailable: 1, orchestrationType: Auto}',
         fieldPath: '.inPlaceUpdate',
         reason: 'FieldValueRequired',
       },

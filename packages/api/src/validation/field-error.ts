@@ -38,7 +38,7 @@ export function formErrors(schema: z.ZodType, value: unknown, base: string): Fie
   if (parsed.success) return [];
   return parsed.error.issues.map((issue) => {
     const path = fieldPath(base, issue.path);
-    if (issue.input === undefined) return required(path, 'must be given');
+    if (issue.input === undefined) return required(path, 'must be set');
     const type = issue.code === 'invalid_value' ? 'FieldValueNotSupported' : 'FieldValueInvalid';
     return { path, type, message: describe(issue) };
   });

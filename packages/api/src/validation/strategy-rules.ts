@@ -21,10 +21,10 @@ const typeView = z.object({
 /** Checks the update strategy. A strategy must have a type, and the block that its type needs. */
 const typeRule: Rule = rule(typeView, ({ strategy }) => {
   if (strategy?.type === undefined) {
-    return [required(`${PATH}.type`, 'must be given: one of InPlaceUpdate, Recreate, RollingUpdate')];
+    return [required(`${PATH}.type`, 'must be one of InPlaceUpdate, Recreate, RollingUpdate')];
   }
   return BLOCK_NAMES.filter((name) => strategy.type === BLOCKS[name].type && strategy[name] === undefined).map((name) =>
-    required(`${PATH}.${name}`, `must be given with type ${BLOCKS[name].type}, such as ${BLOCKS[name].example}`),
+    required(`${PATH}.${name}`, `must be set for the type ${BLOCKS[name].type}, such as ${BLOCKS[name].example}`),
   );
 });
 

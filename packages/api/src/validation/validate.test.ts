@@ -230,6 +230,6 @@ test('a set as the original writes it is valid: no replicas, an empty class refe
 
 test('errors are formatted as one sentence', () => {
   expect(formatFieldErrors(validate(deploymentManifest({ replicas: -1, strategy: {} })))).toBe(
-    'spec.replicas: must be 0 or more; spec.strategy.type: must be given: one of InPlaceUpdate, Recreate, RollingUpdate',
+    'spec.replicas: must be 0 or more; spec.strategy.type: must be one of InPlaceUpdate, Recreate, RollingUpdate',
   );
 });

@@ -47,7 +47,7 @@ const capacityView = z.object({ nodeTemplate: z.object({ capacity: z.record(z.st
 const capacityRule: Rule = rule(capacityView, ({ nodeTemplate }) =>
   ['cpu', 'gpu', 'memory']
     .filter((resource) => !Object.hasOwn(nodeTemplate.capacity, resource))
-    .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be given; gpu may be "0"')),
+    .map((resource) => required(`nodeTemplate.capacity.${resource}`, 'must be set; gpu may be "0"')),
 );
 
 /** Returns the errors in a MachineClass. The driver checks `providerSpec`. */

@@ -53,7 +53,9 @@ test('a set that completes its scale-in after a user deleted another machine bre
 });
 
 test('a set that deletes a machine without a scale-in, after a user deleted another one, is reported', async () => {
-  expect(await violationsOf(3)).toEqual([expect.stringMatching(/^b was deleted with 1 others available/)]);
+  expect(await violationsOf(3)).toEqual([
+    expect.stringMatching(/^machine b was deleted while 1 other machines are available/),
+  ]);
 });
 
 test('a set fills up to its size after a scale-in, and a set that grows beyond the request is reported', async () => {
@@ -76,13 +78,17 @@ test('a set fills up to its size after a scale-in, and a set that grows beyond t
   verifier.grows('set', 3);
   expect(violations).toEqual([
     '3 machines are not terminating, more than the limit of 0',
-    'the growth of set set led to 3 machines in all sets, more than the limit of 0',
+    'MachineSet set grew, so all sets have 3 machines, more than the limit of 0',
   ]);
 });
 
 test.each([
   ['large enough', 2, []],
-  ['smaller than the present request', 1, [expect.stringMatching(/^b was deleted with 0 others available/)]],
+  [
+    'smaller than the present request',
+    1,
+    [expect.stringMatching(/^machine b was deleted while 0 other machines are available/)],
+  ],
 ])('a set completes an earlier scale-in, and all sets together are %s', async (_, total, expected) => {
   const clock = new VirtualClock();
   const violations: string[] = [];

@@ -148,7 +148,7 @@ export class FleetVerifier {
   grows(name: string, total: number): void {
     const most = this.#most();
     if (total > most)
-      this.#o.violate(`the growth of set ${name} led to ${total} machines in all sets, more than the limit of ${most}`);
+      this.#o.violate(`MachineSet ${name} grew, so all sets have ${total} machines, more than the limit of ${most}`);
   }
 
   /** @param byHand Whether the user deleted the machine. */
@@ -199,7 +199,7 @@ export class FleetVerifier {
     const others = [...this.#machines.values()].filter((one) => isAvailable(one) && stays(one)).length;
     if (others + lost < least) {
       this.#o.violate(
-        `${name} ${how} with ${others} others available and ${lost} just lost, but the deployment needs ${least} available machines`,
+        `machine ${name} ${how} while ${others} other machines are available and ${lost} just became unavailable, but the deployment needs ${least}`,
       );
     }
   }

@@ -191,7 +191,7 @@ export class Reporter {
     }
     this.#machines.set(name, object);
     if (before?.metadata.uid !== uid) {
-      this.note('state', `machine ${name} of class ${object.spec.class.name ?? ''} appeared`);
+      this.note('state', `the controller created machine ${name} of class ${object.spec.class.name ?? ''}`);
       this.#verifyName(object);
       fleet?.appeared(object);
       return;
@@ -233,7 +233,7 @@ export class Reporter {
     if (earlier !== undefined && earlier.uid !== uid && !this.#foreign.has(name)) {
       const wasRecorded = set === undefined || this.#recordedAt(set) > earlier.version;
       const endedEarly = !wasRecorded && earlier.managers !== this.#managers;
-      if (!endedEarly && !this.#repeatsUnread(name)) this.violate(`${name} has the name of an earlier machine`);
+      if (!endedEarly && !this.#repeatsUnread(name)) this.violate(`machine ${name} has the name of an earlier machine`);
     }
     this.#nameOf(machine);
   }

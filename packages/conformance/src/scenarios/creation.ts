@@ -11,7 +11,9 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   const made = [...seen];
   await stage.retry('its deletion', () => stage.delete(process, machine));
   if (made.length === 0)
-    throw new Skip('the driver sends no request through `connect`, so the conformance kit cannot inject faults');
+    throw new Skip(
+      'the driver does not send its requests with the function `connect`, so the conformance kit cannot inject faults',
+    );
   return made;
 }
 

@@ -66,7 +66,7 @@ class History {
     const { name } = member.machine.metadata;
     expect(
       member.providerId === undefined || member.providerId === providerId,
-      `${name} had VM ${member.providerId}, and a later call returned VM ${providerId}; ${this.#actions()}`,
+      `machine ${name} had VM ${member.providerId}, but a later call returned VM ${providerId}; ${this.#actions()}`,
     );
     member.providerId = providerId;
     member.machine = { ...member.machine, spec: { ...member.machine.spec, providerID: providerId } };

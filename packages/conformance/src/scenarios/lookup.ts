@@ -14,7 +14,7 @@ const NO_ANSWERS: readonly (readonly [string, RequestOutcome])[] = [
   ['a proxy answers', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Please log in</html>' }],
   ['a proxy answers 404', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
   ['the cloud fails', { status: 500, body: 'oops' }],
-  ['the answer is empty', { status: 200, body: '' }],
+  ['the cloud returns an empty answer', { status: 200, body: '' }],
 ];
 
 export const lookup: readonly Scenario[] = [

@@ -84,9 +84,9 @@ function scaleInCauses(object: unknown, oldObject: unknown): AdmissionCause[] {
   ];
   const parsed = parseScaleIn(text);
   if ('problem' in parsed) return refuse(parsed.problem.replace(/^metadata\.annotations\[[^\]]*\]: /, ''));
-  if (!isRecord(oldObject)) return refuse('is not allowed at the creation of a deployment; add the annotation later');
+  if (!isRecord(oldObject)) return refuse('must not be set when you create a deployment; add the annotation later');
   if (typeof pending === 'string')
-    return refuse('another scale-in is in progress; retry after the manager removes the annotation of that scale-in');
+    return refuse('another scale-in is in progress; retry after the manager removes the annotation');
   const { requestID, from, to } = parsed.request;
   const result = scaleInResults(oldObject as MachineDeployment).find((r) => r.requestID === requestID);
   if (result) return refuse(`requestID ${requestID} was already processed: ${result.outcome}`);

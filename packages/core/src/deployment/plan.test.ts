@@ -136,7 +136,7 @@ describe('sets of a deployment', () => {
         unavailable: 0,
         strategy: 'Dummy',
       }),
-    ).toThrow('refused to scale s to -1');
+    ).toThrow('mcm refused to scale MachineSet s to -1');
   });
   test('a complete rollout to a former template removes its taint [W-18]', () => {
     const pool = deployment(2);

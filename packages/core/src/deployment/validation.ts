@@ -20,7 +20,7 @@ function strategyViolations({ strategy, replicas = 0 }: MachineDeployment['spec'
   const name = type === 'RollingUpdate' ? 'rollingUpdate' : 'inPlaceUpdate';
   const field = `spec.strategy.${name}`;
   const block = strategy?.[name];
-  if (block === undefined) return [{ field, message: `must be given with type ${type}` }];
+  if (block === undefined) return [{ field, message: `must be set for the type ${type}` }];
   const orchestration: string | undefined =
     type === 'InPlaceUpdate' ? strategy?.inPlaceUpdate?.orchestrationType : 'Auto';
   return [

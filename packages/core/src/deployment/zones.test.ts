@@ -251,8 +251,16 @@ test.each<[what: string, annotations: Record<string, string>, why: RegExp]>([
     { [ZonesMaxUnavailable]: '1' },
     /unavailable\]: has no effect without the annotation zones\.machine/,
   ],
-  ['a limit of 0', { [Zones]: ZONE_LIST, [ZonesMaxUnavailable]: '0' }, /is "0"; write a number of at least 1/],
-  ['a limit that is no number', { [Zones]: ZONE_LIST, [ZonesMaxUnavailable]: 'one' }, /is "one"; write a number of/],
+  [
+    'a limit of 0',
+    { [Zones]: ZONE_LIST, [ZonesMaxUnavailable]: '0' },
+    /must be a number of at least 1, or a percentage such as 25%, not "0"/,
+  ],
+  [
+    'a limit that is no number',
+    { [Zones]: ZONE_LIST, [ZonesMaxUnavailable]: 'one' },
+    /must be a number of .* not "one"/,
+  ],
   [
     'warm machines',
     { [Zones]: ZONE_LIST, [Annotations.WarmMachines]: '1' },

@@ -240,7 +240,11 @@ function registerDisruptions(meters: Meters, { report, clock }: ManagerSources):
     ],
     ['mcm_disruption_budget_allowed', 'Number of machines that mcm may replace or roll out now', (row) => row.allowed],
     ['mcm_disruption_budget_in_use', 'Number of machines that mcm replaces or rolls out now', (row) => row.inUse],
-    ['mcm_disruption_budget_waiting', 'Number of failed machines that wait for the budget', (row) => row.waiting],
+    [
+      'mcm_disruption_budget_waiting',
+      'Number of failed machines that wait for the disruption budget',
+      (row) => row.waiting,
+    ],
   ];
   for (const [name, help, value] of values)
     meters.observed({ name, help, labels: ['scope'] }, () =>

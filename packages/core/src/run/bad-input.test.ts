@@ -413,7 +413,7 @@ test('a nodeTemplate without cpu and region: one warning on the class names both
   await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
   await rig.clock.advance(HOUR);
   const said = await reported(rig, 'odd');
-  expect(said).toMatch(/^InvalidClass: nodeTemplate\.region: [^\n]*nodeTemplate\.capacity\.cpu: must be given[^\n]*$/);
+  expect(said).toMatch(/^InvalidClass: nodeTemplate\.region: [^\n]*nodeTemplate\.capacity\.cpu: must be set[^\n]*$/);
   expect(said).not.toContain('nodeTemplate.capacity.memory');
 });
 

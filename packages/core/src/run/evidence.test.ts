@@ -40,7 +40,7 @@ test('a machine that never joins: its console, cloud state and last conditions a
   expect(evidence).toMatchObject({
     machine: 'm-0',
     failure: 'Machine m-0 failed to join the cluster in 20m0s minutes.',
-    conditions: 'none: no node has joined',
+    conditions: 'no conditions, because no node has joined',
     cloud: 'running',
   });
   expect(evidence?.console).toMatch(/^Booting m-0\n/);

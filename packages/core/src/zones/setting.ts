@@ -88,7 +88,7 @@ function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> 
   const value = /^\d+$/.test(text) ? Number(text) : text;
   const resolved = resolveIntOrPercent(value, 100, 'down') ?? 0;
   if (resolved > 0) return { maxUnavailable: value, problems: [] };
-  const message = `is ${JSON.stringify(text)}; write a number of at least 1, or a percentage such as 25%`;
+  const message = `must be a number of at least 1, or a percentage such as 25%, not ${JSON.stringify(text)}`;
   return { problems: [{ field: MAX_UNAVAILABLE, message }] };
 }
 

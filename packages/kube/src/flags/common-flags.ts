@@ -148,7 +148,7 @@ const IGNORED = {
   ),
   'contention-profiling': ignoredFlag('[true|false]', 'the process has no locks to profile'),
   'kube-api-content-type': ignoredFlag('<type>', 'all requests use JSON'),
-  'controller-start-interval': ignoredFlag('<duration>', 'the original ignores the flag too'),
+  'controller-start-interval': ignoredFlag('<duration>', 'the original also ignores the flag'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };

@@ -177,7 +177,7 @@ export class ServedCluster {
 
   refuse(problem: string): void {
     if (this.#state !== 'refused' || this.#error !== problem)
-      this.#parts.log.error('Cluster refused: no usable kubeconfig; other clusters continue', {
+      this.#parts.log.error('Cluster refused, because its kubeconfig is unusable; other clusters are not affected', {
         cluster: this.#name,
         error: problem,
       });
@@ -346,10 +346,13 @@ export class ServedCluster {
         this.#error = errorText(error);
         this.#holder = '';
         this.#set('failed');
-        log.error('Controllers of a cluster stopped because of an error; mcm retries, and other clusters continue', {
-          cluster: this.#name,
-          error: this.#error,
-        });
+        log.error(
+          'Controllers of a cluster stopped because of an error; mcm retries; other clusters are not affected',
+          {
+            cluster: this.#name,
+            error: this.#error,
+          },
+        );
         failed(member, reasonOf(error), this.#error);
       } else
         log.debug('Controllers of a cluster reported an error while they stopped', {

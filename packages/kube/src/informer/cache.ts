@@ -114,7 +114,9 @@ export class Cache<T extends object> implements Store<T> {
   #index(index: string): Index<T> {
     const found = this.#indexes.get(index);
     if (found === undefined) {
-      throw new TypeError(`no index "${index}"; there are: ${[...this.#indexes.keys()].join(', ') || 'none'}`);
+      throw new TypeError(
+        `index "${index}" does not exist; existing indexes: ${[...this.#indexes.keys()].join(', ') || 'none'}`,
+      );
     }
     return found;
   }

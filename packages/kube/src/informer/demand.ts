@@ -104,6 +104,6 @@ export class Demand implements InformerDemand {
     this.#closing = undefined;
     const period = this.#period;
     this.#period = undefined;
-    period?.abort(new Error('no user needs the informer'));
+    period?.abort(new Error('no controller needs the informer'));
   }
 }

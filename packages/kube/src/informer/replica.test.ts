@@ -187,7 +187,9 @@ test('indexes are updated with every change', () => {
   expect(replica.cache.byIndex('color', 'red')[0]?.metadata.resourceVersion).toBe('4');
   replica.deleted(thing('a', 5, { color: 'green' }));
   expect(named('blue')).toEqual([]);
-  expect(() => replica.cache.byIndex('shape', 'round')).toThrow('no index "shape"; there are: color');
+  expect(() => replica.cache.byIndex('shape', 'round')).toThrow(
+    'index "shape" does not exist; existing indexes: color',
+  );
 });
 
 /** The history of one kind on the server, in the order of its versions 1, 2, 3, … */

@@ -307,7 +307,7 @@ class Run<F extends Flags> {
     if (!flags['leader-elect'] || this.#decisions !== undefined) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');
-    if (client === undefined) throw new Error('leader election before configuration');
+    if (client === undefined) throw new Error('the leader election started before the configuration of the clusters');
     this.#leadership = { ok: true, detail: 'standby' };
     let lost = '';
     const end: ElectionEnd = await runElected(

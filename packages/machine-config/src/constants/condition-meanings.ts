@@ -69,7 +69,7 @@ export const POOL_CONDITIONS = {
       SelectingAll: SELECTS_ALL,
       TemplatesFailed: {
         status: 'True',
-        means: 'The ControllerConfig produces no MachineConfigs.',
+        means: 'The controller cannot generate MachineConfigs from the ControllerConfig.',
         help: 'Correct the template or the field of the ControllerConfig in the message of the condition.',
       },
       ConfigRejected: {

@@ -153,21 +153,22 @@ function whyNot(
 ): string {
   const { name } = node.metadata;
   const notReady = notReadyReason(node);
-  if (isUpdated(node, pool)) return notReady === undefined ? '' : `has the target, but ${notReady}`;
-  if (plan?.targeted.includes(name)) return 'gets the target configuration next';
+  if (isUpdated(node, pool))
+    return notReady === undefined ? '' : `the node has the target configuration, but ${notReady}`;
+  if (plan?.targeted.includes(name)) return 'the node gets the target configuration next';
   if (isDegraded(node)) return `${annotationOf(node, NodeAnnotations.State)}: ${degradedReason(node)}`;
   if (isTargeted(node, pool) && !needsTarget(node, pool)) return working(node);
-  if (held !== undefined) return `does not get the target: ${held}`;
+  if (held !== undefined) return `the node does not get the target configuration: ${held}`;
   if (!isManaged(node) && !awaitsConfig(node))
-    return 'has no annotation currentConfig, because the daemon has not reported yet';
-  if (notReady !== undefined) return `does not get the target: ${notReady}`;
+    return 'the node has no annotation currentConfig, because the daemon has not reported yet';
+  if (notReady !== undefined) return `the node does not get the target configuration: ${notReady}`;
   if (!awaitsConfig(node) && annotationOf(node, NodeAnnotations.State) !== DaemonStates.Done)
-    return 'does not get the target yet: another update is in progress';
+    return 'the node does not get the target configuration yet: another update is in progress';
   if (postponing(pool, [node], new Date(now)).length > 0)
-    return `does not get the target: the node has the label ${Labels.RolloutPostpone}`;
+    return `the node does not get the target configuration: it has the label ${Labels.RolloutPostpone}`;
   if (filters.some((filter) => filter(pool, [node]).length > 0))
-    return 'does not get the target: the machine of the node is being deleted or changed';
-  return 'waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
+    return 'the node does not get the target configuration: its machine is being deleted or changed';
+  return 'the node waits until fewer nodes are unavailable or degraded, because of maxUnavailable';
 }
 
 function working(node: Node): string {
@@ -178,7 +179,7 @@ function working(node: Node): string {
   if (asked.startsWith('uncordon-') && asked !== annotationOf(node, LastAppliedDrain)) return 'is uncordoned';
   return annotationOf(node, State) === DaemonStates.Working
     ? 'the daemon is applying the target configuration'
-    : 'has the target configuration, but the daemon has not started the update';
+    : 'the node must apply the target configuration, but the daemon has not started the update';
 }
 
 /** If all machines of a pool are replaced, the pool is not blocked. */

@@ -88,7 +88,7 @@ test('a machine has its files before its node exists, and its node is at the tar
   const { output = '' } = (await rig.call('GET', `/v1/instances/${id}/console`)).body;
   const order = [
     '500: pool worker is not rendered yet',
-    'Booting for the 2. time: ro quiet nosmt',
+    'boot number 2, kernel command line: ro quiet nosmt',
     'registered node n-1',
   ];
   expect(order.map((text) => output.indexOf(text)).every((at, index, all) => at > (all[index - 1] ?? -1))).toBe(true);

@@ -183,7 +183,7 @@ export class HollowKubelet {
     console(`ignition: wrote the files of ${pointer.server}${pointer.path}`);
     if (machine.boots > NEW_MACHINE.boots) {
       await this.#life.pause(this.#behaviour.rebootDelay ?? REBOOT_MS);
-      console(`Booting for the ${machine.boots}. time: ${machine.commandLine}`);
+      console(`boot number ${machine.boots}, kernel command line: ${machine.commandLine}`);
     }
     memory.put(instance.id, { ...memory.get(instance.id), machine });
   }

@@ -12,29 +12,33 @@ export const LocalProviderSpec = z.looseObject({
     .string()
     .min(1, 'must not be empty')
     .meta({ description: 'Image of the machine: an image of the cloud, or the node image of the Pod.' }),
-  machineType: z.string().optional().meta({ description: 'Cloud: machine type of the instance; default `local`.' }),
-  instanceType: z.string().optional().meta({ description: 'Cloud: another name of `machineType`.' }),
-  zone: z.string().optional().meta({ description: 'Cloud: zone of the instance; default: the first zone.' }),
+  machineType: z
+    .string()
+    .optional()
+    .meta({ description: 'Backend cloud: machine type of the instance; default `local`.' }),
+  instanceType: z.string().optional().meta({ description: 'Backend cloud: another name of `machineType`.' }),
+  zone: z.string().optional().meta({ description: 'Backend cloud: zone of the instance; default: the first zone.' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
-      'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` identify the instances of a cluster.',
+      'Backend cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` identify the instances of a cluster.',
   }),
   volumes: z
     .array(z.looseObject({ sizeGi: z.int().positive().meta({ description: 'Size in GiB.' }) }))
     .optional()
-    .meta({ description: 'Cloud: disks of the machine. The cloud deletes these disks with the machine.' }),
-  bootLatency: duration.optional().meta({ description: 'Cloud: boot time of the machine, such as `5s`.' }),
+    .meta({ description: 'Backend cloud: disks of the machine. The cloud deletes these disks with the machine.' }),
+  bootLatency: duration.optional().meta({ description: 'Backend cloud: boot time of the machine, such as `5s`.' }),
   namespace: z.string().optional().meta({
-    description: 'Pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',
+    description:
+      'Backend pod: namespace of the Pods; default: the namespace of the Machine, or of the class for an orphan.',
   }),
   ipPoolNameV4: z
     .string()
     .optional()
-    .meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
+    .meta({ description: 'Backend pod: name of a calico IPPool for the addresses of the Pod.' }),
   ipPoolNameV6: z
     .string()
     .optional()
-    .meta({ description: 'Pod: name of a calico IPPool for the addresses of the Pod.' }),
+    .meta({ description: 'Backend pod: name of a calico IPPool for the addresses of the Pod.' }),
 });
 export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
@@ -45,11 +49,12 @@ export const LocalCredentials = z.looseObject({
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
     .meta({
-      description: 'Cloud: address of the cloud; default: the variable `MCM_LOCAL_CLOUD_ENDPOINT` of the process.',
+      description:
+        'Backend cloud: address of the cloud; default: the variable `MCM_LOCAL_CLOUD_ENDPOINT` of the process.',
     }),
-  token: z.string().min(1).optional().meta({ description: 'Cloud: bearer token for the cloud.' }),
+  token: z.string().min(1).optional().meta({ description: 'Backend cloud: bearer token for the cloud.' }),
   kubeconfig: z.string().optional().meta({
-    description: 'Pod: kubeconfig of the cluster of the Pods. If present, each machine is a Pod.',
+    description: 'Backend pod: kubeconfig of the cluster of the Pods. If present, each machine is a Pod.',
   }),
 });
 export type LocalCredentials = z.infer<typeof LocalCredentials>;

@@ -62,7 +62,9 @@ export function gapSentences({ missing, refused, stale, why = '' }: Gaps): reado
         ]
       : []),
     ...(missing.length > 0 ? [`Still loading: ${missing.join(', ')}.`] : []),
-    ...((stale || missing.length > 0) && why !== '' ? [`The most recent error: ${visible(why)}`] : []),
+    ...((stale || missing.length > 0) && why !== ''
+      ? [`The most recent error of the connection: ${visible(why)}`]
+      : []),
     ...[...refused].map(([kind, needs]) => `No permission to read ${kind}: needs ${needs}.`),
   ];
 }

@@ -362,7 +362,7 @@ describe('explain', () => {
   test('explain reports invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
     const { next, hints } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
-    expect(next).toBe('none: the spec of the deployment is not valid');
+    expect(next).toBe('no step, because the spec of the deployment is not valid');
     expect(hints).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
   });
 
@@ -388,7 +388,7 @@ describe('explain', () => {
       NOW,
       [],
     );
-    expect(reported.next).toBe('none: mcm paused the rollout because pool-b-x failed with the new template');
+    expect(reported.next).toBe('no step, because mcm paused the rollout: pool-b-x failed with the new template');
     expect(reported.disruption).toContain(
       'pool-b-x failed, but mcm replaces no machine of the new template while the rollout is paused',
     );
@@ -481,7 +481,7 @@ describe('explain', () => {
         NOW,
         [],
       );
-      expect(wants).toContain(`1 unavailable (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})`);
+      expect(wants).toContain(`1 unavailable machine (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})`);
     },
   );
 });

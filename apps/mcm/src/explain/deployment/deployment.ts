@@ -169,7 +169,7 @@ function explainActing(
     const hints = [
       'the error is a bug of mcm: report the bug with the YAML of the deployment, its MachineSets and machines',
     ];
-    return { ...base, next: `none: ${error.message}`, hints };
+    return { ...base, next: `no step, because of an error: ${error.message}`, hints };
   }
 }
 
@@ -264,13 +264,13 @@ export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplana
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
     const hints = violations.map(({ field, message }) => `correct ${field}, which ${message}`);
-    return { next: 'none: the spec of the deployment is not valid', hints };
+    return { next: 'no step, because the spec of the deployment is not valid', hints };
   }
   if (deployment.metadata.deletionTimestamp) {
     return { next: 'the deployment, its sets and its machines are being deleted', hints: [] };
   }
   if (isEmptySelector(deployment.spec.selector)) {
-    return { next: 'none: spec.selector selects every machine', hints: ['add labels to spec.selector'] };
+    return { next: 'no step, because spec.selector selects every machine', hints: ['add labels to spec.selector'] };
   }
   return undefined;
 }
@@ -294,8 +294,8 @@ function cureOf(
 function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
   const { deployment } = reading;
   if (changes.length > 0) return plan.because;
-  if (deployment.spec.paused) return `none: ${whyPaused(deployment)}`;
-  if (isComplete(deployment, deployment.status)) return 'none: the deployment matches its spec';
+  if (deployment.spec.paused) return `no step, because ${whyPaused(deployment)}`;
+  if (isComplete(deployment, deployment.status)) return 'no step, because the deployment matches its spec';
   const because = plan.because.replace(/^waiting: /, '');
   return `the deployment waits: ${awaitedBy(reading, because)}`;
 }
@@ -304,7 +304,7 @@ function whyPaused({ metadata }: MachineDeployment): string {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   return note === undefined
     ? 'the rollout is paused'
-    : `mcm paused the rollout because ${notedNames(note)} failed with the new template`;
+    : `mcm paused the rollout: ${notedNames(note)} failed with the new template`;
 }
 
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
@@ -357,7 +357,10 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   // If both limits are 0, one machine may be unavailable. Without it, the rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
-  const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
+  const limits =
+    type === 'Recreate'
+      ? ''
+      : `, with at most ${counted(surge, 'additional machine')} and ${counted(unavailable, 'unavailable machine')}${floor}`;
   const paused = spec.paused ? ', paused' : '';
   return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}${followedBuffer({ ...deployment, spec })}`;
 }

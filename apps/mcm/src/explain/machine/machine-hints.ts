@@ -26,7 +26,7 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const kind = machine.metadata.deletionTimestamp === undefined ? 'create' : 'delete';
   const again = (CALL_RETRIES[kind] as Readonly<Record<string, { readonly maxMs: number } | undefined>>)[code];
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
-  const short = `after ${formatDurationMs(settings.resourceExhaustedRetryMs)}, then less often; one machine of the class and zone retries first`;
+  const short = `first after ${formatDurationMs(settings.resourceExhaustedRetryMs)} and then less often, with one machine for the class and zone`;
   const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
   const hints: Readonly<Record<string, string>> = {
     InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; after the correction, mcm retries the call immediately`,

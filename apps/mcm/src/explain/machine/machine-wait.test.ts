@@ -123,7 +123,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
     [
-      /mcm retries the call automatically, after 10m0s, then less often; one machine of the class and zone retries first$/,
+      /mcm retries the call automatically, first after 10m0s and then less often, with one machine for the class and zone$/,
     ],
   ],
   [

@@ -324,7 +324,7 @@ test('a deleted machine that failed shows its evidence, with the last lines of i
       machine: 'm-0',
       failedAt: '2026-01-01T00:20:00.000Z',
       failure: 'Machine m-0 failed to join the cluster in 20m0s minutes.',
-      conditions: 'none: no node has joined',
+      conditions: 'no conditions, because no node has joined',
       cloud: 'instance i-1 is running',
       console: `${lines}\n`,
     },
@@ -422,7 +422,7 @@ test('a machine in a setup without nodes is Available, and no node is read', asy
   const text = await explain();
   expect(text).toContain('  phase  Available\n');
   expect(text).toContain(
-    '  node   none: the machine controller runs without a target cluster (--target-kubeconfig=none)',
+    '  node   no node, because the machine controller runs without a target cluster (--target-kubeconfig=none)',
   );
   expect(text).toContain('It is Available. No action is pending.');
 });

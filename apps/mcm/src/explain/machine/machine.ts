@@ -333,8 +333,8 @@ function preservation({ metadata, status }: Machine): string | undefined {
 function nodeState(machine: Machine, node: Node | undefined | null, defaults: MachineDefaults): string {
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
-    return 'none: the machine controller runs without a target cluster (--target-kubeconfig=none)';
-  if (!name) return 'none yet: the node of this machine has not joined';
+    return 'no node, because the machine controller runs without a target cluster (--target-kubeconfig=none)';
+  if (!name) return 'no node, because the node of this machine has not joined yet';
   if (node === null) return 'its state is unknown: no permission to read the node';
   if (!node) return 'missing in the cluster';
   const { conditions = [] } = node.status ?? {};

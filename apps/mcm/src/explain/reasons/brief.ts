@@ -1,7 +1,7 @@
 import { Annotations, DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
 /** The reason why mcm does not replace a machine whose in-place update has failed. */
-export const KEPT_UPDATE = `the annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment is Stop`;
+export const KEPT_UPDATE = `annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment has the value Stop`;
 
 /**
  * Matches the ends of texts that do not help users, such as the next step of the controller or a retry. The explanation

@@ -72,7 +72,7 @@ describe('explain', () => {
 
   test('explain announces no action of a stopped manager', () => {
     const lines = linesOf([stopped('machine-controller-manager')]);
-    expect(lines).toContain('  next   none: machine-controller-manager is not working\n');
+    expect(lines).toContain('  next   no step, because machine-controller-manager is not working\n');
     expect(lines).toContain(
       '  - machine-controller-manager is not working since 2026-01-01T11:57:00Z (3m)\n      the leader host_1 does not renew Lease test/x\n      nothing is done',
     );
@@ -95,7 +95,7 @@ describe('explain', () => {
       state: 'behind',
       unprocessed: [name],
     });
-    expect(explain([behind('pool')]).next).toBe('none: machine-controller-manager is not working');
+    expect(explain([behind('pool')]).next).toBe('no step, because machine-controller-manager is not working');
     expect(explain([behind('other')]).changes).toEqual(['mcm scales MachineSet pool-a from 2 to 3 machines']);
   });
 });

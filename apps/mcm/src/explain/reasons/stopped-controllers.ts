@@ -43,7 +43,7 @@ export function explanationUnder<T extends Announcing>(
   const acts = doesAct(controllers, MANAGER, explanation.name);
   return {
     ...explanation,
-    next: acts ? explanation.next : `none: ${MANAGER} is not working`,
+    next: acts ? explanation.next : `no step, because ${MANAGER} is not working`,
     changes: acts ? explanation.changes : [],
     waitsFor: explanation.waitsFor.map((wait) => waitUnder(wait, controllers)),
     controllers: notActing(controllers),

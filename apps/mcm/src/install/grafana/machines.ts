@@ -37,7 +37,7 @@ export const MACHINES: BoardSpec = {
         stat('Starting', 'Machines in creation, without a joined node, or in an in-place update.', phase(0)),
         stat(
           'Unknown',
-          'Machines with an unhealthy or missing node. Unhealthy machines become Failed when the health timeout expires.',
+          'Machines whose node is unhealthy or missing. Unhealthy machines become Failed when the health timeout expires.',
           phase(-1),
           [1, 5],
         ),

@@ -15,7 +15,7 @@ export function userDataFor(
   { nodeIsMachine }: { readonly nodeIsMachine: boolean } = { nodeIsMachine: true },
 ): string {
   const cluster = (parse(kubeconfig) as KubeconfigFile).clusters[0]?.cluster;
-  if (!cluster) throw new Error('the kubeconfig of the control plane contains no cluster');
+  if (!cluster) throw new Error('the kubeconfig of the local control plane contains no cluster');
   return `${JSON.stringify(
     {
       server: cluster.server,

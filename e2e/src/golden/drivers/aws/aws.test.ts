@@ -53,7 +53,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the code',
       'the count of calls',
     ],
-    'a call does not retry after a lack of capacity': [
+    'the driver does not retry a call that the cloud refuses because of missing capacity': [
       'a metric',
       'one additional request',
       'the code',

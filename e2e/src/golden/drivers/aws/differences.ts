@@ -52,7 +52,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
 
 /** After an error of such a request, the original stops. This driver repeats the request and succeeds. */
 const triesOften: Rule = {
-  row: 'the driver retries a throttled call more often, and counts the call once',
+  row: 'the driver retries a throttled call more often than the original, and counts it as one call',
   expect: (expected, situation) => {
     if (!isThrottledForATime(situation)) return undefined;
     const { errorCode, cloudError } = expected.result;
@@ -166,7 +166,7 @@ const unreadableKeys: Rule = {
 };
 
 const noSecondTry: Rule = {
-  row: 'a call does not retry after a lack of capacity',
+  row: 'the driver does not retry a call that the cloud refuses because of missing capacity',
   expect: (expected, situation) => {
     const lack = scriptOf(situation.recorded).find(
       ({ action, error, times }) =>
@@ -192,7 +192,7 @@ const noSecondTry: Rule = {
 const TOKENS = 5;
 
 const nextToken: Rule = {
-  row: 'the driver replaces the client token of another request',
+  row: 'if another request already used the client token, the driver uses a new token',
   expect: (expected, situation) => {
     const { cloudError } = expected.result;
     const launch = expected.requests.findLast(({ action }) => action === 'RunInstances');
@@ -300,7 +300,7 @@ const spotTags: Rule = {
 
 /** In consecutive calls, this driver reads an image or a new VM only once. */
 const readBefore: Rule = {
-  row: 'the driver reuses recent results',
+  row: 'the driver reuses results of recent requests',
   expect: (expected, situation) => {
     const before = (situation.recorded.steps ?? []).slice(0, situation.index);
     const images = before.flatMap(({ requests }) => requests).filter(({ action }) => action === 'DescribeImages');

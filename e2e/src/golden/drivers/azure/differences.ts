@@ -252,7 +252,7 @@ function plainToken(request: ExpectedRequest): ExpectedRequest {
 }
 
 const token: Rule = {
-  row: 'the driver requests a token once',
+  row: 'the driver requests one token for several calls',
   expect: (expected, { recorded }) => {
     if (recorded.recordsToken !== true) return undefined;
     const isSearch = ({ method, path }: ExpectedRequest): boolean =>

@@ -114,7 +114,7 @@ const doneAtOnce: Rule = {
 };
 
 const takenName: Rule = {
-  row: 'the driver checks an existing VM with the name',
+  row: 'the driver checks an existing VM with the name of the machine',
   expect: (expected, situation) => {
     const insertion = expected.requests.find(isInsertion);
     if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
@@ -255,7 +255,7 @@ const oddAnswer: Rule = {
  * each rule.
  */
 export const RULES: readonly Rule[] = [
-  methodIsAbsent('the driver does not have the unsupported methods', 'InitializeMachine'),
+  methodIsAbsent('the driver has no methods for calls that GCP does not support', 'InitializeMachine'),
   endsOriginal('mcm returns an error for input that crashes the original', ['Internal', 'NotFound']),
   specIsKeptOtherwise('the driver reads the provider spec as the API server stores it', ['Internal']),
   quota,

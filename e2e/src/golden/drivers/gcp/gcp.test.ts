@@ -36,8 +36,8 @@ test('a rule covers exactly the difference in its row', () => {
       'the last request',
       'the response',
     ],
-    'the driver does not have the unsupported methods': ['another code', 'the code', 'the text'],
-    'the driver checks an existing VM with the name': ['one additional request'],
+    'the driver has no methods for calls that GCP does not support': ['another code', 'the code', 'the text'],
+    'the driver checks an existing VM with the name of the machine': ['one additional request'],
     'the driver refuses numbers over 53 bits': [
       'a metric',
       'one additional request',

@@ -45,7 +45,7 @@ export function openEndRules(leaving: readonly Recorded[]): readonly Rule[] {
     },
     {
       row: ROW,
-      what: 'a class without machines loses its finalizer',
+      what: 'the controller removes the finalizer of a class without machines',
       kinds: ['MachineClass'],
       excuses: ({ path, ours, theirs }, sides) =>
         FINALIZER.test(path) &&

@@ -140,21 +140,21 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Annotation `deployment.machine.sapcloud.io/protect-new-node` of a Machine',
-    what: 'a machine of a rollout protects its Node in the first write',
+    what: 'the first write of a machine in a rollout protects its Node from the autoscaler',
     kinds: ['Machine'],
     excuses: ({ path, ours, theirs }) => path === PROTECT && ours === 'true' && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => lane === PROTECT && ours === 'true' && theirs === undefined,
   },
   {
     row: 'Names of machines',
-    what: 'a set numbers the names of its machines',
+    what: 'a MachineSet counts the names of its machines',
     kinds: ['MachineSet'],
     excuses: ({ path, ours, theirs }) => path === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => lane === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
   },
   {
     row: 'Annotation `machine-class` of a Node',
-    what: 'a Node has the class of its machine',
+    what: 'the annotation of a Node contains the class of its machine',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) => path === CLASS_OF_NODE && CLASS.test(ours ?? '') && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => lane === CLASS_OF_NODE && CLASS.test(ours ?? '') && theirs === undefined,
@@ -190,13 +190,13 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Finalizer and priority of a Machine',
-    what: 'the create request sets the priority',
+    what: 'the request that creates a machine sets its priority',
     kinds: ['Machine'],
     excuses: ({ path, ours, theirs }) => path === PRIORITY && ours === '3' && theirs === undefined,
   },
   {
     row: 'Annotation `revision-history`',
-    what: 'a change without a new revision adds no revision',
+    what: 'a change without a new revision adds no entry to the annotation',
     kinds: ['MachineSet'],
     excuses: ({ path, ours, theirs }, sides) =>
       path.endsWith('deployment.kubernetes.io/revision-history') &&
@@ -208,7 +208,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Another template during an update in place',
-    what: 'the update uses the template at the time of the selection',
+    what: 'the in-place update uses the template that was current at the selection of the node',
     kinds: ['Node'],
     excuses: ({ path, ours, theirs }) => path === SELECTED_FOR && TEMPLATE.test(ours ?? '') && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => lane === SELECTED_FOR && TEMPLATE.test(ours ?? '') && theirs === undefined,
@@ -225,7 +225,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original may see a node before the next reconcile of its machine',
+    what: 'in the original, the node can join before the next reconcile of its machine',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }) => ours !== undefined && ours === BIRTH[lane] && theirs === undefined,
   },
@@ -242,7 +242,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original marks a node as a candidate at the next reconcile, or never after a selection',
+    what: 'the original marks a node as a candidate later, or never if a user already selected the node',
     kinds: ['Node', 'Machine'],
     excuses: ({ path, theirs }, sides) =>
       path.startsWith(IN_PLACE) &&

@@ -35,7 +35,7 @@ test.each<[what: string, strategy: string, replicas: number, before: number, una
   (_what, strategy, replicas, before, unavailable, refused) => {
     const all = { current: size('new', 0), old: [size('old', before)] };
     const scale = () => checkPlan(all, new Map([['old', 0]]), { replicas, surge: 0, unavailable, strategy });
-    if (refused) expect(scale).toThrow(/refused to scale all sets to 0/);
+    if (refused) expect(scale).toThrow(/refused to scale all MachineSets to 0/);
     else expect(scale).not.toThrow();
   },
 );

@@ -24,18 +24,21 @@ export interface PlanBounds {
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {
   for (const [name, size] of resize) {
-    if (!Number.isSafeInteger(size) || size < 0) throw new PlanRefused(`refused to scale ${name} to ${size}`);
+    if (!Number.isSafeInteger(size) || size < 0)
+      throw new PlanRefused(
+        `mcm refused to scale MachineSet ${name} to ${size}, because the size must be an integer of 0 or more`,
+      );
   }
   const all = allOf(sizes);
   const before = sum(all, (size) => size.replicas);
   const after = sum(all, (size) => resize.get(size.name) ?? size.replicas);
   if (after > before && after > replicas + surge) {
     throw new PlanRefused(
-      `refused to scale from ${before} to ${counted(after, 'machine')}: the limit is ${counted(replicas, 'replica')} and ${counted(surge, 'surge machine')}`,
+      `mcm refused to scale the MachineSets from ${before} to ${counted(after, 'machine')} in total: the limit is ${counted(replicas, 'replica')} and ${counted(surge, 'surge machine')}`,
     );
   }
   const allowed = strategy === 'Recreate' || (before === 1 && unavailable >= replicas);
   if (after === 0 && before > 0 && replicas > 0 && !allowed) {
-    throw new PlanRefused(`refused to scale all sets to 0: spec.replicas is ${replicas}`);
+    throw new PlanRefused(`mcm refused to scale all MachineSets to 0: spec.replicas is ${replicas}`);
   }
 }

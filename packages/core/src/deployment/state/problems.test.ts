@@ -303,7 +303,10 @@ test('PlanRefused: a plan that breaks a bound is not executed, is reported, and 
   await world.deploy(2);
   await world.pass(30);
   expect([await world.sets(), await world.machines()]).toEqual([[], []]);
-  const blocked = { reason: 'PlanRefused', message: 'refused to scale pool-x to -1' };
+  const blocked = {
+    reason: 'PlanRefused',
+    message: 'mcm refused to scale MachineSet pool-x to -1, because the size must be an integer of 0 or more',
+  };
   expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject(blocked);
   expect(await reported(world, 'RolloutBlocked')).toHaveLength(1);
   errs = false;

@@ -71,7 +71,7 @@ test.each(['{"access_token":"half-of-a-tok', '{"access_token":5}', 'oops', ''])(
   async (body) => {
     const error = await failure(answers(200, body));
     expect(error).toBeInstanceOf(TokenUnavailable);
-    expect(String(error)).toContain('200, but the response contains no token');
+    expect(String(error)).toContain('the response with status 200 contains no token');
     expect(String(error)).not.toContain('half-of');
   },
 );

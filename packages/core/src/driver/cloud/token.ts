@@ -65,7 +65,7 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   const { status, text } = await ask(question);
   const reported = schema.safeParse(json(text));
   if (reported.success) return reported.data;
-  const why = say(`status ${status}, but the response contains no token`);
+  const why = say(`the response with status ${status} contains no token`);
   // A metadata server sends no HTML pages. An HTML page comes from another server, such as a proxy.
   throw strict || text.trimStart().startsWith('<') ? new TokenRefused(why) : new TokenUnavailable(why);
 }
@@ -78,7 +78,7 @@ export async function askForText(question: TextQuestion): Promise<string> {
   const { status, text } = await ask(question);
   const trimmed = text.trim();
   if (trimmed === '' || trimmed.startsWith('<'))
-    throw new TokenRefused(question.say(`status ${status}, but the response is not a token`));
+    throw new TokenRefused(question.say(`the response with status ${status} is not a token`));
   return trimmed;
 }
 

@@ -98,7 +98,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     .map(({ type, status, reason, message, lastTransitionTime }) =>
       `${type}=${status} since ${lastTransitionTime ?? '?'} ${reason ?? ''}: ${message ?? ''}`.trim(),
     )
-    .join('\n') || 'none: no node has joined';
+    .join('\n') || 'no conditions, because no node has joined';
 
 /** A text that is longer than the limit loses its first lines. */
 function newest(text: string, limit: number): string {

@@ -53,7 +53,9 @@ test('a call that ignores its signal frees its slot, but still blocks its machin
     fields: { machine: 'test/deaf', call: 'create', error: 'too long' },
   });
   expect(calls.of(deaf.metadata.uid).running?.overdue?.outcome).toMatchObject({ ok: false });
-  expect(() => calls.start(deaf, 'delete', 'i', never)).toThrow(/delete was requested while create is in progress/);
+  expect(() => calls.start(deaf, 'delete', 'i', never)).toThrow(
+    /the driver call delete was requested while the call create is in progress/,
+  );
   end(OK);
   await clock.settle();
   expect(calls.of(deaf.metadata.uid)).toMatchObject({ last: { kind: 'create', outcome: { ok: true } } });
@@ -183,7 +185,7 @@ test.each(['forget', 'startOver'] as const)('after %s, the result of a running c
   if (method === 'startOver') calls.startOver();
   else for (const name of ['one', 'two']) calls.forget(`uid-${name}`);
   expect([calls.of('uid-one'), calls.of('uid-two').running?.kind]).toEqual([{}, 'create']);
-  expect(() => calls.start(two, 'delete', 'i', never)).toThrow(/while create is in progress/);
+  expect(() => calls.start(two, 'delete', 'i', never)).toThrow(/while the call create is in progress/);
   woken.length = 0;
   end({ ok: true, instance: made });
   await clock.settle();

@@ -92,7 +92,9 @@ export class DriverCalls {
     const { uid, name } = machine.metadata;
     const memory = this.of(uid);
     if (memory.running)
-      throw new Error(`machine ${name}: ${kind} was requested while ${memory.running.kind} is in progress`);
+      throw new Error(
+        `machine ${name}: the driver call ${kind} was requested while the call ${memory.running.kind} is in progress`,
+      );
     this.#forgotten.delete(uid);
     this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
     this.#options.observer?.began(machine, kind, inputs);

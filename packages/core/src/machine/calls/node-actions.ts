@@ -52,7 +52,7 @@ export class NodeActions {
 
   get client(): KubeClient {
     const { target } = this.#options;
-    if (!target) throw new Error('an action on nodes was planned without a target cluster');
+    if (!target) throw new Error('mcm planned an action on a Node, but runs without a target cluster');
     return target;
   }
 

@@ -168,7 +168,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
-  if (recorded) return act('the machine lacks the label of its Node or the priority', recorded);
+  if (recorded) return act('the machine has no label with the name of its Node, or no priority', recorded);
   if (!o.driver.initialize) return act('the VM exists and needs no initialization', pending(o, now));
   const initialize = act('initializing the VM', { do: 'call', call: 'initialize' });
   switch (last?.kind) {

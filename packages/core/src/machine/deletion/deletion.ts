@@ -265,7 +265,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const pods = planPods(o, drain, 'evicting the pods that can be evicted now', now);
   if (pods) return pods;
   const news = blockerEvents(o.drain, drain);
-  if (drain.drained) return news.length > 0 ? act('the drain ended with attached volumes', ...news) : undefined;
+  if (drain.drained) return news.length > 0 ? act('the drain ended while volumes were attached', ...news) : undefined;
   const reported = describeDrain(o, o.drain, drain, now);
   return {
     actions: [...reported.actions, ...news],

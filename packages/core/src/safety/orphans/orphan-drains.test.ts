@@ -165,14 +165,14 @@ test.each<[policies: boolean, drained: boolean]>([
 test('a Node with the same name and another UID is not touched', async () => {
   const t = setUp({ pods: ['web'] });
   t.world.node = node({ metadata: { uid: 'other' } });
-  expect([await t.step(), t.waits()]).toEqual([[false], ['the Node is not known']]);
+  expect([await t.step(), t.waits()]).toEqual([[false], ['the Node of the VM is unknown']]);
 });
 
 test('a step ends after four looks if the cache shows no cordon', async () => {
   const t = setUp({ pods: ['web'], stale: true });
   const writes = ['PATCH fakeNode-0/status', 'PATCH fakeNode-0'];
   expect(await t.step()).toEqual([false, ...writes, ...writes, ...writes, ...writes]);
-  expect(t.waits()).toEqual(['the Node is being cordoned']);
+  expect(t.waits()).toEqual(['mcm cordons the Node of the VM']);
 });
 
 test('the state of a drain is kept as long as its VM is an orphan', async () => {

@@ -95,7 +95,7 @@ export class OrphanDrains {
   ): Promise<string | undefined> {
     const { clock } = this.#o;
     const { target } = this.#o.caches;
-    let waitsFor = 'the Node is not known';
+    let waitsFor = 'the Node of the VM is unknown';
     for (let look = 0; look < LOOKS; look++) {
       const now = clock.now();
       const node = target?.nodes.store.get(seen.metadata.name);
@@ -105,7 +105,7 @@ export class OrphanDrains {
       if (!node.spec.unschedulable || !cordonedAt) {
         const cordon = { reason: 'ScaleDown', tolerant: false, release: false } as const;
         await this.#nodes.cordon({ o: { node }, memory, now, signal }, { do: 'cordon', ...cordon });
-        waitsFor = 'the Node is being cordoned';
+        waitsFor = 'mcm cordons the Node of the VM';
         continue;
       }
       const drain = this.#observe(target, vm, node, machineClass, cordonedAt, memory, now);

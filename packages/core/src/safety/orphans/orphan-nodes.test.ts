@@ -110,8 +110,8 @@ test.each<[what: string, change: Partial<NodeEvidence>, kept: object | undefined
   [
     'a Node that is kept',
     { firstSeen: undefined },
-    { because: 'the Node has not been without a Machine for the minimum time', passing: true },
-    'the Node has not been without a Machine for the minimum time',
+    { because: 'the Node lost its Machine less than the minimum time ago', passing: true },
+    'the Node lost its Machine less than the minimum time ago',
     [],
   ],
 ])(

@@ -403,7 +403,7 @@ describe('a set whose deployment needs more replicas than its sets have', () => 
       names: ['pending', 'm0'],
       waiting: 2,
       because:
-        '0 named, 2 surplus, 0 failed of 4; 2 machines wait, because the MachineDeployment needs more replicas than its MachineSets have',
+        'of 4 machines: 0 named for deletion, 2 surplus, 0 failed; 2 machines wait, because the MachineDeployment needs more replicas than its MachineSets have',
     });
   });
 

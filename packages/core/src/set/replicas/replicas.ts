@@ -136,6 +136,6 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     create: 0,
     toDelete,
     waiting,
-    because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}${waits}`,
+    because: `of ${alive.length} machines: ${named.length} named for deletion, ${surplus.length} surplus, ${failed.length} failed${waits}`,
   };
 }

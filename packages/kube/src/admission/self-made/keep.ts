@@ -123,7 +123,7 @@ class CertificateKeeper {
     const authorities = made ? [made, ...plan.keep] : plan.keep;
     const before = readCertificates(stored?.data).serving;
     const pair = plan.serve ? await sign(plan.serve, made) : before;
-    if (pair === undefined) throw new Error('no certificate for the server');
+    if (pair === undefined) throw new Error('the server has no certificate yet');
     const data = secretData(authorities, pair);
     const resource = client.resource(secrets, namespace);
     const written =
@@ -189,7 +189,8 @@ function sign(
   made: Authority | undefined,
 ): Promise<ServingPair> {
   const authority = signer ?? made;
-  if (authority?.key === undefined) throw new Error('no certificate authority to sign the certificate');
+  if (authority?.key === undefined)
+    throw new Error('the process has no certificate authority that can sign the certificate');
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 

@@ -31,5 +31,5 @@ export function skewSentence(server: string, skewMs: number): string | undefined
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const way = skewMs > 0 ? 'behind' : 'ahead of';
-  return `the clock of this machine is ${seconds} s ${way} the clock of the ${server} API server. Timeouts are wrong by the same difference. Repair the time synchronization (NTP)`;
+  return `the clock of this machine is ${seconds} s ${way} the clock of the ${server} API server. Timeouts are wrong by this difference. Repair the time synchronization (NTP)`;
 }

@@ -95,7 +95,7 @@ function checkVersions(
   }
   if (found !== version)
     throw new RenderError(`ignoring controller config generated from ${found} (my version: ${version})`, {
-      hint: 'wait until the writer of the ControllerConfig has this version too (--stamp-version=false), or stop the other controller',
+      hint: 'upgrade the program that writes the ControllerConfig to this version (--stamp-version=false), or stop the other controller',
     });
   for (const config of configs) {
     const by = config.metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion] ?? '';

@@ -126,7 +126,7 @@ export class ConfigAgent {
     this.#boots += 1;
     this.#store();
     rebooting(false);
-    console(`Booting for the ${this.#boots}. time: ${this.#commandLine}`);
+    console(`boot number ${this.#boots}, kernel command line: ${this.#commandLine}`);
   }
 
   async #pause(ms: number): Promise<void> {
