@@ -103,13 +103,13 @@ export function isOfKind({ apiVersion = '' }: { readonly apiVersion?: string }, 
   return own === kind.group || (own === 'extensions' && FROM_EXTENSIONS.has(kind.kind));
 }
 
+const withoutEntry = ({ entry: _stale, ...facts }: Ownership): Ownership => facts;
+
 /** Removes the paths that another write has changed or removed from the fields of a manager. */
 export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownership {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = changesIn(owner.apiVersion);
   const set = difference(difference(owner.set, changed), removed);
-  if (set === owner.set) return owner;
-  const { entry: _stale, ...facts } = owner;
-  return { ...facts, set };
+  return set === owner.set ? owner : { ...withoutEntry(owner), set };
 }
 
 /**
@@ -169,14 +169,17 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const scope = (of: KindDefinition): Scope => scopeOf(of, input.subresource, kind);
   const changesIn = changesByVersion(live ?? emptyObject(kind), updated, kind, scope, input.versionOf);
   const changes = changesIn(apiVersionOf(kind));
-  const before = readEntries(entries);
+  // Entries from the client are formatted again, so their fields are sorted and managers without fields have no entry.
+  const isStored = given === (live?.metadata.managedFields ?? given);
+  const before = isStored ? readEntries(entries) : readEntries(entries).map(withoutEntry);
   if (!isTypedInAll(input, before)) return [];
   const isForeign = kind.inVersion !== undefined && before.some(({ apiVersion }) => apiVersion !== apiVersionOf(kind));
   if (changes.changed === undefined && changes.removed === undefined && !isForeign) {
     // The server checks the types of all fields, including fields that the endpoint does not write. A custom object
     // gets the defaults of its storage version, which may not match the requested version.
     if ((input.subresource !== '' || kind.inVersion !== undefined) && !isTyped(updated, node, true)) return [];
-    return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
+    const areUnchanged = isStored && before.length === entries.length;
+    return areUnchanged ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
   // As in kube-apiserver, an object that does not match its schema loses its managers. The stored object of a custom
   // kind may not match another version, or a schema that has changed since the last write.
