@@ -47,9 +47,10 @@ test('each failed checkpoint is reported, and the next checkpoint runs', async (
 });
 
 test.each([
-  ['waits until the store writes little', 1, ['PASSIVE', 'PASSIVE', 'RESTART']],
-  ['does not wait if the log is very large', 20, ['PASSIVE', 'RESTART']],
-])('the restart of the log %s', async (_, tables, modes) => {
+  ['happens early if the store writes nothing', 3, 0, ['PASSIVE', 'RESTART']],
+  ['waits until the store writes little', 7, 11, ['PASSIVE', 'PASSIVE', 'RESTART']],
+  ['does not wait if the log is very large', 20, 11, ['PASSIVE', 'RESTART']],
+])('the restart of the log %s', async (_, tables, written, modes) => {
   const sent = vi.spyOn(Worker.prototype, 'postMessage');
   const path = join(dir, 'store.sqlite');
   const database = new DatabaseSync(path);
@@ -58,13 +59,30 @@ test.each([
   // The header of the log contains the number of its restarts. The first write after a restart writes the header.
   const restarts = (): number => readFileSync(`${path}-wal`).readUInt32BE(12);
   const before = restarts();
-  const { store, checkpoints } = start(path, { bytes: 1, pages: 1, rest: 10 });
+  const { store, checkpoints } = start(path, { bytes: 1, pages: 4, calm: 5, rest: 10 });
   checkpoints.wrote(1);
-  checkpoints.wrote(11);
+  checkpoints.wrote(written);
   await expect.poll(() => store.resume.mock.calls.length, POLL).toBe(1);
   expect(sent.mock.calls.map(([mode]) => mode)).toEqual(modes);
   expect(store.pause).toHaveBeenCalledOnce();
   expect(restarts()).toBe(before + 1);
+  database.close();
+});
+
+test('the log of a busy store grows to a multiple of its limit, so pauses are rare', async () => {
+  const sent = vi.spyOn(Worker.prototype, 'postMessage');
+  const path = join(dir, 'store.sqlite');
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE a (n); CREATE TABLE b (n)');
+  database.exec('CREATE TABLE c (n)');
+  const { checkpoints } = start(path, { bytes: 1, pages: 4, calm: 5, rest: 10 });
+  checkpoints.wrote(1);
+  checkpoints.wrote(7);
+  const modes = (): unknown[] => {
+    checkpoints.wrote(0);
+    return sent.mock.calls.slice(0, 2).flat();
+  };
+  await expect.poll(modes, POLL).toEqual(['PASSIVE', 'PASSIVE']);
   database.close();
 });
 

@@ -26,15 +26,22 @@ export interface CheckpointLimits {
   /** The number of bytes of JSON text that the store writes before the next checkpoint. */
   readonly bytes: number;
   /**
-   * If more pages remain in the log after a checkpoint, the store pauses its writes, and the log restarts at its
-   * beginning. The file of the log keeps its size, because the release and the allocation of blocks delay writes.
+   * If more pages remain in the log after a checkpoint, the log restarts at its beginning, and the store pauses its
+   * writes. The file of the log keeps its size, because the release and the allocation of blocks delay writes.
    */
   readonly pages: number;
-  /** Before the pause, checkpoints repeat until the store writes at most this number of bytes during a checkpoint. */
+  /** The log restarts immediately if the store writes at most this number of bytes during a checkpoint. */
+  readonly calm: number;
+  /**
+   * The log of a busy store restarts at a multiple of the pages. Before this pause, checkpoints repeat until the store
+   * writes at most this number of bytes during a checkpoint.
+   */
   readonly rest: number;
 }
 
-const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, rest: 2 ** 19 };
+const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, calm: 2 ** 15, rest: 2 ** 19 };
+/** At this multiple of the pages, the log of a busy store restarts. A pause needs about 0.1 s, so pauses must be rare. */
+const URGENT = 3;
 /** On a slow disk, the rest of the log may never become small. The store pauses anyway at this multiple of the pages. */
 const FORCED = 4;
 
@@ -124,10 +131,15 @@ export class Checkpoints {
     const mode = this.#running;
     this.#running = undefined;
     if (mode === 'RESTART') this.#store.resume();
-    else if (pages > this.#limits.pages && !this.#isOver) {
-      const waits = this.#written > this.#limits.rest && pages <= FORCED * this.#limits.pages;
-      if (!waits) this.#store.pause();
-      this.#run(waits ? 'PASSIVE' : 'RESTART');
-    }
+    else if (!this.#isOver && this.#mayRestart(pages)) {
+      this.#store.pause();
+      this.#run('RESTART');
+    } else if (!this.#isOver && pages > URGENT * this.#limits.pages) this.#run('PASSIVE');
+  }
+
+  #mayRestart(pages: number): boolean {
+    const { pages: limit, calm, rest } = this.#limits;
+    if (pages > FORCED * limit) return true;
+    return pages > limit && this.#written <= (pages > URGENT * limit ? rest : calm);
   }
 }
