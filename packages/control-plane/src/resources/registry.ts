@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts';
 import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
+import { sharedParts } from './shared-parts.ts';
 
 /**
  * The maximum size of an object in the store, because etcd limits the size of a request to this number of bytes. The
@@ -146,10 +147,10 @@ export class Registry {
     const { object, bare } = this.#inStorageVersion(served, given);
     const { metadata } = object;
     const record = this.store.put(served.resource, {
-      namespace: metadata.namespace ?? '',
+      namespace: sharedParts.text(metadata.namespace ?? ''),
       name: metadata.name ?? '',
-      labels: metadata.labels,
-      fields: fieldsOf(served.kind, object),
+      labels: sharedParts.of(metadata.labels),
+      fields: sharedParts.of(fieldsOf(served.kind, object)),
       render: (revision) => limited(renderObject(encoded(served, object, before), revision)),
     });
     if (!jsonEquals(bare, object)) {

@@ -12,6 +12,9 @@ export interface GraphNode {
   finalizers: readonly string[];
 }
 
+/** Most objects have no owner and no finalizer, and share this list. */
+const NONE: readonly never[] = [];
+
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
@@ -56,13 +59,13 @@ export class Graph {
       uid = '',
       name = '',
       namespace = '',
-      ownerReferences = [],
-      finalizers = [],
+      ownerReferences = NONE,
+      finalizers = NONE,
       deletionTimestamp,
     } = object.metadata;
     let node = this.#nodes.get(uid);
     if (node === undefined) {
-      node = { uid, resource, namespace, name, owners: [], dying: false, finalizers: [] };
+      node = { uid, resource, namespace, name, owners: NONE, dying: false, finalizers: NONE };
       this.#nodes.set(uid, node);
     }
     this.#link(node, ownerReferences);
@@ -76,7 +79,7 @@ export class Graph {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];
     const { owners } = node;
-    this.#link(node, []);
+    this.#link(node, NONE);
     this.#nodes.delete(uid);
     return owners;
   }

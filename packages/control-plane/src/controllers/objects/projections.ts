@@ -1,5 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { defined } from '../../apimachinery/objects/plain.ts';
+import { sharedParts } from '../../resources/shared-parts.ts';
 import { NODES, PODS, type Resource } from '../client/resources.ts';
 
 export type Projection = (object: ApiObject) => ApiObject;
@@ -10,8 +11,10 @@ export const metadataOnly: Projection = ({ apiVersion, kind, metadata }) => {
   return { apiVersion, kind, metadata: rest };
 };
 
+/** Copies the metadata, because V8 represents an object after a `delete` as a hash table, which needs more memory. */
 const withoutManagedFields: Projection = (object) => {
-  delete object.metadata.managedFields;
+  const { managedFields: _managedFields, ...rest } = object.metadata;
+  object.metadata = rest;
   return object;
 };
 
@@ -27,24 +30,41 @@ const slimContainer = ({ name, ports, resources, restartPolicy }: Record<string,
 const hasClaim = ({ persistentVolumeClaim, ephemeral }: Record<string, unknown>): boolean =>
   persistentVolumeClaim !== undefined || ephemeral !== undefined;
 
+/** The fields of the metadata that are often equal in many pods. */
+const SHARED_METADATA = ['namespace', 'creationTimestamp', 'labels', 'ownerReferences', 'finalizers'] as const;
+
+/** A kubelet writes addresses and times to the status of a pod, so few pods on nodes have an equal status. */
+const isEqualInMany = (status: object): boolean => !('podIP' in status || 'containerStatuses' in status);
+
+function shareParts(pod: ApiObject): void {
+  const { metadata } = pod;
+  for (const field of SHARED_METADATA)
+    if (metadata[field] !== undefined) Object.assign(metadata, { [field]: sharedParts.of(metadata[field]) });
+  const spec = pod['spec'] as Record<string, unknown> | undefined;
+  for (const field in spec) spec[field] = sharedParts.of(spec[field]);
+  const { status } = pod;
+  if (typeof status === 'object' && status !== null && isEqualInMany(status)) pod['status'] = sharedParts.of(status);
+}
+
 /**
  * Removes the fields of a pod that only a kubelet needs. Most objects in the caches are pods, and the containers are
- * the largest part of a pod.
+ * the largest part of a pod. Pods with equal parts share these parts.
  */
 const slimPod: Projection = (pod) => {
-  delete pod.metadata.managedFields;
   const spec = pod['spec'] as Record<string, unknown> | undefined;
   for (const field of ['containers', 'initContainers']) {
     const containers = spec?.[field];
     if (spec !== undefined && Array.isArray(containers)) spec[field] = containers.map(slimContainer);
   }
   if (spec !== undefined && Array.isArray(spec['volumes'])) spec['volumes'] = spec['volumes'].filter(hasClaim);
+  withoutManagedFields(pod);
+  shareParts(pod);
   return pod;
 };
 
 /** Removes the fields of a node that only users need, such as the list of pulled images. */
 const slimNode: Projection = (node) => {
-  delete node.metadata.managedFields;
+  withoutManagedFields(node);
   const status = node['status'] as Record<string, unknown> | undefined;
   delete status?.['images'];
   delete status?.['nodeInfo'];

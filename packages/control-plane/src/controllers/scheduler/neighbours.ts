@@ -14,6 +14,7 @@ type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
  * are equal. Pods with an equal anti-affinity term form a group too.
  */
 interface Group<T> {
+  readonly key: string;
   readonly of: T;
   readonly nodes: Counts;
 }
@@ -37,6 +38,7 @@ interface OwnedTerm {
 
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
+const NONE: readonly never[] = [];
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 
 const alikeOf = (pod: ApiObject): Alike => ({
@@ -106,14 +108,12 @@ export class Neighbours {
 
   put(pod: ApiObject, node: string): void {
     const alike = alikeOf(pod);
-    const kind = JSON.stringify([alike.namespace, alike.labels, alike.dying]);
-    enter(this.#alike, kind, alike, node);
-    const repelling = termsOf(pod, 'podAntiAffinity').map((term) => {
-      const key = JSON.stringify([alike.namespace, term]);
-      enter(this.#repelling, key, { owner: pod, term }, node);
-      return key;
-    });
-    this.#pods.set(pod.metadata.uid ?? '', { node, kind, repelling });
+    const kind = enter(this.#alike, JSON.stringify([alike.namespace, alike.labels, alike.dying]), alike, node);
+    const terms = termsOf(pod, 'podAntiAffinity');
+    const repelling = terms.map((term) =>
+      enter(this.#repelling, JSON.stringify([alike.namespace, term]), { owner: pod, term }, node),
+    );
+    this.#pods.set(pod.metadata.uid ?? '', { node, kind, repelling: repelling.length === 0 ? NONE : repelling });
   }
 
   remove(uid: string): void {
@@ -224,10 +224,12 @@ export class Neighbours {
   }
 }
 
-function enter<T>(groups: Map<string, Group<T>>, key: string, of: T, node: string): void {
-  const group = groups.get(key) ?? { of, nodes: new Map<string, number>() };
-  groups.set(key, group);
+/** Returns the key of the group. All pods of a group share this text. */
+function enter<T>(groups: Map<string, Group<T>>, key: string, of: T, node: string): string {
+  const group = groups.get(key) ?? { key, of, nodes: new Map<string, number>() };
+  groups.set(group.key, group);
   count(group.nodes, node, 1);
+  return group.key;
 }
 
 function leave<T>(groups: Map<string, Group<T>>, key: string, node: string): void {

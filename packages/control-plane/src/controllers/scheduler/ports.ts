@@ -9,10 +9,21 @@ interface HostPort {
   readonly port: string;
 }
 
-const known = new WeakMap<ApiObject, readonly HostPort[]>();
+/**
+ * Returns the only part of a pod that determines its ports and requests. With other parts, the result is the pod. Pods
+ * with equal containers share their containers, so a map with this key is small.
+ */
+export function usagePartOf(pod: ApiObject): object {
+  const { containers, initContainers, overhead } = look(pod, 'spec');
+  const isSimple = Array.isArray(containers) && initContainers === undefined && overhead === undefined;
+  return isSimple ? containers : pod;
+}
+
+const known = new WeakMap<object, readonly HostPort[]>();
 
 export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
-  const found = known.get(pod);
+  const key = usagePartOf(pod);
+  const found = known.get(key);
   if (found !== undefined) return found;
   const spec = look(pod, 'spec');
   const sidecars = items(spec, 'initContainers').filter(({ restartPolicy }) => restartPolicy === 'Always');
@@ -24,7 +35,7 @@ export function hostPortsOf(pod: ApiObject): readonly HostPort[] {
         port: `${text(port, 'protocol') || 'TCP'}/${port.hostPort}`,
       })),
   );
-  known.set(pod, ports);
+  known.set(key, ports);
   return ports;
 }
 

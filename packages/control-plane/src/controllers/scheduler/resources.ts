@@ -2,7 +2,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
-import { HostPorts, hostPortsOf } from './ports.ts';
+import { HostPorts, hostPortsOf, usagePartOf } from './ports.ts';
 
 /** Amounts by resource name. The unit is a thousandth, so `100m` of CPU is a whole number. */
 export type Amounts = ReadonlyMap<string, number>;
@@ -13,14 +13,15 @@ function add(to: Map<string, number>, amounts: Readonly<Record<string, unknown>>
   for (const [name, quantity] of Object.entries(amounts)) to.set(name, (to.get(name) ?? 0) + milli(quantity));
 }
 
-const known = new WeakMap<ApiObject, Amounts>();
+const known = new WeakMap<object, Amounts>();
 
 /**
  * Returns the requests of a pod: the sum of all containers, or the request of the largest init container if it is
  * higher. The requests include the overhead, and count one pod for the limit of pods per node.
  */
 export function requestsOf(pod: ApiObject): Amounts {
-  const found = known.get(pod);
+  const key = usagePartOf(pod);
+  const found = known.get(key);
   if (found !== undefined) return found;
   const spec = look(pod, 'spec');
   const sum = new Map<string, number>();
@@ -35,7 +36,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   }
   add(sum, look(spec, 'overhead'));
   sum.set('pods', 1000);
-  known.set(pod, sum);
+  known.set(key, sum);
   return sum;
 }
 
