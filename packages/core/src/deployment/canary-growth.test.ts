@@ -176,6 +176,18 @@ describe('a rollout whose canary failed', () => {
   });
 });
 
+test('an in-place update with room for several machines updates only the canary until its soak time has passed', async () => {
+  await using world = await start();
+  await world.deploy(4, strategy('Auto', 0, 2), { annotations: CANARY });
+  await world.until(() => world.complete(), 60);
+  await world.changeClass('large');
+  await rounds(world, 10);
+  expect(await world.sizes()).toBe('large:1 small:3');
+  await world.pass(30 * 60);
+  await rounds(world, 20);
+  expect(await world.sizes()).toBe('large:4 small:0');
+});
+
 type Act =
   | { readonly do: 'scale'; readonly replicas: number }
   | { readonly do: 'pause'; readonly paused: boolean }

@@ -146,6 +146,15 @@ test('a VM that another machine has on record is not adopted', async () => {
   expect(await recorded(rig)).not.toBe(vm?.providerId);
 });
 
+test('a VM that another machine records with the ID of the cloud controller is not adopted', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('other', { providerID: 'aws:///eu-west-1a/i-1' });
+  const vm = rig.cloud.plant('m-0', rig.clock.now().toISOString(), 'aws:///eu-west-1/i-1');
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  expect(await recorded(rig)).not.toBe(vm.providerId);
+});
+
 test.each<[whose: string, owner: string | undefined, former: string[], adopts: boolean]>([
   ['no control cluster', undefined, [], true],
   ['this control cluster', 'ours', [], true],

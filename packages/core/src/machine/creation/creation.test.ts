@@ -29,9 +29,9 @@ const see = (
   ...change,
 });
 
-const ok = (kind: CallKind): CallMemory => ({
-  last: { kind, at: NOON, outcome: { ok: true, instance: created }, failures: 0, inputs: 'i' },
-  created,
+const ok = (kind: CallKind, instance = created): CallMemory => ({
+  last: { kind, at: NOON, outcome: { ok: true, instance }, failures: 0, inputs: 'i' },
+  created: instance,
 });
 const failed = (kind: CallKind, code: MachineCode, failures = 1, retryAfterMs?: number): CallMemory => {
   const error = new MachineError(code, 'boom', retryAfterMs === undefined ? {} : { retryAfterMs });
@@ -176,6 +176,22 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
       nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) }, spec: { providerID: 'fakeID-0' } }),
     }),
     'record',
+  ],
+  [
+    'the Node has the ID of this VM in the form of the cloud controller',
+    see(machine(), {
+      calls: ok('create', { ...created, providerId: 'aws:///eu-west-1/i-1' }),
+      nodeOfCreated: node({ metadata: { creationTimestamp: at(-60) }, spec: { providerID: 'aws:///eu-west-1a/i-1' } }),
+    }),
+    'record',
+  ],
+  [
+    'the Node has the ID of another VM',
+    see(machine(), {
+      calls: ok('create', { ...created, providerId: 'aws:///eu-west-1/i-1' }),
+      nodeOfCreated: node({ metadata: { creationTimestamp: at(1) }, spec: { providerID: 'aws:///eu-west-1a/i-2' } }),
+    }),
+    'call delete',
   ],
   [
     'the Node refers to the machine',

@@ -114,6 +114,13 @@ test('a Node is not cordoned if a Machine refers to the VM again', async () => {
   expect(waits()).toEqual(['a Machine refers to the VM again']);
 });
 
+test('a Node is not cordoned if a Machine records the ID that the cloud controller writes for the VM', async () => {
+  const { drains, world, asked } = setUp({ machines: [{ spec: { providerID: 'aws:///eu-west-1a/i-1' } }] });
+  const own = { providerId: 'aws:///eu-west-1/i-1', machineName: 'a' };
+  expect(await drains.step(own, world.node, small(), never)).toBe(false);
+  expect(asked).toEqual([]);
+});
+
 test('a Node is cordoned, its pods are evicted once, and it is drained when they have ended', async () => {
   const t = setUp({ pods: ['web'] });
   expect(await t.step()).toEqual([false, 'PATCH fakeNode-0/status', 'PATCH fakeNode-0', 'POST web/eviction']);

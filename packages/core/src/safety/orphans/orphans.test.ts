@@ -39,6 +39,22 @@ test('a VM that a machine of another name has on record is no orphan', () => {
   expect(isOrphan(vm, undefined, [machine({ name: 'another', spec: { providerID: 'other' } })])).toBe(true);
 });
 
+test.each([
+  ['AWS', 'aws:///eu-west-1a/i-1', 'aws:///eu-west-1/i-1', 'aws:///eu-west-1/i-2'],
+  ['Azure', 'azure:///subscriptions/s/virtualMachines/VM-1', 'azure:///westeurope/vm-1', 'azure:///westeurope/vm-2'],
+  ['Google Cloud', 'gce://project/zone/vm-1', 'gce:///project/zone/vm-1', 'gce:///project/zone/vm-2'],
+])('a VM that a machine records with the ID of the cloud controller of %s is no orphan', (_cloud, id, own, other) => {
+  const recorder = machine({ spec: { providerID: id }, status: { currentStatus: { phase: 'Running' } } });
+  const orphan = (providerId: string) => [
+    isOrphan({ ...vm, providerId }, recorder),
+    isOrphan({ ...vm, providerId }, undefined, [recorder]),
+  ];
+  expect([orphan(own), orphan(other)]).toEqual([
+    [false, false],
+    [true, true],
+  ]);
+});
+
 test('suspects are confirmed at their time, and the next pass is when the first of the others is due', () => {
   const [one, two] = ['testmachine-ip2', 'testmachine-ip3'].map((providerId) => ({ ...vm, providerId }));
   if (!one || !two) throw new Error('two VMs');
