@@ -28,6 +28,11 @@ const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
 /** Matches keys with a prefix of this project. A version of an API group has the same form. */
 const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
+/** Matches a label or annotation without a prefix, such as the label `force-drain: "True"`. */
+const BARE_KEY = /\b(?:label|annotation)s?\s+`([a-z][\w-]*)(?:[:=][^`]*)?`/gi;
+/** Returns true if the code contains the key, or a key with a prefix and this name. */
+const isKeyInSources = (key: string): boolean =>
+  [`'${key}'`, `/${key}'`, ` ${key}: `].some((form) => sources.includes(form));
 const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);
 
 /** Flags of other programs in the documentation: kubectl, kubelet, docker, gcloud and Node.js. */
@@ -88,6 +93,15 @@ describe('labels and annotations', () => {
         .map((key) => `${path}: ${key}`),
     );
     expect(unknown).toEqual([]);
+  });
+
+  test('every key without a prefix in the documentation is in the code', () => {
+    const named = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(BARE_KEY)].map(([, key = '']) => ({ path, key })),
+    );
+    // Searches the sources once for each key, because many pages name the same keys.
+    const known = new Set([...new Set(named.map(({ key }) => key))].filter(isKeyInSources));
+    expect(named.filter(({ key }) => !known.has(key))).toEqual([]);
   });
 
   test('every key in the code is in the documentation', () => {
