@@ -60,6 +60,7 @@ async function armOf(answers: readonly Answer[]) {
       return limited(arm.run(make, 600_000, signal));
     },
     read: () => limited(read(signal)),
+    followGone: () => limited(arm.followGone(read, 600_000, signal)),
     list: async () => {
       const graph = await clients.graph();
       return limited(arm.ask((options) => graph.resources({ query: 'Resources' }, options), signal));
@@ -235,4 +236,12 @@ test.each<[where: string, second: Answer]>([
   } finally {
     timers.mockRestore();
   }
+});
+
+test('a deletion by another call has ended only after a 404 with a code of Azure', async () => {
+  const deleting = { status: 200, body: of('Deleting') };
+  const gone = await armOf([deleting, { status: 404, body: { error: { code: 'ResourceNotFound' } } }]);
+  expect(await gone.followGone()).toBe(true);
+  const behindProxy = await armOf([deleting, { status: 404 }]);
+  await expect(behindProxy.followGone()).rejects.toThrow('404 without a code');
 });

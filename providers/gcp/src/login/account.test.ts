@@ -22,6 +22,12 @@ test.each(['client_email', 'private_key', 'private_key_id', 'token_uri', 'univer
   },
 );
 
+test.each(['user@', 'user:secret@', ':secret@'])('a token_uri that contains %s is refused', (userInfo) => {
+  const tokenUri = (info: string) => account({ ...KEY, token_uri: `https://${info}oauth2.googleapis.com/token` });
+  expect(() => tokenUri('')).not.toThrow();
+  expect(() => tokenUri(userInfo)).toThrow('token_uri');
+});
+
 test('a number is refused', () => {
   expect(() => account({ ...KEY, client_email: 1 })).toThrow('client_email');
 });
