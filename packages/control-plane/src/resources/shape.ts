@@ -323,9 +323,12 @@ const readTime =
 const SPACES =
   /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 
-/** Returns all digits of a number. For a large double, the JavaScript text has fewer digits. */
+/**
+ * Returns all digits of a number. For a large double, Go's converter and JavaScript print only the digits that identify
+ * the double, and then zeros.
+ */
 const digitsOf = (value: number | bigint): string =>
-  typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
+  typeof value === 'number' && Number.isInteger(value) && !isConverting ? BigInt(value).toString() : String(value);
 
 function readQuantity(value: unknown, _owner: string, path: string): unknown {
   const numeric = isNumber(value);

@@ -133,7 +133,8 @@ function fieldOfPath(path: string, relative: string | undefined, from: SchemaNod
     else below += below === '' ? name : `.${name}`;
     node = property ?? node?.additional;
   }
-  return path === '' ? below : `${path}.${below}`;
+  if (path === '' || below === '') return path || below;
+  return `${path}.${below}`;
 }
 
 function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaNode): StatusCause {

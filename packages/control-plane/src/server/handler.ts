@@ -145,8 +145,8 @@ export class Handler {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      // A list that selects one object by its name is authorized as a request for this object.
-      name: info.name === '' ? selectedName(fields) : info.name,
+      // A list that selects one object by its name is authorized as a request for this object. A deletion is not.
+      name: info.name === '' && verb !== 'deletecollection' ? selectedName(fields) : info.name,
       fields: fields.length === 0 ? undefined : fields,
     });
     user = impersonate?.(request, user, access) ?? user;

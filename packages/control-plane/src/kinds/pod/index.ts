@@ -8,7 +8,7 @@ import { podGracePeriod, preparePod, preparePodUpdate } from './prepare.ts';
 import { prepareResize, resizeCauses } from './resize.ts';
 import { followAddress, keepGenerations, podStatusCauses, roundStatus } from './status.ts';
 import { podUpdateCauses } from './update.ts';
-import { podCauses } from './validate.ts';
+import { podCreateCauses } from './validate.ts';
 
 const UPDATES: Readonly<Record<string, (pod: ApiObject, old: ApiObject) => StatusCause[]>> = {
   '': podUpdateCauses,
@@ -36,7 +36,7 @@ export const podStrategy: Pick<
     else if (subresource === 'status') keepGenerations(pod, old);
     preparePodUpdate(pod, old, subresource);
   },
-  validate: podCauses,
+  validate: podCreateCauses,
   validateUpdate: (pod, old, { subresource }) => UPDATES[subresource]?.(pod, old) ?? [],
   gracePeriodSeconds: podGracePeriod,
 };

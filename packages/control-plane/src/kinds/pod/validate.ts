@@ -262,3 +262,14 @@ export const podCauses = (pod: ApiObject): StatusCause[] => [
   ...tokenCauses(look(pod, 'spec'), 'spec'),
   ...imageCauses(look(pod, 'spec'), 'spec'),
 ];
+
+/** Returns errors for fields of a new pod that only a later write can set (`ValidatePodCreate`). */
+export function podCreateCauses(pod: ApiObject): StatusCause[] {
+  const spec = look(pod, 'spec');
+  const findings = new Findings();
+  if (items(spec, 'ephemeralContainers').length > 0)
+    findings.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+  if (text(spec, 'nodeName') !== '' && items(spec, 'schedulingGates').length > 0)
+    findings.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
+  return [...podCauses(pod), ...findings.causes];
+}
