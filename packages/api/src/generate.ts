@@ -2,10 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { crds } from './crd/crds.ts';
 import { generateCrdFiles } from './crd/generate-files.ts';
 
-/**
- * Writes the CRDs of this package into `deploy/crds`. With `--check`, the program lists the outdated files and exits
- * with 1.
- */
+/** Writes the CRDs of this package into `deploy/crds`. */
 
 const directory = fileURLToPath(new URL('../../../deploy/crds/', import.meta.url));
 

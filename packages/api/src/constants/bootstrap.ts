@@ -1,7 +1,4 @@
-/**
- * Placeholders in user data. mcm replaces a placeholder in its plain form. If the user data contains only the
- * URL-escaped form, mcm replaces the escaped form.
- */
+/** Placeholders in user data. If the user data contains only the URL-escaped form, mcm replaces the escaped form. */
 export const UserDataPlaceholders = {
   BootstrapToken: '<<BOOTSTRAP_TOKEN>>',
   MachineName: '<<MACHINE_NAME>>',

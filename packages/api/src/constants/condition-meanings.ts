@@ -8,15 +8,15 @@ import type {
   TerminatingReasons,
 } from './conditions.ts';
 
-/** The meaning of one reason of a condition type. */
+/** Describes one reason of a condition type. */
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** The action for an operator. If no action is necessary, `help` is absent. */
+  /** The action for an operator, or absent if no action is necessary. */
   readonly help?: string;
 }
 
-/** A condition type, and all its reasons. */
+/** Describes a condition type, and all its reasons. */
 export interface ConditionMeaning {
   readonly means: string;
   readonly reasons: Readonly<Record<string, ReasonMeaning>>;

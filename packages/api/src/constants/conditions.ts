@@ -17,18 +17,16 @@ export const MachineDeploymentConditions = {
   RolloutWaiting: 'RolloutWaiting',
   /** Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. */
   ReplacementHeld: 'ReplacementHeld',
-  /**
-   * The manager ignores an invalid part of the object and applies the rest. The original does not have the condition.
-   */
+  /** The manager ignores an invalid part of the object and applies the rest (only in mcm). */
   InputIgnored: 'InputIgnored',
   /**
-   * `Ready` is true if all machines have the current template and are available. The manager writes the condition only
-   * with `--ready-condition`. The original does not have the condition.
+   * `Ready` is true if all machines have the current template and are available. mcm writes `Ready` only with
+   * `--ready-condition`.
    */
   Ready: 'Ready',
   /**
-   * `Stalled` is true if the deployment cannot become ready without a change by a user. The manager writes the
-   * condition only with `--ready-condition`. The original does not have the condition.
+   * `Stalled` is true if the deployment cannot become ready without a change by a user. mcm writes `Stalled`
+   * only with `--ready-condition`.
    */
   Stalled: 'Stalled',
 } as const;
@@ -36,15 +34,15 @@ export const MachineDeploymentConditions = {
 /** The type of a MachineDeployment condition. */
 export type MachineDeploymentConditionType = keyof typeof MachineDeploymentConditions;
 
-/** Condition types in `MachineSet.status.machineSetCondition`. The API uses this field name instead of `conditions`. */
+/** Condition types in `MachineSet.status.machineSetCondition`. */
 export const MachineSetConditions = {
   ReplicaFailure: 'ReplicaFailure',
   Frozen: 'Frozen',
-  /** The spec is invalid, so the controller does not reconcile the object. The original does not have the condition. */
+  /** The spec is invalid, so the controller does not reconcile the object. */
   InvalidSpec: 'InvalidSpec',
   /**
    * Many machines became unreachable at the same time, so mcm does not replace unhealthy machines. The manager writes
-   * this condition on MachineSets without a MachineDeployment. The original does not have the condition.
+   * the condition `ReplacementHeld` on MachineSets without a MachineDeployment.
    */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
@@ -75,7 +73,7 @@ export const ConditionReasons = {
 /** Reason of a MachineDeployment or MachineSet condition. */
 export type ConditionReason = keyof typeof ConditionReasons;
 
-/** The types of Node conditions. The kubelet and node problem detectors write `Ready` and `ReadonlyFilesystem`. */
+/** The types of Node conditions. */
 export const NodeConditions = {
   InPlaceUpdate: 'InPlaceUpdate',
   Preserved: 'Preserved',
@@ -110,8 +108,8 @@ export const InPlaceUpdateReasons = {
 export type InPlaceUpdateReason = keyof typeof InPlaceUpdateReasons;
 
 /**
- * Reasons of the Node condition `Preserved`. Each reason is a sentence with a full stop. Programs compare the sentences
- * exactly.
+ * Reasons of the Node condition `Preserved`, which programs compare exactly. Each reason is a sentence with a full
+ * stop.
  */
 export const PreservedReasons = {
   ByMCM: 'Preserved by MCM.',
@@ -120,8 +118,8 @@ export const PreservedReasons = {
 } as const;
 
 /**
- * Parts of the message in the Node condition `Preserved`. The texts must not change, because programs search for them
- * in the message.
+ * Parts of the message in the Node condition `Preserved`. Programs search for these texts in the message of the
+ * condition `Preserved`, so the texts must not change.
  */
 export const PreservedMessages = {
   Drained: 'Preserved node drained successfully.',

@@ -26,7 +26,7 @@ export interface EventMeaning {
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action for an operator. If no action is necessary, `help` is absent. */
+  /** The action for an operator, or absent if no action is necessary. */
   readonly help?: string;
 }
 

@@ -3,14 +3,16 @@
  * pkg/util/provider/machinecontroller/{controller,node}.go.
  */
 export const Finalizers = {
-  /** On Machines, MachineSets, MachineDeployments and MachineClasses. */
+  /** The finalizer of Machines, MachineSets, MachineDeployments and MachineClasses. */
   MachineControllerManager: 'machine.sapcloud.io/machine-controller-manager',
-  /** On Secrets that a MachineClass references. */
+  /** The finalizer of Secrets that a MachineClass references. */
   Secret: 'machine.sapcloud.io/machine-controller',
-  /** On Nodes that have a Machine. */
+  /** The finalizer of Nodes that have a Machine. */
   Node: 'node.machine.sapcloud.io/machine-controller',
-  /** On the Lease of the machine-controller-manager and on the kubeconfig Secret of a cluster in a fleet. */
+  /**
+   * The finalizer of the Lease of the machine-controller-manager, and of the kubeconfig Secret of a cluster in a fleet.
+   */
   FleetManager: 'machine.sapcloud.io/fleet-machine-controller-manager',
-  /** On the Lease of the machine controller and on the kubeconfig Secret of a cluster in a fleet. */
+  /** The finalizer of the Lease of the machine controller, and of the kubeconfig Secret of a cluster in a fleet. */
   FleetController: 'machine.sapcloud.io/fleet-machine-controller',
 } as const;

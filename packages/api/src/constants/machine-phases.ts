@@ -1,10 +1,8 @@
-/** Phases in `Machine.status.currentStatus.phase`. A new machine has no phase. */
+/** The phases in `status.currentStatus.phase` of a machine; a new machine has no phase. */
 export const MachinePhases = {
-  /** The VM exists, and its Node has not joined yet. */
   Pending: 'Pending',
-  /** The VM exists, and there is no target cluster. For a healthy machine, `Available` is then the final phase. */
+  /** The VM exists, and there is no target cluster. */
   Available: 'Available',
-  /** The node is healthy. */
   Running: 'Running',
   /** The machine was Running, and its Node is now unhealthy or missing. */
   Unknown: 'Unknown',
@@ -12,11 +10,8 @@ export const MachinePhases = {
   Failed: 'Failed',
   /** The creation or initialization failed and is retried. */
   CrashLoopBackOff: 'CrashLoopBackOff',
-  /** The deletion has started. */
   Terminating: 'Terminating',
-  /** The node was drained for an in-place update, which is in progress. */
   InPlaceUpdating: 'InPlaceUpdating',
-  /** The node reported a successful in-place update. */
   InPlaceUpdateSuccessful: 'InPlaceUpdateSuccessful',
   /** The node reported a failed in-place update, or the update took too long. */
   InPlaceUpdateFailed: 'InPlaceUpdateFailed',
@@ -31,7 +26,7 @@ export const MachineStates = { Processing: 'Processing', Failed: 'Failed', Succe
 /** State of the last operation. */
 export type MachineState = keyof typeof MachineStates;
 
-/** Types in `lastOperation.type`. The original declares `Update` and never writes it. */
+/** The types in `lastOperation.type`; the original declares `Update` and never writes it. */
 export const MachineOperationTypes = {
   Create: 'Create',
   Update: 'Update',
@@ -44,7 +39,7 @@ export const MachineOperationTypes = {
 /** Type of the last operation. */
 export type MachineOperationType = keyof typeof MachineOperationTypes;
 
-/** Values of the metric `mcm_machine_current_status_phase`. A phase without an entry has the value 0. */
+/** Values of the metric `mcm_machine_current_status_phase`. A phase without an entry has the metric value 0. */
 export const PHASE_METRIC_VALUES: Readonly<Partial<Record<MachinePhase, number>>> = {
   Running: 1,
   Unknown: -1,
@@ -63,17 +58,14 @@ const DELETION_RANKS: Readonly<Partial<Record<MachinePhase, number>>> = {
 };
 
 /**
- * Returns the rank of a phase. mcm deletes machines with a lower rank first. A machine without a phase, a Terminating
- * machine and a machine in an in-place phase have rank 0. Source: pkg/controller/controller_utils.go,
- * ActiveMachines.Less.
+ * Returns the rank of a phase for the order of deletions: mcm deletes machines with a lower rank first. A machine
+ * without a phase, a Terminating machine and a machine in an in-place phase have rank 0. Source:
+ * pkg/controller/controller_utils.go, ActiveMachines.Less.
  */
 export const deletionRank = (phase: MachinePhase | undefined): number =>
   phase === undefined ? 0 : (DELETION_RANKS[phase] ?? 0);
 
-/**
- * Returns true for an active phase: every phase except Failed and Terminating. The manager copies the machine
- * configuration only to machines in an active phase.
- */
+/** Returns true for an active phase: every phase except Failed and Terminating. */
 export const isActivePhase = (phase: MachinePhase | undefined): boolean =>
   phase !== 'Failed' && phase !== 'Terminating';
 

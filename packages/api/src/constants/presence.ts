@@ -1,7 +1,6 @@
 import { Annotations } from './annotations.ts';
 import { isFalseText, Labels } from './labels.ts';
 
-/** The effects of labels and annotations whose value does not matter. */
 const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
@@ -10,7 +9,7 @@ const EFFECTS = {
   [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
 } as const;
 
-/** A label or annotation whose value does not matter. Any value has the effect. */
+/** A label or annotation whose value does not matter. */
 export type PresenceKey = keyof typeof EFFECTS;
 
 interface Marked {
@@ -20,10 +19,7 @@ interface Marked {
   };
 }
 
-/**
- * Returns a warning if the value of `key` means "no", because any value has the effect. The warning contains the effect
- * and the fix.
- */
+/** Returns a warning if the value of `key` means "no", because any value has the effect. */
 export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
   const { of, does } = EFFECTS[key];
   const value = metadata[of]?.[key];

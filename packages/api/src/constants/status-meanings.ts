@@ -5,7 +5,7 @@ import type { MachineOperationType, MachinePhase, MachineState } from './machine
 /** The meaning of one value in the status of a Machine. */
 export interface WordMeaning {
   readonly means: string;
-  /** The action for an operator. If no action is necessary, `help` is absent. */
+  /** The action for an operator, or absent if no action is necessary. */
   readonly help?: string;
 }
 
@@ -73,7 +73,7 @@ export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
 };
 
 /**
- * Meanings of the steps of a deletion, in the order of the steps. The text of a step occurs in
+ * Meanings of the steps of a deletion, in the order of the steps. The text of a deletion step occurs in
  * `status.lastOperation.description`.
  */
 export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {

@@ -13,14 +13,11 @@ export const Taints = {
     value: 'True',
     effect: 'PreferNoSchedule',
   },
-  /**
-   * The taint of nodes whose critical components are not ready. Another program adds the taint to new nodes, and to
-   * nodes after an in-place update. A machine stays Pending until the taint is removed.
-   */
+  /** The taint of nodes whose critical components are not ready. A machine stays Pending until the taint is removed. */
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** The taint of nodes whose Failed machines are preserved, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
-  /** The taint of nodes of warm machines. mcm removes the taint when a scale-up uses the machine. */
+  /** The taint of nodes of warm machines. */
   Warm: { key: 'warm.machine.sapcloud.io/waits', effect: 'NoSchedule' },
   /**
    * A taint of Kubernetes for a node that is permanently down. Kubernetes may then move the pods and volumes of the

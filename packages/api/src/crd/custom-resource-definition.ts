@@ -8,10 +8,7 @@ export interface PrinterColumn {
   readonly type: 'string' | 'integer' | 'date';
   readonly jsonPath: string;
   readonly description: string;
-  /**
-   * The priority of the column. `kubectl get` always shows a column of priority 0 (default). A column of priority 1 is
-   * visible only with `-o wide`.
-   */
+  /** `kubectl get` always shows columns of priority 0, and shows other columns only with `-o wide`. */
   readonly priority?: number;
 }
 
@@ -126,10 +123,7 @@ const metadataSchema = (maxLength?: number): StructuralSchema =>
     ? { type: 'object' }
     : { type: 'object', properties: { name: { type: 'string', maxLength } } };
 
-/**
- * Returns the schema of a whole object. A CRD can declare only a few rules for apiVersion, kind and metadata, because
- * the API server validates these fields.
- */
+/** Returns the schema of a whole object. */
 function rootSchema(schema: z.ZodType, maxNameLength?: number): StructuralSchema {
   const root = structuralSchema(schema);
   const required = root.required?.filter((name) => name !== 'metadata' && !Object.hasOwn(TYPE_META, name)) ?? [];

@@ -5,10 +5,10 @@ import { crdFileName, crdYaml } from './yaml.ts';
 
 /** The CRDs to generate as files, and the target directory. */
 export interface GenerateOptions {
-  /** CRDs of one API group. Files of other groups in the directory stay unchanged. */
+  /** The CRDs of one API group. Files of other groups in the directory stay unchanged. */
   readonly crds: readonly CustomResourceDefinition[];
   readonly directory: string;
-  /** The package that contains the schemas. The heading of each generated file names the package. */
+  /** The package that contains the schemas, for the heading of each generated file. */
   readonly source: string;
 }
 
@@ -22,7 +22,7 @@ function read(file: string): string | undefined {
 }
 
 /**
- * Writes the CRDs of an API group as files. With `--check`, the function only lists the outdated files.
+ * Writes the CRDs of an API group as files. With `--check`, `generateCrdFiles` only lists the outdated files.
  * @returns the exit code: 0 for success, 1 for outdated or surplus files, 2 for an unknown argument
  */
 export function generateCrdFiles({ crds, directory, source }: GenerateOptions, args: readonly string[]): number {

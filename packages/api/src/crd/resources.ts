@@ -6,17 +6,14 @@ import { type MachineDeployment, machineDeploymentSchema } from '../kinds/machin
 import { type MachineSet, machineSetSchema } from '../kinds/machine-set.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
-/** A resource of the API group machine.sapcloud.io. The field `_type` exists only for TypeScript, and has no value. */
+/** A resource of the API group machine.sapcloud.io. */
 export interface MachineResource<T> {
   readonly group: typeof GROUP;
   readonly version: typeof VERSION;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
-  /**
-   * The schema of stored objects. If a cluster has another version of the CRD, stored objects may not conform to the
-   * schema.
-   */
+  /** Stored objects may not conform to this schema if a cluster has another version of the CRD. */
   readonly shape: StructuralSchema;
   readonly _type?: T;
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { CrdKeywords } from '../kinds/fields.ts';
 import { defined } from '../values/defined.ts';
 
-/** A structural schema of `apiextensions.k8s.io/v1`. The type contains only the keywords that mcm uses. */
+/** A structural schema of `apiextensions.k8s.io/v1`. */
 export interface StructuralSchema extends CrdKeywords {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly nullable?: boolean;
@@ -17,7 +17,6 @@ export interface StructuralSchema extends CrdKeywords {
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The keywords that are copied from zod. A schema contains the keywords in the order of this list. */
 const PLAIN_KEYWORDS = [
   'description',
   'type',
@@ -39,7 +38,7 @@ const PLAIN_KEYWORDS = [
   'x-kubernetes-validations',
 ] as const;
 
-/** Keywords without a meaning in a structural schema, because a structural schema prunes unknown fields. */
+/** A structural schema gives these keywords no meaning, because it prunes unknown fields. */
 const DROPPED_KEYWORDS: ReadonlySet<string> = new Set(['$schema', 'propertyNames']);
 const NESTED_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
@@ -89,7 +88,6 @@ const convertProperties = (properties: Readonly<Record<string, unknown>>, path: 
     }),
   );
 
-/** Returns true if a JSON schema has keywords. The schemas `true`, `false` and `{}` have no keywords. */
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
 

@@ -8,7 +8,7 @@ const header = (source: string): string =>
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
 /**
- * Formats a CRD as YAML without anchors, with long texts on one line. Equal CRDs have equal texts.
+ * Formats a CRD as YAML without anchors, with long texts on one line.
  * @param source the package with the schemas.
  */
 export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {

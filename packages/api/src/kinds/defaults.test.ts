@@ -4,7 +4,6 @@ import { defaultMachineDeployment, defaultMachineSet } from './defaults.ts';
 import type { MachineDeployment, MachineDeploymentSpec, MachineDeploymentStrategy } from './machine-deployment.ts';
 import type { MachineSet } from './machine-set.ts';
 
-// A manifest has no type, because tests also build manifests that the API server refuses.
 const deployment = (change: Partial<MachineDeploymentSpec>): MachineDeployment =>
   deploymentManifest(change) as unknown as MachineDeployment;
 
@@ -35,7 +34,6 @@ test('a complete object is returned unchanged, so it is not written', () => {
 });
 
 test('absent replicas count as 0', () => {
-  // The manifest is valid and has no type.
   const set = setManifest() as unknown as MachineSet;
   expect(defaultMachineSet(set)).toBe(set);
   const { replicas: _, ...spec } = set.spec;

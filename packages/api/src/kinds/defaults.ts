@@ -8,10 +8,7 @@ import {
 import type { MachineDeployment, MachineDeploymentStrategy } from './machine-deployment.ts';
 import type { MachineSet } from './machine-set.ts';
 
-/**
- * Sets the default values of the CRD in a deployment, because the original cannot read an object without them. If a
- * strategy contains only its type, the CRD adds no `rollingUpdate` block.
- */
+/** Sets the default values of the CRD in a deployment, because the original cannot read an object without them. */
 export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
   const { spec } = deployment;
   const strategy = defaultStrategy(spec.strategy);

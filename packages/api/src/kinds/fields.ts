@@ -4,14 +4,14 @@ import { INT_OR_PERCENT_PATTERN } from '../values/int-or-percent.ts';
 import { parseQuantity, QUANTITY_PATTERN } from '../values/quantity.ts';
 import type { ObjectMeta } from './object-meta.ts';
 
-/** The largest int32. If one object contained a larger number, the original could not list any object of its kind. */
+/** The largest int32; with a larger number in one object, the original could not list any object of its kind. */
 const MAX_INT32 = 2_147_483_647;
 
 /** A CEL rule of `x-kubernetes-validations`. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
-  /** The path of the field in the error, relative to the object with the rule, such as `.name`. */
+  /** The path of the field in the error, such as `.name`, relative to the object with the rule. */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueRequired' | 'FieldValueForbidden' | 'FieldValueDuplicate';
 }
@@ -37,7 +37,9 @@ export interface CrdKeywords {
 /** Adds CRD keywords to a schema. */
 export const crd = <T extends z.ZodType>(schema: T, keywords: CrdKeywords): T => schema.meta({ ...keywords });
 
-/** Makes a field optional. The value undefined is not allowed, because JSON has no undefined value. */
+/**
+ * Makes a field optional. An optional field does not allow the value undefined, because JSON has no undefined value.
+ */
 export const optional = z.exactOptional;
 
 /** A string. */
@@ -47,7 +49,7 @@ export const text = (description: string) => z.string().meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
 
 /**
- * Returns the schema of a text with a list of known values. The CRD accepts other values, because a newer controller
+ * Returns the schema of a text with a list of known values. The CRD accepts unknown values, because a newer controller
  * may write them.
  */
 export const knownText = <const T extends string>(description: string): z.ZodType<T, T> =>
@@ -61,8 +63,8 @@ export const count = (description: string, keywords: CrdKeywords = {}) =>
   crd(z.int().min(0).max(MAX_INT32), { description, format: 'int32', ...keywords });
 
 /**
- * Returns the schema of an int32 that controllers write. The field has no limits, because a user cannot fix a refused
- * status.
+ * Returns the schema of an int32 that controllers write. A status field has no limits, because a user cannot fix a
+ * refused status.
  */
 export const int32 = (description: string) => crd(z.int(), { description, format: 'int32' });
 
@@ -74,14 +76,15 @@ const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
 // The CEL rules repeat the patterns of their fields, because the API server reports a violated pattern as a regular
-// expression. A violated rule is reported with a readable text. Tools without CEL evaluate only the pattern.
+// expression. The API server reports a violated CEL rule with a readable text. Tools without CEL evaluate only the
+// pattern of a field.
 
 const isDuration = (value: string): boolean =>
   value.length <= 64 && DURATION_PATTERN.test(value) && parseDurationNs(value) !== undefined;
 
 /**
- * Returns the schema of a duration in Go's syntax. The CEL rule also refuses durations above an int64 of nanoseconds,
- * because a pattern cannot express this limit.
+ * Returns the schema of a duration in Go's syntax. A CEL rule refuses durations above an int64 of nanoseconds, because
+ * a pattern cannot express this limit.
  */
 export const duration = (description: string) =>
   crd(
@@ -159,10 +162,6 @@ const LABEL_KEY_ERROR = 'must have label keys such as "app" or "example.com/app"
 
 const isLabelValue = (value: string): boolean => value.length <= 63 && LABEL_VALUE_PATTERN.test(value);
 
-/**
- * Returns true for a valid label key: a name of at most 63 characters, with an optional DNS prefix of at most 253
- * characters.
- */
 const isLabelKey = (key: string): boolean => key.indexOf('/') <= 253 && LABEL_KEY_PATTERN.test(key);
 
 export const labelValue = () =>
@@ -180,7 +179,10 @@ export const labelKey = (description: string) =>
     maxLength: 317,
   });
 
-/** Returns the schema of a map of labels. The map has a maximum size, because CEL rules iterate over its entries. */
+/**
+ * Returns the schema of a map of labels. The map of labels has a maximum size, because CEL rules iterate over its
+ * entries.
+ */
 export const labelMap = (description: string, maxProperties = 256) =>
   crd(
     z
@@ -195,5 +197,7 @@ export const labelMap = (description: string, maxProperties = 256) =>
     },
   );
 
-/** The API server defines the schema of metadata, so the CRD declares metadata only as `type: object`. */
+/**
+ * The schema of metadata, which the CRD declares only as `type: object` because the API server checks metadata itself.
+ */
 export const objectMeta = z.looseObject({}) as z.ZodType as z.ZodType<ObjectMeta, ObjectMeta>;

@@ -1,7 +1,7 @@
 /** API group of all kinds of this project. */
 export const GROUP = 'machine.sapcloud.io';
 
-/** The only version of the API group. The version is served and stored. */
+/** The only version of the API group. */
 export const VERSION = 'v1alpha1';
 
 /** The `apiVersion` of every object of the API group. */

@@ -36,7 +36,7 @@ export function selectorMatches(selector: LabelSelector | undefined, labels: Lab
   );
 }
 
-/** Returns true if the selector is empty. An empty selector matches all labels. */
+/** Returns true if the selector is empty. */
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 

@@ -35,13 +35,10 @@ const nodeTemplateSchema = crd(
   },
 );
 
-/** The capacity of the nodes of a MachineClass. The cluster autoscaler reads the capacity. */
+/** The capacity of the nodes of a MachineClass. */
 export type NodeTemplate = z.infer<typeof nodeTemplateSchema>;
 
-/**
- * A MachineClass describes the VMs of one provider. The fields of a MachineClass are at the top level, so it has no
- * spec and no status.
- */
+/** A MachineClass describes the VMs of one provider. */
 export const machineClassSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

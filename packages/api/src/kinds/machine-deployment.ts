@@ -32,9 +32,8 @@ export const ORCHESTRATION_TYPES = ['Auto', 'Manual'] as const;
 const isZero = (field: string): string => `(type(${field}) == int ? ${field} == 0 : string(${field}).matches('^0+%$'))`;
 
 /**
- * Returns the rule that refuses percentages above 100 %. A typing error such as `250%` would more than triple the
- * number of machines. The original accepts any percentage. The API server accepts a stored invalid value while its
- * block does not change (ratcheting).
+ * A typing error such as `250%` would more than triple the number of machines. The original accepts any percentage. The
+ * API server accepts a stored invalid percentage while its block does not change (ratcheting).
  */
 const percentRule = (name: 'maxSurge' | 'maxUnavailable'): CelRule => ({
   rule: `!has(self.${name}) || type(self.${name}) == int || string(self.${name}).matches('^0*(100|[0-9]{1,2})%$')`,
@@ -216,5 +215,5 @@ export const machineDeploymentSchema = crd(
   { description: 'A group of machines with one template. The manager rolls out changes of the template.' },
 );
 
-/** A group of machines with one template. The manager rolls out changes of the template. */
+/** A group of machines with one template. The manager rolls out changes of a machine template. */
 export type MachineDeployment = z.infer<typeof machineDeploymentSchema>;

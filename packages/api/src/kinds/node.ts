@@ -3,7 +3,6 @@ import type { ConditionStatus } from '../constants/conditions.ts';
 import { crd, flag, knownText, labelMap, optional, stringMap, text, time } from './fields.ts';
 import { CONDITION_FIELDS } from './shared.ts';
 
-/** The schema of a taint. The key and the effect identify a taint. */
 const taintSchema = z
   .object({
     key: z.string().min(1, { error: 'must not be empty' }).meta({ description: 'Taint key.' }),

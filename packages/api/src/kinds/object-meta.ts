@@ -8,7 +8,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object. The API server always sets name, uid and resourceVersion. */
+/** Metadata of an object. The API server always sets name, uid and resourceVersion of an object. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;

@@ -27,10 +27,7 @@ export const classReferenceSchema = crd(z.object({ apiGroup: CLASS_GROUP, kind: 
   ],
 });
 
-/**
- * The schema of the deprecated field `machineClass`. The reference may be empty, because the original always writes
- * `machineClass: {}` into a MachineSet.
- */
+/** A class reference may be empty, because the original always writes `machineClass: {}` into a MachineSet. */
 export const legacyClassReferenceSchema = crd(
   z.object({ apiGroup: CLASS_GROUP, kind: optional(CLASS_KIND), name: optional(CLASS_NAME) }),
   {
@@ -72,7 +69,7 @@ const labelSelectorRequirementSchema = crd(
 /** One requirement of a label selector. */
 export type LabelSelectorRequirement = z.infer<typeof labelSelectorRequirementSchema>;
 
-/** The schema of a label selector. An object must match all labels and requirements of the selector. */
+/** The schema of a label selector. An object must match all labels and requirements of a selector. */
 export const labelSelectorSchema = crd(
   z.object({
     matchLabels: optional(labelMap('Labels that a selected object must have.', 64)),
@@ -106,10 +103,7 @@ export const secretReferenceSchema = (description: string) =>
 /** Reference to a Secret. */
 export type SecretReference = z.infer<ReturnType<typeof secretReferenceSchema>>;
 
-/**
- * The schema for the metadata of a template. New machines get the labels, annotations and finalizers of the template.
- * Other metadata is stored and ignored.
- */
+/** New machines get the labels, annotations and finalizers of the template; other metadata is stored and ignored. */
 export const templateMetadataSchema = crd(
   z.object({
     labels: optional(labelMap('Labels of the machines.')),

@@ -4,9 +4,10 @@ import type { Machine, MachineDeployment } from '../index.ts';
 /**
  * The forms in which an autoscaler names machines for deletion. Source: gardener/autoscaler,
  * cloudprovider/mcm/mcm_manager.go.
- * - `names`: names without times and the new replicas, in one write of the MachineDeployment.
- * - `times`: entries `name~time`, the new replicas and the time of the last change, in one write, as in newer releases.
- * - `priority`: priority 1 on each Machine, then the new replicas, as in older releases.
+ * - `names`: the autoscaler writes names without times and the new replicas, in one write of the MachineDeployment.
+ * - `times`: the autoscaler writes entries `name~time`, the new replicas and the time of the last change in one
+ * write.
+ * - `priority`: the autoscaler writes priority 1 on each Machine, and then the new replicas, as in older releases.
  */
 export type ScalerForm = 'names' | 'times' | 'priority';
 
@@ -24,7 +25,7 @@ export interface ScalerPort {
   readonly now: () => Date;
 }
 
-/** The maximum number of attempts. More consecutive conflicts indicate an error in the test. */
+/** The maximum number of attempts: more consecutive conflicts indicate an error in the test. */
 const MAX_TRIES = 20;
 
 const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
@@ -32,10 +33,7 @@ const stamp = (time: Date): string => `${time.toISOString().slice(0, 19)}Z`;
 const namesIn = (list: string): readonly string[] =>
   list === '' ? [] : list.split(',').map((entry) => entry.split('~')[0] ?? '');
 
-/**
- * Sends the same writes as Gardener's cluster autoscaler, in the same order. The class reads and writes whole objects,
- * and repeats the read and the write after a conflict.
- */
+/** Sends the same writes as Gardener's cluster autoscaler, in the same order. */
 export class Autoscaler {
   readonly #port: ScalerPort;
   readonly #form: ScalerForm;
@@ -79,8 +77,8 @@ export class Autoscaler {
   }
 
   /**
-   * Returns the names that are not yet in the deployment's list of named machines. An earlier call has already reduced
-   * the replicas for the names in this list.
+   * Returns the names that are not yet in the deployment's list of named machines. An earlier call of `scaleDown` has
+   * already reduced the replicas for the listed names.
    */
   #fresh(deployment: MachineDeployment, names: readonly string[]): readonly string[] {
     if (this.#form === 'priority') return names;

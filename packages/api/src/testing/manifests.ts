@@ -1,9 +1,6 @@
 import { API_VERSION } from '../kinds/group.ts';
 
-/**
- * An API server with the CRDs of this package must accept or refuse these manifests. Every call of a builder returns a
- * new object.
- */
+/** An API server with the CRDs of this package must accept or refuse these manifests. */
 
 /** A manifest as a user writes it. */
 export type Manifest = Record<string, unknown>;
@@ -12,7 +9,6 @@ export type Manifest = Record<string, unknown>;
 export interface BadManifest {
   readonly title: string;
   readonly object: Manifest;
-  /** The path of the field in the error, or the start of this path. */
   readonly path: string;
 }
 

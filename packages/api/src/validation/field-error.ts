@@ -32,7 +32,6 @@ function fieldPath(base: string, elements: readonly PropertyKey[]): string {
   }, base);
 }
 
-/** Returns the errors of a value that does not conform to the schema. Unknown fields are ignored. */
 export function formErrors(schema: z.ZodType, value: unknown, base: string): FieldError[] {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return [];
@@ -61,10 +60,7 @@ function describe(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/**
- * A rule for several fields. The rule runs only if these fields conform to the schema, because schema errors are
- * reported separately.
- */
+/** The rule runs only if these fields conform to the schema, because schema errors are reported separately. */
 export type Rule = (value: unknown) => FieldError[];
 
 export const rule =
@@ -81,6 +77,6 @@ export function specErrors(object: unknown, schema: z.ZodType, rules: readonly R
   const spec = specOf(object);
   const form = formErrors(schema, spec, 'spec');
   const paths = new Set(form.map(({ path }) => path));
-  // The function returns one error for each field. A rule may report a field that already has a schema error.
+  // Reports one error for each field.
   return [...form, ...rules.flatMap((check) => check(spec)).filter(({ path }) => !paths.has(path))];
 }

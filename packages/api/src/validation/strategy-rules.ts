@@ -18,7 +18,7 @@ const typeView = z.object({
   strategy: optional(z.object({ type: any, rollingUpdate: any, inPlaceUpdate: any })),
 });
 
-/** Checks the update strategy. A strategy must have a type, and the block that its type needs. */
+/** A strategy must have a type, and the block that its type needs. */
 const typeRule: Rule = rule(typeView, ({ strategy }) => {
   if (strategy?.type === undefined) {
     return [required(`${PATH}.type`, 'must be one of InPlaceUpdate, Recreate, RollingUpdate')];

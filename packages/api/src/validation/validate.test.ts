@@ -26,7 +26,6 @@ function validate(manifest: Manifest): FieldError[] {
   return validator(manifest);
 }
 
-// The function gets only valid manifests, which have no type.
 const defaulted = (manifest: Manifest): Manifest =>
   manifest.kind === 'MachineDeployment'
     ? { ...defaultMachineDeployment(manifest as unknown as MachineDeployment) }

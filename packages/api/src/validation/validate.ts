@@ -9,7 +9,7 @@ import { strategyRules } from './strategy-rules.ts';
 
 /**
  * Returns the errors in the name and spec of a Machine. The API server already checks unknown fields, the status and
- * other metadata.
+ * other metadata of a Machine.
  */
 export function validateMachine(object: unknown): FieldError[] {
   return [...nameRule(object), ...specErrors(object, machineSpecSchema, [machineClassRule])];
@@ -31,11 +31,10 @@ export const validateMachineSet = (object: unknown): FieldError[] =>
   specErrors(object, machineSetSpecSchema, [selectorRule, templateClassRule]);
 
 /**
- * Returns the errors in the spec of a MachineDeployment. The function sets no default values. If the object may lack
- * default values, the caller must first call `defaultMachineDeployment`.
+ * Returns the errors in the spec of a MachineDeployment. The caller must first call `defaultMachineDeployment` if the
+ * object may lack default values.
  *
- * In addition to the rules of the original, the function refuses specs that cause a crash or an endless loop of the
- * original. Examples are a missing selector, invalid durations, and percentages above 100 %.
+ * Refuses also specs that cause a crash or an endless loop of the original, such as percentages above 100 %.
  */
 export const validateMachineDeployment = (object: unknown): FieldError[] =>
   specErrors(object, machineDeploymentSpecSchema, [...strategyRules, selectorRule, templateClassRule]);

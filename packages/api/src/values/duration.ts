@@ -1,13 +1,10 @@
-/**
- * The units of a Go duration. The functions for durations parse like `time.ParseDuration` and format like
- * `time.Duration.String`.
- */
+/** The functions for durations parse like `time.ParseDuration` and format like `time.Duration.String` of Go. */
 
 const UNITS = 'ns|us|µs|μs|ms|s|m|h';
 
 /**
- * Matches Go durations without negative values. The expression is built from a string, because bundlers escape `µ` in a
- * literal. CRDs contain the expression, and Go does not accept the escaped form.
+ * Matches Go durations without negative values. The duration pattern is built from a string, because bundlers escape
+ * `µ` in a literal. CRDs contain the duration pattern, and Go does not accept the escaped form of `µ`.
  */
 export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
@@ -40,8 +37,7 @@ export function parseDurationNs(text: string): bigint | undefined {
 }
 
 function sumSegments(digits: string): bigint | undefined {
-  // A text with more digits is refused, because a malicious text could use much CPU time. All valid durations have
-  // fewer digits.
+  // A text with more digits is refused, because a malicious text could use much CPU time.
   if (digits === '' || digits.length > 256) return undefined;
   let total = 0n;
   for (let at = 0; at < digits.length; at = SEGMENT.lastIndex) {
@@ -78,7 +74,7 @@ export function formatDurationNs(nanoseconds: bigint): string {
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** Formats milliseconds with the format of a Go duration. Fractions of a nanosecond are rounded. */
+/** Formats milliseconds with the format of a Go duration. `formatDurationMs` rounds fractions of a nanosecond. */
 export const formatDurationMs = (milliseconds: number): string => {
   const whole = Math.trunc(milliseconds);
   return formatDurationNs(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1e6)));

@@ -10,8 +10,8 @@ export type ParsedIntOrPercent =
   | { readonly kind: 'percent'; readonly value: number };
 
 /**
- * Parses a count or a percentage. The function accepts a sign, as in the original, and the validation refuses negative
- * values.
+ * Parses a count or a percentage. `parseIntOrPercent` accepts a sign, as in the original, and the validation refuses
+ * negative values.
  * @returns undefined for any other text, such as `"10"` without a percent sign
  */
 export function parseIntOrPercent(value: IntOrPercent): ParsedIntOrPercent | undefined {

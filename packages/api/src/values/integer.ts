@@ -1,5 +1,5 @@
 /**
- * Parses an integer: an optional sign, and digits. In contrast to `Number` and `parseInt`, the function refuses `""`,
+ * Parses an integer: an optional sign, and digits. In contrast to `Number` and `parseInt`, `parseInteger` refuses `""`,
  * `" 3"`, `"3.0"` and `"3a"`.
  * @returns undefined if the text is absent, not an integer, or outside of the safe range of a number
  */

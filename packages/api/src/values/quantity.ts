@@ -1,6 +1,5 @@
 /**
- * Resource quantities such as `500m`, `16Gi`, `1e3`. Quantities are exact, in billionths, as in Kubernetes. Source of
- * the rules: k8s.io/apimachinery, pkg/api/resource.
+ * Quantities are exact, in billionths, as in Kubernetes. Source of the rules: k8s.io/apimachinery, pkg/api/resource.
  */
 
 /** A resource quantity in JSON: a text, or an integer. */
@@ -11,7 +10,6 @@ export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
 /** A parsed quantity. */
 export interface ParsedQuantity {
-  /** The value of the quantity in billionths. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
 }
@@ -38,8 +36,8 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_POWERS: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 
 /**
- * Parses a resource quantity. A value above an int64 becomes the largest int64. A value below a billionth is rounded
- * away from zero.
+ * Parses a resource quantity. A quantity above an int64 becomes the largest int64. A quantity below a billionth is
+ * rounded away from zero.
  * @returns undefined if the text is not a quantity
  */
 export function parseQuantity(value: Quantity): ParsedQuantity | undefined {
@@ -69,7 +67,6 @@ function scaleOf(suffix: string): Scale {
   return { factor: 1n, exponent: Number(suffix.slice(1)), format: 'DecimalExponent' };
 }
 
-/** Multiplies a value by a power of ten or two. A fraction is rounded up. */
 function scaleUp(value: bigint, exponent: number): bigint {
   if (exponent >= 0) return value * 10n ** BigInt(exponent);
   const divisor = 10n ** BigInt(-exponent);

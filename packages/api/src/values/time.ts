@@ -1,4 +1,4 @@
-// The pattern of RFC 3339 times, with the rules of Go's time.RFC3339. `Date.parse` accepts many other formats.
+// The pattern of RFC 3339 times, with the rules of Go's time.RFC3339. `Date.parse` accepts many other formats of times.
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})([.,]\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /**

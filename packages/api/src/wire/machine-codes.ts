@@ -33,9 +33,7 @@ const NAMES = new Map<number, MachineCode>(
   Object.entries(MachineCodes).map(([name, number]) => [number, name as MachineCode]),
 );
 
-/**
- * Returns true if the text is the name of a machine error code. The names of machine error codes are case-sensitive.
- */
+/** Returns true if the text is the name of a machine error code. */
 export const isMachineCode = (text: string): text is MachineCode => Object.hasOwn(MachineCodes, text);
 
 /** Returns the name of a machine error code. An unknown number becomes `Code(<n>)`, as in the original. */

@@ -7,8 +7,8 @@ export interface MachineErrorText {
 }
 
 /**
- * The parts of a machine error. For any other text, `recognised` is false, the code is Unknown, and the message is the
- * whole text.
+ * The parts of a machine error. For an unparsable text, `recognised` is false, the code is Unknown, and the message is
+ * the whole text.
  */
 export interface ParsedMachineError extends MachineErrorText {
   readonly recognised: boolean;
@@ -17,16 +17,16 @@ export interface ParsedMachineError extends MachineErrorText {
 /**
  * Formats a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
- * Unpaired brackets in the message become parentheses. With unpaired brackets, the original would truncate the message
- * or not recognize it. Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
+ * Unpaired brackets in the message become parentheses, because the original would truncate the message. Source:
+ * machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
   `machine codes error: code = [${code}] message = [${withPairedBrackets(message)}]`;
 
 /**
  * Finds and parses a machine error anywhere in a text. A machine error has exactly two top-level bracket groups, the
- * code and the message. Text around these groups is ignored, so wrapped errors are recognized. An unknown code becomes
- * Unknown.
+ * code and the message. Text around the bracket groups is ignored, so wrapped errors are recognized. An unknown machine
+ * error code becomes Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);
@@ -37,7 +37,7 @@ export function parseMachineError(text: string): ParsedMachineError {
   return { code: isMachineCode(code) ? code : 'Unknown', message, recognised: true };
 }
 
-/** Returns the texts in top-level brackets. A surplus `]` is skipped, and a group without an end is dropped. */
+/** Skips a surplus `]`, and drops a bracket group without an end. */
 function bracketGroups(text: string): string[] {
   const groups: string[] = [];
   let depth = 0;

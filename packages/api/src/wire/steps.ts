@@ -29,19 +29,19 @@ export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
 
 /** Texts in `lastOperation.description` that are not texts of steps. */
 export const DescriptionTexts = {
-  /** The end of the description of a failed initialization. */
+  /** Ends the description of a failed initialization. */
   InstanceInitialization: 'Initialize VM Instance',
-  /** The end of the description of a successful drain for an in-place update. */
+  /** Ends the description of a successful drain for an in-place update. */
   NodeReadyForUpdate: 'Node drain successful. Node is ready for update',
-  /** The start of the description of a failed creation. The machine error is appended. */
+  /** Starts the description of a failed creation, before the machine error. */
   CloudProviderMessage: 'Cloud provider message - ',
 } as const;
 
 /**
  * Returns the description of a step.
  *
- * A message of the cloud may contain the text of a step. If `note` contains the text of a step, the function changes
- * its first letter to lower case. Parsers then ignore it.
+ * A message of the cloud may contain the text of a step. If `note` contains the text of a step, the first letter of
+ * that text becomes a small letter, so parsers ignore it.
  * @param note the last result as a sentence, which precedes the text of the step.
  */
 export const printStep = (step: DeletionStep, note = ''): string =>
@@ -59,9 +59,6 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));
 
-/**
- * Returns true if a description says that several VMs belong to one machine. For a description about several VMs, the
- * search for orphans starts immediately.
- */
+/** Returns true if a description says that several VMs belong to one machine. */
 export const saysOutOfRange = (description: string | undefined): boolean =>
   description?.includes('OutOfRange') ?? false;

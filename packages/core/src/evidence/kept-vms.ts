@@ -14,9 +14,8 @@ import { Lane } from '../flow/lane.ts';
 
 /** Limits for VMs of failed machines that are kept after their machines are deleted. */
 export interface KeptVmOptions {
-  /** The maximum number of kept VMs for each MachineClass. With the value 0, mcm keeps no VM. */
   readonly perClass: number;
-  /** The time for which mcm keeps a VM, in milliseconds. The time starts when the VM would have been deleted. */
+  /** The time for which mcm keeps a VM, in milliseconds, starting when the VM would have been deleted. */
   readonly forMs: number;
 }
 
@@ -28,7 +27,7 @@ export interface KeptVm {
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** The time at which mcm deletes the kept VM. If the stored value is invalid, the record has expired. */
+  /** An invalid time counts as expired. */
   readonly until: Date;
 }
 
@@ -37,9 +36,9 @@ export interface KeptVm {
  * evidence.
  */
 const KeptVmLabels = {
-  /** Label of a ConfigMap about a kept VM, with a hash of the class of the failed machine. */
+  /** On a ConfigMap about a kept VM, the value is a hash of the class of the failed machine. */
   Class: 'kept-vm.machine.sapcloud.io/class',
-  /** Label of a ConfigMap about a kept VM, with a hash of the name of the failed machine. */
+  /** On a ConfigMap about a kept VM, the value is a hash of the name of the failed machine. */
   Machine: 'kept-vm.machine.sapcloud.io/machine',
 } as const;
 
@@ -56,9 +55,8 @@ export interface KeptVmsOptions extends KeptVmOptions {
 }
 
 /**
- * A record is created before the machine is deleted. mcm deletes the record when the VM no longer exists. Manages the
- * records of kept VMs. The orphan collection ignores a kept VM until its record expires, so a restart of mcm does not
- * extend the time.
+ * mcm deletes the record of a kept VM when the VM no longer exists. Manages the records of kept VMs. The orphan
+ * collection ignores a kept VM until its record expires, so a restart of mcm does not extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
@@ -78,10 +76,7 @@ export class KeptVms {
     return this.#running;
   }
 
-  /**
-   * Creates the record of a kept VM, and then reconciles the machine. `settled` receives the record. If the limit is
-   * reached or an error occurred, `settled` receives undefined.
-   */
+  /** Creates the record of a kept VM, or passes undefined to `settled` if that is not possible. */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
     this.#running++;
@@ -102,7 +97,6 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // The record may already exist, because an earlier process may have created it.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -140,7 +134,6 @@ export class KeptVms {
     };
   }
 
-  /** Lists all records of kept VMs, including expired records. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KeptVmLabels.Class}=${labelOf(className)}` });
     return items.map(parse);
@@ -155,7 +148,7 @@ export class KeptVms {
   }
 }
 
-/** Returns the records of kept VMs for a machine. The machine may be deleted already. */
+/** Returns the records of kept VMs for a machine. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
   const labelSelector = `${KeptVmLabels.Machine}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });

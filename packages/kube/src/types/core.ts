@@ -9,7 +9,7 @@ import {
   secretShape,
 } from './shapes.ts';
 
-/** A condition of a Node or Pod. Times have the RFC 3339 format. */
+/** A condition of a Node or Pod. Times of a condition have the RFC 3339 format. */
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -78,7 +78,7 @@ export interface Pod extends KubeObject {
   status?: { phase?: string; conditions?: Condition[]; reason?: string; [field: string]: unknown };
 }
 
-/** A Secret. The values in `data` are base64 texts. */
+/** The type of a Secret; the values in `data` are base64 texts. */
 export interface Secret extends KubeObject {
   type?: string;
   data?: Record<string, string>;

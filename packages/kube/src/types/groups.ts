@@ -49,10 +49,7 @@ export interface EvictionRequest extends KubeObject {
   spec: { intent: 'Eviction' | 'Withdrawn'; requester: string; target: EvictionTarget };
 }
 
-/**
- * The eviction of a Pod that has EvictionRequests (alpha in Kubernetes 1.37). The type has only the fields that a drain
- * reads.
- */
+/** The type has only the fields that a drain reads. */
 export interface PodEviction extends KubeObject {
   spec: { target: EvictionTarget };
   status?: {
@@ -62,18 +59,15 @@ export interface PodEviction extends KubeObject {
   };
 }
 
-/** The CSI drivers of a Node, and their limits. A CSINode has the name of its Node. */
+/** The CSI drivers of a Node, and their limits. */
 export interface CsiNode extends KubeObject {
   spec: {
-    /**
-     * `allocatable.count` is the maximum number of the driver's volumes on the Node. If the count is absent, there is
-     * no limit.
-     */
+    /** The drivers of a CSINode; `allocatable.count` is the maximum number of the driver's volumes on the Node. */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };
 }
 
-/** A Lease. The times have the RFC 3339 format with microseconds. */
+/** The type of a Lease; times have the RFC 3339 format with microseconds. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;

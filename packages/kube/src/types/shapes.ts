@@ -1,10 +1,5 @@
 import type { Shape } from '../contract/shape.ts';
 
-/**
- * The types of Kubernetes kinds, with the fields that mcm reads. The informer checks each object against its type
- * before it caches the object.
- */
-
 const text: Shape = { type: 'string' };
 const flag: Shape = { type: 'boolean' };
 const integer: Shape = { type: 'integer' };

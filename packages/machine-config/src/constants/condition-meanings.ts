@@ -251,7 +251,7 @@ export const TEMPLATE_CONDITIONS = {
 
 /**
  * All conditions that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. Only the last
- * condition in the list is valid.
+ * condition in the list of a KubeletConfig is valid.
  */
 export const NODE_CONFIG_CONDITIONS = {
   Accepted: {

@@ -35,10 +35,7 @@ export const KubeletConditions = {
   Accepted: 'Accepted',
   Success: 'Success',
   Failure: 'Failure',
-  /**
-   * The object has unknown fields. The condition is always first in the list, because programs read the last condition
-   * as the result. Only in mcm.
-   */
+  /** The condition is always first in the list, because programs read the last condition as the result. Only in mcm. */
   UnknownFields: 'UnknownFields',
 } as const;
 
@@ -62,23 +59,23 @@ export const ConfigEvents = {
    * mcm.
    */
   TemplatesFailed: 'TemplatesFailed',
-  /** A KubeletConfig was refused. Only in mcm. */
+  /** Only in mcm. */
   KubeletConfigRefused: 'KubeletConfigRefused',
   /** A KubeletConfig, a ContainerRuntimeConfig or the Ignition config of a MachineConfig has unknown fields. Only in mcm. */
   UnknownFields: 'UnknownFields',
-  /** A ContainerRuntimeConfig was refused. Only in mcm. */
+  /** Only in mcm. */
   ContainerRuntimeConfigRefused: 'ContainerRuntimeConfigRefused',
   /** The daemon of a node requests something other than a drain or an uncordon. Only in mcm. */
   DrainRequestInvalid: 'DrainRequestInvalid',
-  /** The controller lacks a permission for its writes. Only in mcm. */
+  /** Only in mcm. */
   WritesForbidden: 'WritesForbidden',
-  /** A field or an annotation that controls the rollout of a pool is invalid. Only in mcm. */
+  /** Only in mcm. */
   SettingsInvalid: 'SettingsInvalid',
-  /** Several custom pools select a node. Only in mcm. */
+  /** Only in mcm. */
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',
   DrainFailed: 'DrainFailed',
-  /** The API server has no eviction API. Only in mcm. */
+  /** Only in mcm. */
   EvictionUnavailable: 'EvictionUnavailable',
   /** The rollout waits for a window, for the end of a freeze, or for nodes that postpone their update. Only in mcm. */
   RolloutWaiting: 'RolloutWaiting',

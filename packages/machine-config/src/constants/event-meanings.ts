@@ -14,7 +14,6 @@ export interface ConfigEventMeaning {
   )[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** The action for an operator. If no action is necessary, `help` is absent. */
   readonly help?: string;
 }
 
@@ -129,7 +128,7 @@ export const CONFIG_EVENTS = {
 /** Reason of an event of the machine-config-controller. */
 export type ConfigEvent = keyof typeof CONFIG_EVENTS;
 
-/** All event reasons of the machine-config-daemon. The events are about its Node. */
+/** All event reasons of the machine-config-daemon, for events about its Node. */
 export const DAEMON_EVENTS = {
   ConfigDriftDetected: {
     on: NODE,

@@ -1,22 +1,22 @@
 /** Labels of MachineConfigs and pools. */
 export const ConfigLabels = {
   /**
-   * On MachineConfigs: the role by which pools select them. Rendered MachineConfigs do not have the label, so no pool
-   * selects its own result.
+   * On MachineConfigs, the value is the role by which pools select them. Rendered MachineConfigs have no role, so no
+   * pool selects its own result.
    */
   Role: 'machineconfiguration.openshift.io/role',
-  /** On pools that the product creates. */
+  /** On pools, the label marks a pool that the product creates. */
   BuiltIn: 'machineconfiguration.openshift.io/mco-built-in',
-  /** Prefix of the label that KubeletConfigs use to select a pool: `<prefix><pool>`. */
+  /** KubeletConfigs select a pool with the label `<prefix><pool>`, which starts with this prefix. */
   PoolPrefix: 'pools.operator.machineconfiguration.openshift.io/',
 } as const;
 
 /** Labels of Nodes that this package reads. */
 export const NodeLabels = {
-  /** On Nodes: prefix of the role, such as `node-role.kubernetes.io/worker`. */
+  /** On Nodes, a label with this prefix contains the role, such as `node-role.kubernetes.io/worker`. */
   RolePrefix: 'node-role.kubernetes.io/',
-  /** On Nodes: the zone. */
+  /** On Nodes, the value is the zone. */
   Zone: 'topology.kubernetes.io/zone',
-  /** On Nodes: the operating system. A Windows node belongs to no pool. */
+  /** On Nodes, the value is the operating system, because a Windows node belongs to no pool. */
   OperatingSystem: 'kubernetes.io/os',
 } as const;

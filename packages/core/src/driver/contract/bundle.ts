@@ -6,12 +6,11 @@ import { type Known, scrub } from '../secrets/evidence-text.ts';
 
 /** The information of a driver about the VM of a failed machine. */
 export interface InstanceEvidence {
-  /** The state of the VM and its reason, in the terms of the cloud. */
   readonly state?: string;
   readonly console?: string;
 }
 
-/** A failure of a machine. mcm stores the evidence for each failure. */
+/** A failure of a machine. */
 export interface Failure {
   /** The ID of a failure does not change while the failure lasts, so mcm stores the evidence only once. */
   readonly id: string;
@@ -24,26 +23,27 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** Sentences about evidence that could not be read, one for each item. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
 
-/** The labels of a ConfigMap with evidence. Each label value is a hash of a name, see `labelOf`. */
+/**
+ * The labels of a ConfigMap with evidence. Each label of a ConfigMap with evidence is a hash of a name, see `labelOf`.
+ */
 export const EvidenceLabels = {
-  /** On a ConfigMap with the evidence of a failed machine: the class of the machine. */
+  /** On a ConfigMap with the evidence of a failed machine, the value is a hash of the name of its class. */
   Class: 'evidence.machine.sapcloud.io/class',
-  /** On a ConfigMap with the evidence of a failed machine: the name of the machine. */
+  /** On a ConfigMap with the evidence of a failed machine, the value is a hash of the name of the machine. */
   Machine: 'evidence.machine.sapcloud.io/machine',
 } as const;
 
 /**
- * The maximum lengths of the texts in a ConfigMap with evidence, in characters. mcm removes the start of a longer text.
- * The sum of all lengths is far below the limit of 1 MiB for a ConfigMap.
+ * The maximum lengths of the texts in a ConfigMap with evidence, in characters. The sum of all texts is far below the
+ * limit of 1 MiB for a ConfigMap.
  */
 const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
 
-/** The value of the label is a hash, because a name can be longer than a label value. */
+/** A name can be longer than a label value, so the label contains a hash. */
 export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -100,7 +100,7 @@ const conditionLines = (conditions: readonly NodeCondition[]): string =>
     )
     .join('\n') || 'no conditions, because no node has joined';
 
-/** A text that is longer than the limit loses its first lines. */
+/** Removes the first lines of a text that is longer than the limit. */
 function newest(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(-limit);
