@@ -17,13 +17,12 @@ export interface CertificateFiles {
 /** Receives the certificates that were read from a directory, and the errors about them. */
 export interface ServedCertificate {
   use(pair: ServingPair, from?: string): void;
-  /** Reports why the current files cannot be used. `undefined` means that the files are valid again. */
   unusable(sentence: string | undefined): void;
 }
 
 /**
- * The interval between two checks of the files. A kubelet needs about a minute to update a mounted Secret, so a shorter
- * interval has no benefit.
+ * The interval between two checks of the certificate files. A kubelet needs about a minute to update a mounted Secret,
+ * so the files are checked only once a minute.
  */
 const LOOK_MS = 10_000;
 
@@ -34,8 +33,7 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // Checks that the key belongs to the certificate. TLS would accept an empty certificate file, and a file is empty
-    // while a client writes it.
+    // TLS would accept an empty certificate file, and a file is empty while a client writes it.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
@@ -47,9 +45,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Serves the certificate and the key in a directory. When the files change, the server uses the new pair. While the
- * files are invalid, the server continues to use the previous pair.
- * @throws ConfigError that names the flag and the directory if the first pair is missing or invalid.
+ * Serves the certificate and the key in a directory. While the certificate files are invalid, the server continues to
+ * use the previous pair.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
   files: CertificateFiles,
@@ -75,8 +72,8 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // A client may write the two files one after the other, so an error is reported only if two checks in a row find
-      // it.
+      // A client may write the two certificate files one after the other, so only two failed checks in a row report an
+      // error.
       if (sentence === doubt) served.unusable(`${sentence}; continuing with the previous certificate`);
       doubt = sentence;
     }

@@ -21,7 +21,7 @@ export interface AdmissionCause {
 
 /** The response of an admission webhook. */
 export interface AdmissionVerdict {
-  /** The errors about invalid fields. An empty list allows the request. */
+  /** An empty list of causes allows the request. */
   readonly causes: readonly AdmissionCause[];
   readonly patch?: readonly object[];
   readonly warnings?: readonly string[];
@@ -54,10 +54,7 @@ function refusal({ kind, name }: AdmissionRequest, causes: readonly AdmissionCau
   };
 }
 
-/**
- * Answers an AdmissionReview of `admission.k8s.io/v1`. The result is an HTTP status and a body for the API server. The
- * promise never rejects.
- */
+/** Answers an AdmissionReview of `admission.k8s.io/v1`. The promise never rejects. */
 export async function answerReview(body: string, handler: AdmissionHandler): Promise<{ status: number; body: string }> {
   const request = parseRequest(body);
   if (request === undefined) return { status: 400, body: 'the body must be an AdmissionReview with a request\n' };

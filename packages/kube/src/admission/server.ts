@@ -17,8 +17,7 @@ export interface AdmissionServer {
 }
 
 /**
- * The maximum size of a request body. A request contains the new and the old object, each with at most 1.5 MiB (the
- * limit of etcd).
+ * The maximum size of a request body with the new and the old object, each with at most 1.5 MiB (the limit of etcd).
  */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
@@ -36,9 +35,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 
 /**
  * Serves admission webhooks over HTTPS.
- * @param pair The certificate and the key. Without a pair, the server refuses connections until {@link
- *   AdmissionServer.use} sets a pair.
- * @param handlers Handlers by path, such as `/validate`.
+ * @param pair The certificate and the key.
  * @throws ConfigError when the port is in use or the certificate is invalid.
  */
 export async function startAdmissionServer(

@@ -4,10 +4,7 @@ import type { Random } from './random.ts';
 export interface BackoffOptions {
   readonly baseMs: number;
   readonly maxMs: number;
-  /**
-   * The random part of a delay, between 0 and 1 in total. With 0.5, a delay of 8 s becomes a random delay between 4 s
-   * and 8 s.
-   */
+  /** The random part of a delay: with 0.5, a delay of 8 s becomes a random delay between 4 s and 8 s. */
   readonly jitter: number;
 }
 

@@ -4,10 +4,7 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/**
- * Returns the object without its undefined properties. The type of the result comes from the place of the call, for
- * example the type of a request body. Without such a type, use `withoutUndefined`.
- */
+/** Returns the object without its undefined properties. */
 export function defined<T extends object = never>(members: NoInfer<Loose<T>>): T;
 export function defined(members: object): object {
   return stripped(members);

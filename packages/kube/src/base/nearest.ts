@@ -1,4 +1,3 @@
-/** Counts the single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -21,15 +20,11 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** Longer names are not compared, because they are not typing errors and the comparison would be expensive. */
 const LONGEST = 200;
 
 const tooMany = (length: number): number => Math.max(1, Math.floor(length / 3)) + 1;
 
-/**
- * Returns the known name that the user probably meant. At most a third of the longer name may differ. The letter case
- * is ignored. If no name is similar, the result is undefined.
- */
+/** Returns the known name that the user probably meant. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;
   const wanted = name.toLowerCase();

@@ -3,25 +3,22 @@ import { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { errorText } from './error-text.ts';
 
-/** Logs the start and the end of an outage. The attempts during the outage are not logged. */
+/** Logs the start and the end of an outage, but not the attempts during the outage. */
 export interface OutageLog {
-  /**
-   * Warns about the first failure and about each new reason. Further failures with an equal reason are logged at debug
-   * level.
-   */
+  /** Warns about the first failure and about each new reason, and logs further failures at debug level. */
   failed(error: unknown): void;
   worked(): void;
   readonly failures: number;
 }
 
-/**
- * Returns the reason of a failure. The reason omits the message of the API server, because the message contains the
- * request.
- */
+/** The logged reason omits the message of the API server, because the message contains the request. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 
-/** @param activity the failing activity as the subject of a sentence, such as `watch of nodes` */
+/**
+ * Creates a log of outages.
+ * @param activity the failing activity as the subject of a sentence, such as `watch of nodes`
+ */
 export function createOutageLog(activity: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;

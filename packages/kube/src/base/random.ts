@@ -1,12 +1,11 @@
 /** A source of random numbers. */
 export interface Random {
-  /** Returns a number of at least 0 and less than 1. */
   next(): number;
 }
 
 /**
- * Creates a small random number generator with a seed (mulberry32). The numbers are predictable, so they must not be
- * used for secrets.
+ * Creates a small random number generator with a seed (mulberry32). Random numbers with a seed are predictable, so
+ * secrets must not contain them.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;

@@ -5,7 +5,8 @@ import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
  * Wraps a client for programs that only display objects. The client repairs each object that does not conform to its
- * type, as a cache does. A caller must not write a complete object back, because fields with a wrong type are missing.
+ * type, as a cache does. A caller must not write a complete object back, because the client removed fields with a wrong
+ * type.
  * @param malformed Receives a sentence about each repaired object, each time the object is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({

@@ -14,21 +14,16 @@ export interface ClientOptions {
   readonly transport: Transport;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** The random numbers that extend the waits that an API server requests (default: a fixed seed). */
   readonly random?: Random;
-  /**
-   * The limit for the rate of requests. By default, only the API server limits the rate (API priority and fairness).
-   */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * The time limit for a complete response, in milliseconds (default: 60,000, as in the original). The value 0 means no
-   * limit. A watch must open within the time limit, and within 30,000 milliseconds.
+   * The time limit for a complete response, in milliseconds (default: 60,000, as in the original; 0: no limit). A watch
+   * must open within 30,000 milliseconds.
    */
   readonly requestTimeoutMs?: number;
-  /** The history of the API server, which detects a restore. All clients of an API server share its history. */
+  /** The history of the API server, which all its clients share to detect a restore. */
   readonly history?: ServerHistory;
   readonly observe?: (sample: RequestSample) => void;
-  /** Called for each error response (status 400 and above), before the client throws the error. */
   readonly refused?: (error: KubeError) => void;
 }
 

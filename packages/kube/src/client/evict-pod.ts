@@ -2,7 +2,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isDenied, isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
-/** The pod to evict. With the UID, the request cannot evict a later pod with an equal name. */
+/** The pod to evict; the UID prevents the eviction of a later pod with an equal name. */
 export interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
@@ -10,11 +10,10 @@ export interface EvictedPod {
 }
 
 /**
- * The result of an eviction:
- * - `asked`: the eviction was accepted.
+ * The result of an eviction, one of four values:
+ * - `asked`: the API server accepted the eviction.
  * - `gone`: the pod does not exist.
- * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period. Disruption budgets did
- *   not apply.
+ * - `deleted`: the API server has no eviction API, so mcm deleted the pod, and disruption budgets did not apply.
  * - `kept`: the API server has no eviction API and the caller forbids the deletion, so the pod stays.
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
@@ -25,19 +24,18 @@ export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
 /**
- * Returns true if an object is missing. The API server responds with 404 and a name. If the API server does not serve
- * the path, the 404 response contains no name.
+ * Returns true if the 404 response of the API server contains a name, so the object is missing. An API server that does
+ * not serve a path responds with a 404 without the name of an object.
  */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Returns true if the response is a Kubernetes Status. A 404 response of a proxy is not a Status. */
+/** A 404 response of a proxy is not a Kubernetes Status. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
- * Evicts a pod. If the API server has no eviction API, the function deletes the pod, as kubectl does.
+ * Evicts a pod, or deletes the pod like kubectl if the API server has no eviction API.
  * @param mayDelete Called once before a deletion that replaces the eviction (default: true).
- * @throws KubeError for a refusal. The code is 429 if a budget does not allow the eviction now. The function does not
- *   wait.
+ * @throws KubeError for a refusal, with the code 429 if a disruption budget does not allow the eviction now
  */
 export async function evictPod(
   client: KubeClient,

@@ -4,14 +4,12 @@ import { KubeError } from '../contract/errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { noAnswer, refusal, tooLate } from './refusal.ts';
 
-/** The status code, or 0 without a response. */
+/** A response to a request, with status code 0 if no response arrived. */
 export interface RequestSample {
   readonly method: string;
-  /** The path and query of the request, with names and namespaces of objects. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
-  /** The `Date` header of the response. */
   readonly date?: string;
   readonly failure?: unknown;
 }
@@ -22,10 +20,7 @@ export interface Call {
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /**
-   * Whether the client waits after a response 429 or 503 with Retry-After. If `patient` is false, the client throws the
-   * response as an error.
-   */
+  /** Whether the client waits after a response 429 or 503 with Retry-After. */
   readonly patient?: boolean | undefined;
   readonly beforeSend?: (() => Promise<void>) | undefined;
 }
@@ -51,19 +46,13 @@ export interface Stream {
 const MAX_WAITS = 10;
 /** A watch must open within this time. A busy API server queues a request for up to 15 s before it responds. */
 const OPEN_WITHIN_MS = 30_000;
-/**
- * The maximum random extension of a requested wait, as a fraction of the wait. The extension prevents that all clients
- * retry at the same time.
- */
+/** The random extension of a requested wait, which prevents that all clients retry at the same time. */
 const WAIT_JITTER = 0.1;
 
 const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
-/**
- * Sends requests over a transport. The class adds headers and time limits, converts errors, and waits if the API server
- * requests a wait.
- */
+/** Sends requests over a transport. */
 export class Exchange {
   readonly #options: ExchangeOptions;
 
@@ -92,7 +81,6 @@ export class Exchange {
     }
   }
 
-  /** Opens a stream. The time limit applies until the headers arrive. The caller must retry a failed stream. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));

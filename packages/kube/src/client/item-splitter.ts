@@ -8,9 +8,8 @@ const CLOSE_BRACE = 0x7d;
 const ITEM_DEPTH = 2;
 
 /**
- * Splits the JSON of a list into its items while the response arrives. The class only searches for the boundaries of
- * the items. The caller parses each item, and frees its memory before the next item. If 500 pods were parsed at once,
- * their 10 MB of objects would become long-lived for the garbage collector.
+ * Splits the JSON of a list into its items while the response arrives. If the client parsed 500 pods at once, their 10
+ * MB of objects would become long-lived for the garbage collector.
  */
 export class ItemSplitter {
   #depth = 0;
@@ -21,7 +20,7 @@ export class ItemSplitter {
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
-  /** Returns the items that this chunk completes. After the call, the chunk must not be changed. */
+  /** The caller must not change a chunk after the call of `push`. */
   push(chunk: Uint8Array): string[] {
     const items: string[] = [];
     let from = 0;
@@ -62,7 +61,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Returns the list without its items. The caller must call `rest` after the last `push`. */
+  /** Returns the list without its items. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }

@@ -1,8 +1,8 @@
 const NEWLINE = 10;
 
 /**
- * Splits a stream of bytes into lines, and yields the lines that each chunk completes. An incomplete line at the end of
- * the stream is dropped.
+ * Splits a stream of bytes into lines, and yields the lines that each chunk completes. `jsonLines` drops an incomplete
+ * line at the end of the stream.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[], void, void> {
   let pending: Uint8Array[] = [];

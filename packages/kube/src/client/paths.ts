@@ -5,10 +5,7 @@ const refuse = (message: string): never => {
   throw new KubeError(message, { code: 400, reason: 'BadRequest' });
 };
 
-/**
- * Returns true if the value can be a segment of a path. An empty segment would address the collection, and `..` would
- * address another resource.
- */
+/** Returns true if the value can be a segment of a path. */
 export const isPathSegment = (value: string): boolean =>
   value !== '' && value !== '.' && value !== '..' && !value.includes('/');
 
@@ -26,7 +23,7 @@ const root = (definition: ResourceDefinition<KubeObject>): string =>
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** Returns the path of a collection. If `namespace` is undefined, the path covers all namespaces. */
+/** Returns the path of a collection. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
@@ -45,7 +42,6 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** Returns the query of a URL. Parameters without a value are omitted. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -57,7 +53,7 @@ export function query(parameters: Readonly<Record<string, string | number | bool
 
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** Returns true if the path is a review, such as a SubjectAccessReview. A review is a POST that stores nothing. */
+/** Returns true if the path is a review, such as a SubjectAccessReview. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);
 
 /** Returns true if a path with its query is a watch. */

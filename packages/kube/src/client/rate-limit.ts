@@ -6,10 +6,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/**
- * Creates a function that delays calls to the limit. Calls continue in their order. If a call is aborted, its place in
- * the limit is lost.
- */
+/** Creates a function that delays calls to the limit. */
 export function createRateLimiter(limit: RateLimit, clock: Clock): (signal?: AbortSignal) => Promise<void> {
   const spacingMs = 1000 / limit.qps;
   const slackMs = Math.max(limit.burst - 1, 0) * spacingMs;

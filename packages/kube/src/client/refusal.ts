@@ -3,17 +3,15 @@ import { KubeError, type StatusBody } from '../contract/errors.ts';
 import { isRecord } from '../contract/json-values.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/** The parts of a request that an error message may contain. The query, the headers and the body are omitted. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** The body of the request. The body is used only to remove its contents from an error. */
   readonly body?: string | undefined;
 }
 
 const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('?', 1)[0]}`;
 
-/** Parses JSON. The error of V8 would contain the text, which may be a Secret, so the function throws another error. */
+/** The JSON error of V8 would contain the text, which may be a Secret, so this function throws another error. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -50,7 +48,6 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Returns true if a message contains data of a Secret in the request, encoded or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -60,7 +57,6 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/** Removes a message that may contain a Secret of the request. Errors are logged and reported in events. */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
@@ -68,10 +64,7 @@ function discreet({ path, body }: Asked, code: number, status: StatusBody | unde
   return { message, code, reason: status.reason };
 }
 
-/**
- * Creates the error for a response with code 400 or above. The error contains the message of the Status, without
- * Secrets of the request. For a response of a proxy, the error contains the HTTP code.
- */
+/** The error contains the message of the Status, without Secrets of the request. */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
   const wait = retryAfterMs(response.headers.get('retry-after'), status, now);
@@ -83,7 +76,6 @@ export function refusal(asked: Asked, response: TransportResponse, text: string,
   });
 }
 
-/** Creates the error for an `ERROR` event of a watch. The object of the event is a Status. */
 export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   return new KubeError(`${describe(asked)}: ${status.message ?? 'the server ended the watch with an error'}`, {
     code: status.code ?? 500,
@@ -95,7 +87,6 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
 export const tooLate = (limitMs: number): Error =>
   Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
-/** @param what the end of a sentence about the response, such as `is not JSON` */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 

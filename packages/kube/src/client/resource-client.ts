@@ -156,7 +156,6 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       body: JSON.stringify(body),
       ...callOptions(options),
       // While the API server updates a disruption budget, it responds to evictions with 429 and Retry-After: 10.
-      // client-go waits inside the call.
       ...withoutUndefined({ patient: subresource === 'eviction' ? false : undefined }),
     });
   }

@@ -1,6 +1,5 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** The cause and a hint for error codes of Node.js and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'no server listens at the address: start the API server, or correct the address',
   ENOTFOUND: 'the host name of the address does not exist: correct the address, or repair DNS',
@@ -17,7 +16,6 @@ const FAULTS: Readonly<Record<string, string>> = {
   BadAnswer: 'the server at the address is not a Kubernetes API server: correct the address',
 };
 
-/** Error codes that have the meaning of a code in `FAULTS`. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -25,10 +23,6 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/**
- * Returns the error codes of an error and its causes, outermost first. An error without a code is represented by its
- * name.
- */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];
@@ -37,8 +31,8 @@ function codesOf(error: unknown): readonly string[] {
 }
 
 /**
- * Explains a response without a `Status`. Such a response does not come from a Kubernetes API, except for the 404 of an
- * unknown path.
+ * Explains a response without a `Status`. Only the 404 of an unknown path comes from a Kubernetes API without a
+ * `Status`.
  */
 function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
@@ -54,9 +48,8 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Returns a clause with the reason why no API server responded, and a hint. The result is undefined if an API server
- * responded, or if the error is unknown. For a response without a `Status`, the path must be `/version`, because every
- * API server serves this path.
+ * Returns a clause with the reason why no API server responded, and a hint. For a response without a `Status`, the path
+ * must be `/version`, because every API server serves `/version`.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

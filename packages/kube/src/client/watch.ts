@@ -20,7 +20,7 @@ async function* read<T>(stream: Stream, call: Call): AsyncGenerator<WatchEvent<T
   }
 }
 
-/** Implements `ResourceReader.watch`. When the caller's loop ends, the connection is closed. */
+/** Implements `ResourceReader.watch`. */
 export async function* watchEvents<T>(
   exchange: Exchange,
   call: Call,

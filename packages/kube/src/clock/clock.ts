@@ -5,21 +5,15 @@ export interface Timer {
 
 /** A source of time. Only `main` uses the system clock and its timers directly. */
 export interface Clock {
-  /** Returns the time of day, for times in API objects. The time of day may jump in either direction. */
+  /** Returns the time of day for API objects; the time of day may jump in either direction. */
   now(): Date;
-  /**
-   * Returns milliseconds since an arbitrary start, for intervals and deadlines of this process. The monotonic time
-   * never jumps.
-   */
+  /** Returns milliseconds since an arbitrary start, for intervals and deadlines; the monotonic time never jumps. */
   monotonic(): number;
-  /**
-   * Calls `callback` once after `ms` milliseconds. With 0, the call happens as soon as possible, but never
-   * synchronously.
-   */
+  /** Calls `callback` once after `ms` milliseconds, and never synchronously. */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The system clock. Timers of the system clock do not keep the process alive. */
+/** The system clock, whose timers do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),
@@ -35,7 +29,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   return sleep(clock, ms, signal).catch(() => undefined);
 }
 
-/** Resolves after `ms` milliseconds. If the signal aborts first, the promise rejects with the reason of the signal. */
+/** Resolves after `ms` milliseconds. `sleep` rejects with the reason of the signal if the signal aborts first. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -1,6 +1,5 @@
 export interface Scheduled<V> {
   readonly at: number;
-  /** The position of the entry among entries with equal times. */
   readonly order: number;
   readonly value: V;
   live: boolean;
@@ -9,11 +8,7 @@ export interface Scheduled<V> {
 const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
-/**
- * A priority queue of values, sorted by the time in milliseconds at which they are due. The cost of a cancellation is
- * constant. Canceled entries are removed when they are due, or when the queue contains more canceled entries than live
- * entries.
- */
+/** A priority queue of values, sorted by the time in milliseconds at which they are due. */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
   #order = 0;
@@ -30,7 +25,7 @@ export class Schedule<V> {
     return entry;
   }
 
-  /** Cancels an entry. If the entry was already popped, the call has no effect. */
+  /** Cancels an entry, or has no effect if the entry was already popped. */
   cancel(entry: Scheduled<V>): void {
     if (!entry.live) return;
     entry.live = false;
@@ -38,7 +33,6 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** Returns the earliest entry without removing it. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];

@@ -5,12 +5,8 @@ import { Schedule } from './schedule.ts';
 /** Options of a virtual clock. */
 export interface VirtualClockOptions {
   readonly start?: Date;
-  /**
-   * All work counts as complete after this number of idle turns of the event loop (default: 2). Code with more than two
-   * chained `setImmediate` calls needs a higher number.
-   */
   readonly quietTurns?: number;
-  /** The maximum number of calls of the clock at one instant. More calls indicate an endless loop. */
+  /** The maximum number of calls of the clock at one instant. */
   readonly maxCalls?: number;
 }
 
@@ -20,11 +16,8 @@ const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
- * A clock that advances only when a test or simulation advances it. The time jumps from timer to timer.
- * - Between two timers, the clock waits until promises, in-process servers and streams are idle. Equal calls have equal
- *   results.
- * - The clock waits for reads and writes of files. Other work outside of the event loop (sockets, thread pool) must be
- *   wrapped in `hold`.
+ * A clock that advances only when a test or simulation advances it.
+ * - Between two timers, the virtual clock waits until promises, in-process servers and streams are idle.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
@@ -32,10 +25,8 @@ export class VirtualClock implements Clock {
   #began: number;
   #now = 0;
   #activity = 0;
-  /** The number of the first call at the current instant that exceeds the maximum. */
   #lastCall: number;
   readonly #maxCalls: number;
-  /** The error of the first call that exceeds the maximum. The stack of this error shows the endless loop. */
   #excess: Error | undefined;
   #held = 0;
 
@@ -69,7 +60,7 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
-  /** Sets the wall-clock time forward, or back if `ms` is negative. Elapsed time and timers do not change. */
+  /** Sets the wall-clock time forward, or back if `ms` is negative; elapsed time and timers do not change. */
   jump(ms: number): void {
     this.#began += ms;
   }
@@ -94,10 +85,7 @@ export class VirtualClock implements Clock {
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /**
-   * Stops the virtual time until `work` ends. Callers need `hold` for work outside of the event loop, such as sockets
-   * and the thread pool.
-   */
+  /** Stops the virtual time until `work` ends. */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {
@@ -117,8 +105,6 @@ export class VirtualClock implements Clock {
       this.#verifyCalls();
       quiet = this.#activity === seen && this.#held === 0 ? quiet + 1 : 0;
       if (quiet < this.#quietTurns || !filesUnderWay()) continue;
-      // The library libuv runs this file operation after all pending file operations. The clock therefore waits for the
-      // disk without a busy loop.
       await stat(process.execPath);
       quiet = 0;
     }
@@ -157,8 +143,7 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the time from timer to timer until `work` ends, and returns its result. Without a timer, the clock waits
-   * for `work`, which may load a module or use a socket.
+   * Advances the time from timer to timer until `work` ends, and returns its result.
    * @throws Error after `maxMs` of virtual time
    */
   async ended<R>(work: Promise<R>, options: { readonly maxMs: number }): Promise<R> {

@@ -12,14 +12,13 @@ export type Patch =
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * The reaction to a response 429 or 503 with Retry-After. By default, the client waits for the requested time and
-   * retries. With `throw`, the client throws an error with `retryAfterMs`. Evictions always throw, because a wait would
+   * The reaction to a response 429 or 503 with Retry-After. Evictions always throw on Retry-After, because a wait would
    * block a worker of a drain.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
   /**
-   * Called before each attempt, after all waits of the client. If the promise rejects, the client sends no request and
-   * throws a `KubeError`.
+   * Called before each attempt, after all waits of the client. If the promise of `beforeSend` rejects, the client sends
+   * no request and throws a `KubeError`.
    */
   readonly beforeSend?: () => Promise<void>;
 }
@@ -45,9 +44,7 @@ export interface WatchOptions extends RequestOptions {
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
-  /** The API server ends the watch after this time, in seconds. */
   readonly timeoutSeconds?: number;
-  /** Called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
 }
 
@@ -62,11 +59,11 @@ export interface DeleteOptions extends RequestOptions {
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** The subresource, such as `status` or `scale`. By default, the write changes the main resource. */
+  /** The subresource, such as `status` or `scale`. */
   readonly subresource?: string;
   /**
-   * Whether the write only records an earlier action of this process. In observe mode, such a write is not reported as
-   * a decision.
+   * Marks a write that only records an earlier action of this process, so observe mode does not report it as a
+   * decision.
    */
   readonly bookkeeping?: boolean;
 }
@@ -91,10 +88,10 @@ export type WatchEvent<T> =
       };
     };
 
-/** Reads objects of one kind. Every method throws `KubeError`. */
+/** Reads objects of one kind. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  /** Lists objects. With `each`, the client parses a page item by item, and never has the complete page in memory. */
+  /** Lists objects. */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
   /**
    * Yields events until the server closes the stream.
@@ -103,18 +100,14 @@ export interface ResourceReader<T extends KubeObject> {
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/**
- * Writes objects of one kind. Every method throws `KubeError`. A client retries a request only after a 429 or 503 with
- * Retry-After.
- */
+/** Writes objects of one kind; every method throws `KubeError`. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** Replaces an object. An outdated `metadata.resourceVersion` causes a conflict. */
+  /** Replaces an object. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
   /**
-   * Deletes an object. The promise resolves to the object if finalizers or a grace period delay its deletion. If the
-   * object is gone, the promise resolves to undefined.
+   * Resolves to the object if finalizers or a grace period delay its deletion, or to undefined if the object is gone.
    */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
@@ -126,15 +119,9 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 
 /** A client for one API server and one identity. */
 export interface KubeClient {
-  /**
-   * The history detects that the API server was restored to an older state. All clients of one API server can share a
-   * history.
-   */
+  /** The history of the API server, which detects that the API server was restored to an older state. */
   readonly history: ServerHistory;
-  /**
-   * Returns a client for one kind. Without a namespace, reads of a namespaced kind cover all namespaces, and writes
-   * use the namespace of the object.
-   */
+  /** Returns a client for one kind. */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
   /** Sends a request to any path and returns the JSON of the response. */
   request<R>(

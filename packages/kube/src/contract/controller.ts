@@ -1,9 +1,7 @@
 import type { Change, Informer } from './informer.ts';
 import type { Key, KubeObject } from './objects.ts';
 
-/**
- * The result of a successful reconcile: `done`, or another reconcile after a delay. A failed reconcile throws an error.
- */
+/** The result of a successful reconcile: `done`, or another reconcile after a delay. */
 export type Outcome = { readonly kind: 'done' } | { readonly kind: 'again'; readonly afterMs: number };
 
 /** The outcome of a reconcile after which the key waits for the next event. */
@@ -15,13 +13,8 @@ export const soonest = (...all: readonly Outcome[]): Outcome =>
   all.reduce((a, b) => (a.kind === 'done' ? b : b.kind === 'done' || a.afterMs <= b.afterMs ? a : b), done);
 
 /**
- * Compares the actual with the desired state of one object, and changes it towards the desired state. A controller
- * never runs two reconciles of one key at the same time.
- * - `done`: the count of failures is reset, and only an event starts the next reconcile.
- * - `again`: the count of failures is reset, and the next reconcile runs after `afterMs`. A deadline can be such a
- *   time, but polling is forbidden.
- * - An error: the next reconcile runs after a growing delay. After a `KubeError` 409, the next reconcile runs soon,
- *   without a log line at error level.
+ * Compares the actual with the desired state of one object, and changes it towards the desired state; polling is
+ * forbidden.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 
@@ -29,15 +22,13 @@ export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Outcome>;
 export interface Controller {
   readonly name: string;
   /**
-   * Adds a key to the queue, immediately or after `afterMs`. A key that is added several times is reconciled once, at
-   * the earliest of these times.
+   * Adds a key to the queue, immediately or after `afterMs`. A controller reconciles a key that was added several times
+   * once, at the earliest of these times.
    */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Starts reconciles after changes of the objects in an informer. The controller waits while the informer has no
-   * permission, or while its cache may be wrong.
-   * @param without If set, the controller also works while the informer has no permission. When the permission changes,
-   *   the controller reconciles the keys that `without` returns.
+   * Starts reconciles after changes of the objects in an informer. A controller waits while its informer has no
+   * permission, or while the cache of the informer may be wrong.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
@@ -46,7 +37,7 @@ export interface Controller {
   ): void;
   /**
    * Waits for the watched informers, and then reconciles until the signal aborts. The promise resolves when the last
-   * reconcile has ended. The controller does not wait for an informer with `without` that has no permission.
+   * reconcile has ended.
    */
   run(signal: AbortSignal): Promise<void>;
   /** Returns true if no key is queued, being reconciled, or delayed by at most `withinMs` (default 0). */

@@ -12,15 +12,14 @@ export interface StatusBody {
 }
 
 /**
- * The error of a request. Either the API server refused the request (`code` ≥ 400), or there was no response (`code` 0,
- * with the cause).
+ * The error of a request. The error code is at least 400 if the API server refused the request, and 0 if no response
+ * arrived.
  */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: number;
   readonly reason: string;
   readonly status: StatusBody;
-  /** The wait that the server requests, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -43,10 +42,6 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/**
- * Returns true if a webhook denied the request. A webhook selects the code of its denial, so the code does not describe
- * the object.
- */
 export const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
 const describes = (error: unknown, code: number): error is KubeError => hasCode(error, code) && !isDenied(error);
@@ -74,8 +69,8 @@ export const isForbidden = (error: unknown): error is KubeError => hasCode(error
  */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
 /**
- * Returns true if a write was not sent because of `--observe-only`. An unsent write is not a failure, because the
- * decision was logged.
+ * Returns true if a write was not sent because of `--observe-only`. An unsent write is not a failure, because mcm
+ * logged the decision.
  */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';

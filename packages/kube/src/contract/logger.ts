@@ -1,7 +1,4 @@
-/**
- * Writes log lines. A line consists of a constant message and fields. The message and the fields must not contain data
- * of a Secret, user data or a token.
- */
+/** A logger for constant messages with fields. Log lines must not contain data of a Secret, user data or a token. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

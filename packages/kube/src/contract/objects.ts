@@ -10,7 +10,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as the API server returns it. The API server always sets name, uid and resourceVersion. */
+/** Metadata of an object as the API server returns it, always with name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -20,7 +20,7 @@ export interface ObjectMeta {
   generation?: number;
   /** The creation time in RFC 3339, rounded to seconds. */
   creationTimestamp: string;
-  /** The time of the delete request plus the grace period, in RFC 3339. The API server sets `deletionTimestamp`. */
+  /** The time of the delete request plus the grace period, in RFC 3339. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
@@ -43,14 +43,13 @@ export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'k
   metadata: Partial<ObjectMeta>;
 };
 
-/** Group, version and name of a kind. The field `_type` exists only for TypeScript, and has no value. */
+/** Group, version and name of a kind; the field `_type` exists only for TypeScript. */
 export interface ResourceDefinition<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** The type to which each object must conform before it is cached. By default, objects are not checked. */
   readonly shape?: Shape;
   readonly _type?: T;
 }
@@ -66,7 +65,7 @@ export const keyOf = (object: { readonly metadata: { readonly name: string; read
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 
-/** Returns the namespace and the name of a key. For a cluster-scoped object, the namespace is empty. */
+/** Returns the namespace and the name of a key. */
 export function splitKey(key: Key): { readonly namespace: string; readonly name: string } {
   const slash = key.indexOf('/');
   return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

@@ -4,25 +4,21 @@ export interface LeaseVacancy {
   readonly to: Date;
 }
 
-/**
- * Detects that an API server was restored to an older state, such as a backup. A restored API server has older objects
- * and versions than the caches. When one cache detects a restore, the history informs all caches of the API server.
- */
+/** Detects that an API server was restored to an older state, such as a backup. */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
-  /** Responses that arrived after a restore, but whose requests were sent before the restore. */
+  /**
+   * Counts the responses that arrived after a restore of the API server, but whose requests started before the restore.
+   */
   readonly #outdated = new WeakSet<object>();
 
   get rollbacks(): number {
     return this.#rollbacks;
   }
 
-  /**
-   * Periods in which no process held a Lease of this process, according to the API server. If mcm created an object in
-   * such a period, the API server was restored to an older state.
-   */
+  /** If mcm created an object while no process held its Lease, the API server was restored to an older state. */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
   }
@@ -31,15 +27,11 @@ export class ServerHistory {
     this.#vacancies = [...this.#vacancies, ...times];
   }
 
-  /** Records a response. `rollbacks` is the number of detected restores at the time of the request. */
   noteAnswer(answer: object, rollbacks: number): void {
     if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
   }
 
-  /**
-   * Returns true if the API server was restored after the request. The response may then describe a state that the API
-   * server no longer has.
-   */
+  /** Returns true if the API server was restored after the request, so that the response may be outdated. */
   isOutdated(answer: object): boolean {
     return this.#outdated.has(answer);
   }
@@ -49,12 +41,8 @@ export class ServerHistory {
     for (const handler of [...this.#handlers]) handler(evidence);
   }
 
-  /**
-   * Calls `handler` after each restore, before any object of the older state is visible. Returns a function that
-   * removes the handler.
-   */
+  /** Calls `handler` after each restore, before any object of the older state is visible. */
   onWentBack(handler: (evidence: string) => void): () => void {
-    // Each registration creates a new function, because a caller may register one handler twice.
     const own = (evidence: string): void => handler(evidence);
     this.#handlers.add(own);
     return () => this.#handlers.delete(own);

@@ -1,6 +1,6 @@
 import { isRecord } from './json-values.ts';
 
-/** The types of a structural schema. The schemas of CustomResourceDefinitions are shapes. */
+/** The types of a structural schema. */
 export interface Shape {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly nullable?: boolean;
@@ -16,10 +16,6 @@ export interface Fault {
   readonly field: string;
   /** The problem as a text, such as `is missing: an object is needed`. */
   readonly problem: string;
-  /**
-   * Whether the repair is a guess. The repair of a missing text, number or boolean is not a guess. The value becomes
-   * empty, 0 or false, and the controller of the object validates the value.
-   */
   readonly guessed: boolean;
 }
 
@@ -116,7 +112,6 @@ class Repair {
       this.value(value, shape, own);
       return;
     }
-    // An optional field with the value null counts as absent.
     if (value !== null || required) this.#addFault(own, value, shape);
     if (required) object[field] = emptyOf(shape);
     else delete object[field];
@@ -142,9 +137,8 @@ class Repair {
 }
 
 /**
- * Repairs an object in place, so that the object conforms to its type. A missing required field gets its zero value,
- * and a value of a wrong type is removed. The function does not check apiVersion, kind and metadata.
- * @returns the faults, which most objects do not have
+ * Repairs an object in place, so that the object conforms to its type. `conform` gives a missing required field its
+ * zero value, and removes a value of a wrong type.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

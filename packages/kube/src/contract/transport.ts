@@ -1,4 +1,4 @@
-/** One HTTP request to an API server. The transport adds the host of the API server. */
+/** One HTTP request to an API server. */
 export interface TransportRequest {
   readonly method: string;
   /** Path and query, such as `/api/v1/nodes?limit=500`. */
@@ -8,7 +8,7 @@ export interface TransportRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An HTTP response of an API server. A `Response` of `fetch` has this type. */
+/** An HTTP response of an API server, for example a `Response` of `fetch`. */
 export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
@@ -16,8 +16,5 @@ export interface TransportResponse {
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/**
- * Sends an HTTP request to an API server. In production, the transport uses undici and adds credentials. In tests, the
- * transport calls the embedded control plane.
- */
+/** Sends an HTTP request to an API server. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

@@ -20,7 +20,6 @@ interface Plugin {
 }
 
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-/** The extension of a cluster in the kubeconfig that contains the configuration for a plugin. */
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -30,7 +29,6 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
  * Reads `user.exec` of a kubeconfig.
  * @param name the name of the plugin for error messages.
  * @param folder the folder of the kubeconfig, for a relative path of the command.
- * @throws ConfigError with the field and a hint.
  */
 export function readPlugin(
   exec: Fields,
@@ -75,10 +73,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/**
- * Returns a function that provides the credentials of the plugin. The plugin runs again when its credentials have
- * expired.
- */
+/** Returns a function that provides the credentials of the plugin. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -88,13 +83,10 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   };
 }
 
-/**
- * Runs the plugin and returns its output.
- * @throws Error with the error output of the plugin
- */
+/** Runs the plugin and returns its output. */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // The plugin has no standard input. With a standard input, it could wait for input forever.
+    // The plugin has no standard input, because it could wait for input forever.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -10,7 +10,6 @@ export type ReadText = (path: string) => Promise<string>;
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** The files are invalid, so mcm continues to use the previous configuration. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
 export interface FollowOptions {
@@ -18,15 +17,9 @@ export interface FollowOptions {
   readonly onFiles?: ((news: FilesNews) => void) | undefined;
 }
 
-/**
- * The interval between two checks of the files, as in client-go. A kubelet needs about this time to update a mounted
- * Secret.
- */
+/** The interval between two checks of the files, as in client-go. */
 const LOOK_MS = 60_000;
-/**
- * The minimum interval between two reads of the files after refused requests. An API server may refuse hundreds of
- * requests at the same time.
- */
+/** The minimum interval between two reads of the files after refused requests. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Loaded {
@@ -58,10 +51,7 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/**
- * Refuses a changed address of the API server. With another API server, mcm would treat the current machines as
- * deleted.
- */
+/** With another API server, mcm would treat the current machines as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
@@ -69,19 +59,13 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   );
 }
 
-/**
- * Refuses changed files with an expired client certificate. When the process starts, mcm reports an expired certificate
- * and uses it.
- */
+/** Refuses changed files with an expired client certificate. */
 function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
   if (text !== undefined) mustNotHaveExpired({ text, from: from?.clientCertificate ?? 'the client certificate' }, now);
 }
 
-/**
- * Returns a configuration that follows its files. `latest` reads the files again when the authorities, client
- * certificates or tokens change. The address of the API server must not change.
- */
+/** Returns a configuration that follows its files. */
 export async function followFiles(
   load: Load,
   { clock, onFiles = () => undefined }: FollowOptions,

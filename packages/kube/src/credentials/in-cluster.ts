@@ -13,10 +13,7 @@ interface InCluster {
   readonly folder?: string;
 }
 
-/**
- * Returns the configuration of a pod. The values come from environment variables and from the files of the service
- * account.
- */
+/** Returns the configuration of a pod. */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
   { clock, readText, folder = SERVICE_ACCOUNT }: InCluster,
@@ -38,8 +35,7 @@ export async function inClusterConfig(
       );
     }
   };
-  // mcm reads the token when the process starts. Without this check, a missing token would cause an error only at the
-  // first request.
+  // mcm reads the token at the start, because a missing token would cause an error only at the first request.
   await must('token', access);
   const ca = await must('ca.crt', readText);
   mustBeCertificate({ text: ca, from: `${folder}/ca.crt` });

@@ -22,10 +22,7 @@ export function keyFits(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/**
- * Parses a certificate.
- * @throws ConfigError with the file or field if the text contains no certificate
- */
+/** Refuses a text that contains no certificate. */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
   if (parsed === undefined)
@@ -33,16 +30,14 @@ export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   return parsed;
 }
 
-/**
- * @throws ConfigError if the certificate has expired
- */
+/** Refuses an expired certificate. */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
   const { validTo } = mustBeCertificate({ text, from });
   if (now.getTime() > Date.parse(validTo))
     throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue a new certificate`);
 }
 
-/** @throws ConfigError if the key does not belong to the certificate, with the sources of both */
+/** Refuses a key that does not belong to the certificate. */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
   throw new ConfigError(`${certificate.from} and ${key.from} do not match; use a certificate with its own key`);

@@ -22,7 +22,6 @@ interface Selected {
   readonly namespace: string | undefined;
 }
 
-/** An entry of a kubeconfig: its fields, and the folder of its file for relative paths. */
 interface Part {
   readonly fields: Fields;
   readonly folder: string;
@@ -33,7 +32,6 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Parses a kubeconfig file. The result is undefined if an optional file does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -46,8 +44,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // The error omits the message of the YAML parser, because the message quotes the invalid line, which may contain a
-  // key.
+  // The YAML parser quotes the invalid line, which may contain a key, so the error omits its message.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -77,7 +74,7 @@ const entriesOf = (
     return entries.filter(isRecord).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** Finds an entry by its name. If several files contain the name, the first file applies. */
+/** Finds an entry by its name. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -161,8 +158,8 @@ const OUTSIDE: readonly (readonly ['cluster' | 'user', string, string])[] = [
 ];
 
 /**
- * Refuses files and programs in a kubeconfig that comes from an API object. The author of the object could otherwise
- * read files of this process or run programs.
+ * Refuses files and programs in a kubeconfig that comes from an API object, because the author of the object could read
+ * files of this process.
  */
 function mustBeComplete(selected: Selected, label: string): void {
   for (const [part, field, instead] of OUTSIDE) {
@@ -175,14 +172,10 @@ export interface KubeconfigOptions {
   readonly clock: Clock;
   readonly context: string | undefined;
   readonly readText: ReadText;
-  /** Whether the kubeconfig must contain all values, without references to files or programs. */
   readonly complete?: boolean;
 }
 
-/**
- * Reads a kubeconfig. By default, the function uses its current context.
- * @throws ConfigError
- */
+/** @throws ConfigError */
 export async function kubeconfigFiles(
   paths: readonly string[],
   { clock, context, readText, complete = false }: KubeconfigOptions,

@@ -12,16 +12,13 @@ export interface LoadOptions {
   readonly clock?: Clock;
   readonly onFiles?: FollowOptions['onFiles'];
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The context in the kubeconfig (default: the current context). */
   readonly context?: string;
 }
 
 /**
- * Loads the address and credentials of a cluster from a kubeconfig file. For the text `inClusterConfig`, the function
- * loads the configuration of the pod.
- * - `latest` reads files again after they have changed.
- * - Several files are merged as in kubectl: for each name, the first file with this name applies. A missing file is
- *   ignored if at least one file exists.
+ * Loads the address and credentials of a cluster from a kubeconfig file.
+ * - `latest` reads the credential files again after they have changed.
+ * - `loadKubeconfig` merges several files as kubectl does: for each name, the first file with this name applies.
  * @throws ConfigError
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {
@@ -35,9 +32,8 @@ export function loadKubeconfig(source: string | readonly string[], options: Load
 }
 
 /**
- * Parses a kubeconfig from an API object, such as a Secret. Such a kubeconfig must not refer to files or programs.
- * @param source the origin of the text, for messages
- * @throws ConfigError
+ * Parses a kubeconfig from an API object, such as a Secret. A kubeconfig from an API object must not refer to files or
+ * programs.
  */
 export const kubeconfigOfText = (
   text: string,

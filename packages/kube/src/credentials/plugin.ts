@@ -9,17 +9,12 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface PluginUser {
   readonly cluster: Fields;
   readonly user: Fields;
-  /** The folder of the kubeconfig, for a relative path of the plugin. */
   readonly folder: string;
   readonly label: string;
 }
 
-/**
- * The minimum interval between two runs of the plugin after refused requests. An API server may refuse hundreds of
- * requests at the same time.
- */
+/** An API server may refuse hundreds of requests at the same time, so the plugin runs at most once in this interval. */
 const FORGET_EVERY_MS = 1_000;
-/** The length of a plugin's error is limited, because some plugins print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -30,7 +25,7 @@ function named({ user, label }: PluginUser): string {
   return `the ${name} of ${label}`;
 }
 
-/** Returns the reason of an error. Errors of the JSON parser are omitted, because they may quote a token. */
+/** Returns the reason of an error. */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
     ? 'the output is not JSON'
@@ -38,9 +33,6 @@ const reason = (error: unknown): string =>
 
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
-/**
- * @throws ConfigError if the user entry of the kubeconfig is invalid
- */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
   const { cluster, user, folder } = of;
   const ask = isFields(user.exec)
@@ -54,7 +46,7 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
     });
 }
 
-/** The library for auth-providers uses 60 MB of memory, so it is loaded only for users with an auth-provider. */
+/** The library for auth-providers uses 60 MB of memory, so only users with an auth-provider load it. */
 async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   const provider = of.user['auth-provider'];
   const known = isFields(provider) ? String(provider.name) : '';
@@ -82,10 +74,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/**
- * Adds the credentials of a plugin to a configuration. `latest` returns the current credentials. After `lookAgain`,
- * `latest` runs the plugin again.
- */
+/** Adds the credentials of a plugin to a configuration. */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

@@ -7,9 +7,7 @@ import type { Clock } from '../clock/clock.ts';
  */
 const REREAD_AFTER_MS = 60_000;
 
-/**
- * Returns a function that reads a token from a file. If the file cannot be read, the function returns the last token.
- */
+/** Returns a function that reads a token from a file. */
 export function tokenFile(
   path: string,
   clock: Clock,

@@ -294,7 +294,6 @@ test('the version of the leader is reported to the waiting candidates', async ()
   expect(seen).toEqual([['b', '1.2.3']]);
 });
 
-/** Creates a watch that ends after `afterMs`. */
 const watching =
   (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
   (send: Transport): Transport =>

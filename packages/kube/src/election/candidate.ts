@@ -13,33 +13,17 @@ import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
 export type Pace = Pick<ElectionTimings, 'leaseMs' | 'renewDeadlineMs'>;
 
-/**
- * A process that takes part in the leader election. The class contains its requests for the Lease, and the last known
- * state of the Lease.
- */
+/** A process that takes part in the leader election. */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /**
-   * The time at which this process first saw the last known state of the Lease, by its own clock. The clocks of
-   * different machines may differ.
-   */
   #observedAt = 0;
-  /**
-   * The time since the last successful write of the Lease. After a write of the Lease, other candidates wait for at
-   * least the lease duration.
-   */
   #renewed: Age | undefined;
   #pace: Pace;
-  /**
-   * The last successful write of the Lease, and all later writes without a response. The API server may have executed
-   * each of these writes, so the leadership ends at the earliest of their deadlines.
-   */
   #limits: readonly { readonly sent: Age; readonly deadlineMs: number }[] = [];
-  /** Whether the last confirmed write of the Lease contains the identity of this process. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
@@ -53,10 +37,7 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /**
-   * Tries once to acquire the Lease, and returns whether this process or another process holds the Lease.
-   * @throws KubeError if the request fails
-   */
+  /** Tries once to acquire the Lease, and returns whether this process or another process holds the Lease. */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -85,10 +66,7 @@ export class Candidate {
     }
   }
 
-  /**
-   * Compares a Lease with the last write of this process. An older Lease proves that the API server was restored, even
-   * if the resource versions do not.
-   */
+  /** Compares a Lease with the last write of this process. */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
@@ -111,10 +89,6 @@ export class Candidate {
     return this.#renewed !== undefined && this.#limits.every(({ sent, deadlineMs }) => sent.ms < deadlineMs);
   }
 
-  /**
-   * Renews the Lease only if the Lease is unchanged. A conflict means that another candidate or a parallel renewal of
-   * this process has written the Lease.
-   */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
@@ -126,10 +100,6 @@ export class Candidate {
     }
   }
 
-  /**
-   * Watches the Lease of another candidate until the Lease is released or has expired. The result is false if the watch
-   * ended earlier.
-   */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
     const { clock, lease } = this.#options;
@@ -145,13 +115,14 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // A deletion does not release the Lease, because an active leader creates the Lease again at its next renewal.
+        // The deletion of a Lease does not release it, because an active leader creates the Lease again at its next
+        // renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
         timer = expiry(event.object);
       }
-      // API servers end watches after some minutes. The next watch starts at once, except after a very short watch.
+      // API servers end watches after some minutes.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -177,7 +148,6 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // The API server may have executed an aborted renewal, so the candidate reads the Lease again.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);
@@ -242,13 +212,11 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     this.#limits = [limit];
-    // If the response to the first write was lost, the write may have acquired the Lease. A separate write then records
-    // the period without a holder.
     if (!this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = this.#renewed !== undefined;
   }
 
-  /** Returns the finalizers of the Lease. While the Lease is being deleted, the API server refuses a new finalizer. */
+  /** The API server refuses a new finalizer while it deletes the Lease. */
   #finalizers(holder: string): { readonly finalizers?: string[] } {
     const { finalizer, identity } = this.#options;
     if (finalizer === undefined) return {};
@@ -259,10 +227,6 @@ export class Candidate {
     return { finalizers: wanted ? [...others, finalizer.name] : others };
   }
 
-  /**
-   * Returns the annotations of the Lease: the version and the flags of the leader, and the periods in which no process
-   * held the Lease. A released Lease has no version and no flags.
-   */
   #annotations({ holder, transitions }: ElectionRecord): {
     readonly annotations?: Readonly<Record<string, string>>;
   } {

@@ -23,7 +23,6 @@ function recording() {
     'createSubresource',
   ];
   const resource = Object.fromEntries(verbs.map((verb) => [verb, record(verb)]));
-  // The test records calls with any arguments, so the methods have no narrower types.
   const real = { history: {}, request: record('request'), resource: () => resource } as unknown as KubeClient;
   const closed = () => Promise.reject(new Error('the lease was lost'));
   const client = fencedClient(real, { confirm: closed, held: closed });

@@ -14,8 +14,8 @@ import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
 /**
- * Returns options with a check of the leadership. The check runs after all waits of the client, because these waits may
- * be longer than the lease duration.
+ * Checks the leadership before each attempt, after all waits of the client, which may be longer than the lease
+ * duration.
  */
 const fenced = (fence: Fence, request: string): Pick<RequestOptions, 'beforeSend'> => ({
   beforeSend: async () => {
@@ -77,9 +77,8 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
 type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubresource']>;
 
 /**
- * Wraps a client so that it sends writes only while no other process can be the leader. A process that was suspended
- * for longer than the lease duration therefore sends no writes. An unsent write fails with a `KubeError` of reason
- * `NotLeading`.
+ * Wraps a client so that it sends writes only while no other process can be the leader. An unsent write fails with a
+ * `KubeError` of reason `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({
   history: real.history,

@@ -91,7 +91,7 @@ describe('a hand-over', () => {
     await t.clock.settle();
     const b = t.candidate('b');
     await t.clock.advance(61_500);
-    a.network.up = false; // The last renewal by this candidate was at 60 s. The other candidates cannot distinguish a lost network from a kill.
+    a.network.up = false; // Other candidates cannot distinguish a lost network from a kill of the last leader.
     await t.clock.advance(13_499);
     expect(t.led).toHaveLength(1);
     await t.clock.advance(1);
@@ -121,7 +121,6 @@ describe('a hand-over', () => {
     b.network.watches = 'mute';
     await t.clock.advance(60_000);
     expect(t.led).toHaveLength(1);
-    // The candidate reads the Lease each time its last known version has expired.
     expect(b.counts().reads).toBe(5);
     a.stop();
     await t.clock.advance(15_000);

@@ -2,7 +2,7 @@ import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
 export interface ElectionRecord {
-  /** The identity of the holder. The text is empty after the last holder released the Lease. */
+  /** The identity of the holder, or an empty text after the release of the Lease. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -13,7 +13,7 @@ export interface ElectionRecord {
 /** Formats a time like metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads the election record from a Lease. A missing field has the zero value of its type, as in client-go. */
+/** Reads the election record from a Lease. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -41,10 +41,7 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/**
- * Returns the record of a released Lease. Every candidate may acquire a released Lease immediately. The lease duration
- * is 1 s, as in client-go.
- */
+/** The lease duration is 1 s, as in client-go. */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -53,10 +50,6 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   transitions: old.transitions,
 });
 
-/**
- * Returns the version of the holder. Candidates of client-go keep the annotation of an earlier holder, so the result is
- * undefined for another identity.
- */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[LeaseAnnotations.HolderVersion] ?? '').split(' ');
   return identity === holder ? version : undefined;

@@ -23,7 +23,6 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** Creates a candidate. `cut` disconnects its network. */
   function candidate(
     identity: string,
     options: {

@@ -6,14 +6,14 @@ import type { Fence } from './fence.ts';
 import type { ElectionOptions, ElectionTimings } from './settings.ts';
 
 /**
- * The end of an election. `stopped` means that the signal aborted or `lead` ended, and the Lease was released. `lost`
- * means that another process is or may be the leader.
+ * The end of an election. `stopped`: the signal aborted or `lead` ended, and the process released the Lease. `lost`:
+ * another process is or may be the leader.
  */
 export type ElectionEnd = 'stopped' | 'lost';
 
 /** The wait between two attempts is `retryMs` multiplied by 1 to 2.2, as with the JitterFactor of client-go. */
 const ACQUIRE_JITTER = 1.2;
-/** The release of the Lease may delay the end of the process at most for this time. */
+/** The longest time for which the release of the Lease may delay the end of the process. */
 const RELEASE_LIMIT_MS = 2000;
 
 function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, renewMs = retryMs): void {
@@ -36,7 +36,7 @@ function checkTimings({ leaseMs, renewDeadlineMs, retryMs }: ElectionTimings, re
 
 const isBeaten = (error: unknown): boolean => error instanceof KubeError && error.code === 409;
 
-/** Tries to acquire the Lease. Returns false if the signal aborted before this process held the Lease. */
+/** Tries to acquire the Lease. */
 async function acquire(candidate: Candidate, options: ElectionOptions): Promise<boolean> {
   const { signal, clock, random } = options;
   while (!signal.aborted) {
@@ -47,7 +47,6 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (await candidate.follow(signal)) continue;
     } catch (error) {
       if (isForbidden(error)) options.onForbidden?.(error);
-      // A conflict is not reported as a failure, because the next read shows the new holder.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }
     await pause(clock, candidate.timings.retryMs * (1 + ACQUIRE_JITTER * random.next()), signal);
@@ -55,10 +54,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
   return false;
 }
 
-/**
- * Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. A request without a response counts as
- * failed.
- */
+/** Renews the Lease until the signal aborts (`stopped`) or the Lease is lost. */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
   const { clock, log, onLost, quiet } = options;
   const { leaseMs, renewDeadlineMs, retryMs } = candidate.timings;
@@ -79,11 +75,9 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
         return 'lost';
       }
       const next = quiet?.now() ? quiet : usual;
-      // This process measures the lease duration from the time of the request. Other candidates measure from the
-      // execution of the write, which is later.
+      // The leader measures the lease duration from the time of its request, and other candidates from the later
+      // execution of the write.
       const sentAt = clock.monotonic();
-      // The API server may execute a write whose response is lost, so a shorter renew deadline starts at the time of
-      // the request.
       if (next.renewDeadlineMs < pace.renewDeadlineMs) {
         pace = next;
         deadline.set(Math.min(deadline.atMs, sentAt + pace.renewDeadlineMs));
@@ -109,7 +103,6 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
   }
 }
 
-/** Aborts its signal at a monotonic time, which can change. */
 class Deadline {
   readonly #clock: Clock;
   readonly #over = new AbortController();
@@ -159,9 +152,7 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
 /**
  * Runs `lead` while this process holds the Lease. The Lease has the format of client-go, so candidates that use
  * client-go can take part in the election.
- * - The signal of `lead` aborts with the outer signal, or when the Lease is lost. The fence can detect a lost Lease
- *   earlier than the signal.
- * - Errors of `lead` are thrown after the Lease was released.
+ * - The signal of `lead` aborts with the outer signal, or when the process loses the Lease.
  */
 export async function runElected(
   options: ElectionOptions,
@@ -190,8 +181,7 @@ export async function runElected(
     return end;
   });
   try {
-    // The candidate renews the Lease until the last step of the work has ended. No other process can become the leader
-    // earlier.
+    // The candidate renews the Lease until its last step has ended, so no other process becomes the leader earlier.
     await lead(term.signal, {
       confirm: () => candidate.confirm(term.signal),
       held: () => candidate.confirm(lost.signal),

@@ -2,15 +2,9 @@ import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/**
- * A period without a holder is recorded only if it exceeds this time. A shorter period is an ordinary change of the
- * leader.
- */
+/** A shorter period is an ordinary change of the leader. */
 const SHORTEST_MS = 120_000;
-/**
- * The annotation keeps a period without a holder for this time. Within a day, each process that needed the period has
- * stored its decision in another object.
- */
+/** The annotation keeps a period without a holder for this time. */
 const KEPT_MS = 24 * 3_600_000;
 const MOST = 8;
 
@@ -21,16 +15,13 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/**
- * Returns the periods without a holder, oldest first. Invalid entries are ignored, because any client may write
- * annotations.
- */
+/** Any client may write annotations, so invalid entries are ignored. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[LeaseAnnotations.Vacancies] ?? '').split(',').flatMap(parsed);
 
 /**
- * Returns the annotation with a new period without a holder. The period starts at the `renewTime` of the Lease. After a
- * restore of the API server, the period therefore includes the time of the lost data.
+ * Returns the annotation with a new period without a holder. The recorded period includes the data that a restore of
+ * the API server lost.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

@@ -19,16 +19,12 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Random numbers for the names of Events. A fixed seed is sufficient, because the names also contain the time. */
   readonly random?: Random;
-  /** Equal events are collected for this time in milliseconds before they are written (default: 1000). */
   readonly delayMs?: number;
 }
 
 const CONCURRENCY = 4;
-/** The maximum number of waiting series of events. The recorder drops further series, and logs one line about them. */
 const MAX_WAITING = 2000;
-/** The maximum number of attempts to write an Event, as in client-go. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
@@ -130,7 +126,6 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Writes an Event, and returns the name of the Event. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);
@@ -149,10 +144,6 @@ class BatchingRecorder implements EventRecorder {
     return this.#create(series, series.id);
   }
 
-  /**
-   * Creates an Event. If the response to an earlier attempt was lost, the method finds the Event that the attempt
-   * created.
-   */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -163,7 +154,6 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** Writes the Event of a series with `once`. If the Event exists, an earlier process has recorded it. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;
@@ -210,7 +200,7 @@ class BatchingRecorder implements EventRecorder {
 }
 
 /**
- * Creates a recorder that writes each Event in the namespace of its object. Events of cluster-scoped objects are in
- * `default`.
+ * Creates a recorder that writes each Event in the namespace of its object. Events of cluster-scoped objects are in the
+ * namespace `default`.
  */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

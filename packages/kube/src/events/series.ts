@@ -10,25 +10,18 @@ export interface Recorded {
   readonly annotations: Record<string, string> | undefined;
 }
 
-/** Equal events of one object, which share one Event on the server. */
 export interface Series {
   readonly involved: EventObject['involvedObject'];
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /**
-   * Whether the Event is recorded only once. The name of such an Event is computed from its content, and the Event is
-   * not counted.
-   */
+  /** Whether the Event is recorded only once. */
   readonly once: boolean;
   readonly annotations: Record<string, string> | undefined;
   count: number;
   readonly first: Date;
   last: Date;
-  /**
-   * The unique part of the Event's name. All attempts to write the Event use one name, so that a lost response does not
-   * cause a second Event.
-   */
+  /** All attempts to write an Event use one name, so that a lost response does not cause a second Event. */
   id: string | undefined;
   written: string | undefined;
   dirty: boolean;
@@ -41,20 +34,11 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** If one object and reason have this number of different messages, their events are combined, as in client-go. */
 const MAX_SIMILAR = 10;
-/** After this time without events of a reason, the count of messages starts again, as in client-go. */
 const SIMILAR_WINDOW_MS = 10 * 60_000;
-/**
- * The maximum number of groups. When the maximum is reached, a new group replaces the least recently used group, as in
- * client-go.
- */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
-/**
- * The maximum length of a message, as for the field `note` in events.k8s.io/v1. The API server stores the Events of
- * both API groups in one form.
- */
+/** The maximum length of a message, as for the field `note` in events.k8s.io/v1. */
 const MAX_MESSAGE_LENGTH = 1024;
 
 const capped = (message: string): string =>
@@ -76,7 +60,6 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Groups equal events into series. The class sends no requests. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
@@ -119,9 +102,7 @@ export class EventGroups {
     return combined;
   }
 
-  /**
-   * Adds series that are not written yet to the combined series, so a burst of events causes one write instead of ten.
-   */
+  /** Adds unwritten series to the combined series, so a burst of events causes one write instead of ten. */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

@@ -3,10 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/**
- * Creates one folder. Returns false if the folder exists already.
- * @throws the error of the operating system
- */
+/** @throws the error of the operating system */
 function makeOne(folder: string, mode: number): boolean {
   try {
     mkdirSync(folder, { mode });
@@ -19,10 +16,8 @@ function makeOne(folder: string, mode: number): boolean {
 }
 
 /**
- * Creates a folder and its parents, and returns the first created folder. The function does not use the option
- * `recursive` of Node.js. With this option, Node.js never returns for a folder that the operating system refuses with
- * ENOENT, such as `/proc/x`.
- * @throws the error of the operating system
+ * Creates a folder and its parents, and returns the first created folder. The option `recursive` of Node.js never
+ * returns for a folder that the operating system refuses with ENOENT, such as `/proc/x`.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const folder = resolve(path);

@@ -14,7 +14,6 @@ import {
 /** The defaults that differ between binaries. */
 export interface CommonDefaults {
   readonly port: number;
-  /** The number of keys that each controller reconciles at the same time. */
   readonly concurrency: number;
   /** Whether one process of the binary is elected as the leader (default: true). */
   readonly leaderElect?: boolean;
@@ -153,7 +152,7 @@ const IGNORED = {
   'log-flush-frequency': ignoredFlag('<duration>', 'log lines are always written immediately'),
 };
 
-/** Returns the flags of all binaries. Names and defaults are from the original, unless the help states a difference. */
+/** Returns the flags of all binaries. */
 export const commonFlags = (defaults: CommonDefaults) => ({
   ...configurationFlags(defaults),
   ...CLUSTERS,

@@ -6,7 +6,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** The maximum size of a configuration file. The limit protects the memory of the process if the path is wrong. */
+/** The maximum size of a configuration file. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
@@ -41,20 +41,12 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/**
- * The values of a configuration file, and one line for each invalid entry. A line contains the file, the line number,
- * the field, and the most similar known name.
- */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];
 }
 
-/**
- * Reads a YAML file that maps flag names to values. A value is a text, a number, a boolean, or a list if the flag
- * accepts a list.
- * @throws ConfigError for an invalid file
- */
+/** Reads a YAML file that maps flag names to values. */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
   const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // The YAML library is loaded only if there is a configuration file.
   const text = await textOf(path);

@@ -4,10 +4,6 @@ import type { Flag } from './flag.ts';
 
 /** A part of a binary that can be enabled or disabled. */
 export interface Feature {
-  /**
-   * The maturity of the feature, as in Kubernetes. An ALPHA feature is disabled by default and may be removed. A BETA
-   * feature is enabled by default.
-   */
   readonly stage: 'ALPHA' | 'BETA';
   readonly help: string;
 }
@@ -15,12 +11,11 @@ export interface Feature {
 /** Features by their names. */
 export type Features = Readonly<Record<string, Feature>>;
 
-/** The state of each feature. True means enabled. */
+/** The state of each feature. */
 export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
 
-/** Names that enable or disable all features of a stage, as in component-base. */
 const ALL: Readonly<Record<string, Feature['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
 function parsePair(pair: string, known: readonly string[]): readonly [name: string, on: boolean] {
@@ -54,10 +49,7 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/**
- * Parses a list of features in the syntax of Kubernetes, such as `Name=true,Other=false`. AllAlpha and AllBeta set all
- * other features of a stage.
- */
+/** Parses a list of features in the syntax of Kubernetes, such as `Name=true,Other=false`. */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[

@@ -2,23 +2,17 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** The placeholder for the value in the help, such as `<duration>`. A boolean flag needs no value. */
+  /** The placeholder for the value in the help, such as `<duration>`. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The default value in the help, or '' for a flag without a default. */
   readonly shown: string;
   readonly short?: string | undefined;
   /** The heading of the flag in the help (default: the heading for the flags of the binary). */
   readonly group?: string;
   /** The deprecated names of the flag, each with the reason to avoid the name. */
   readonly deprecated?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Whether the values of the flag are pairs. Repeated flags with pairs are merged, and a configuration file may
-   * contain a mapping.
-   */
   readonly pairs?: true;
-  /** Why the flag has no effect. mcm accepts such a flag for compatibility. */
   readonly ignored?: string;
   /** @throws RangeError with the allowed values */
   parse(text: string): T;
@@ -74,10 +68,7 @@ export const listFlag = (options: Common<readonly string[]>): Flag<readonly stri
       .filter((part) => part !== ''),
 });
 
-/**
- * Creates a flag with integers by name, such as `machine=80,secret=5`.
- * @param options.names The allowed names.
- */
+/** Creates a flag with integers by name, such as `machine=80,secret=5`. */
 export const integersFlag = (
   options: Omit<Common<unknown>, 'default'> & { readonly min: number; readonly names: readonly string[] },
 ): Flag<Readonly<Record<string, number>>> => ({
@@ -153,7 +144,7 @@ export const booleanFlag = (options: Common<boolean>): Flag<boolean> => ({
   },
 });
 
-/** Creates a flag with a Go duration. The parsed value of the flag is in milliseconds. */
+/** Creates a flag with a Go duration. */
 export const durationFlag = (options: Common<number> & { readonly minMs?: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<duration>',
@@ -172,7 +163,9 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as F;
 
-/** Creates a flag without an effect. mcm accepts the flag, because existing installations of the original pass it. */
+/**
+ * Creates a flag without an effect. Existing installations of the original pass the ignored flag, so mcm accepts it.
+ */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
   help: why,

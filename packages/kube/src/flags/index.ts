@@ -1,5 +1,3 @@
-/**
- * This entry loads only the parser of flags, and no client. Programs that only print their version import this entry.
- */
+/** Loads only the parser of flags, and no client, for programs that only print their version. */
 export { nearest } from '../base/nearest.ts';
 export { refusalOf, reportRefusals } from './refusal.ts';

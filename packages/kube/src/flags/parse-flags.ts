@@ -12,12 +12,12 @@ export interface Program {
   readonly description: string;
 }
 
-/** The result of a parsed command line. The program either runs with the values, or prints a text and exits. */
+/** The result of a parsed command line. */
 export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
 
-/** Replaces `_` by `-` in the name of a flag. The flag sets of Go accept `--a_b` for `--a-b`. */
+/** Replaces `_` by `-` in the name of a flag. */
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** One line for each invalid value. The parser uses the default instead of an invalid value. */
+  /** The parser uses the default instead of an invalid value. */
   readonly problems: readonly string[];
 }
 
@@ -112,8 +112,7 @@ const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
 /**
- * Reads the command line, the environment, and the file of `--config`. For each flag, the first source with a value is
- * used.
+ * Reads the command line, the environment, and the file of `--config`.
  * @param argv The arguments, without the interpreter and the script.
  * @throws ConfigError with one line for each invalid value and its source
  */

@@ -7,9 +7,8 @@ const STRAY = /too many arguments.* Expected 0 arguments but got \d+: (?<words>.
 const bare = (flag: string): string => flag.replace(/^--?/, '');
 
 /**
- * Converts an error of the commander library to one line, with the most similar known flag. The line omits the value of
- * an unknown flag, which may be a secret. The function ignores the suggestion of commander, because commander compares
- * the flag together with its value.
+ * Converts an error of the commander library to one line, with the most similar known flag. The error omits the value
+ * of an unknown flag, which may be a secret.
  * @param flags Names of all flags, without dashes.
  */
 export function refusalOf(text: string, flags: readonly string[]): string {
@@ -27,8 +26,7 @@ export function refusalOf(text: string, flags: readonly string[]): string {
 }
 
 /**
- * Configures a command so that it reports each command line error in one line. The line starts with the name of the
- * program.
+ * Configures a command so that it reports each command line error in one line.
  * @returns The command.
  */
 export function reportRefusals(command: Command, program: string = command.name()): Command {

@@ -5,13 +5,10 @@ import { isForbidden } from '../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
 
-/** The delay before the next check after a failed or contradictory list. */
 const RETRY_MS = 5_000;
 
-/** Objects in the namespace of a cluster that need the controllers while the namespace is being deleted. */
 interface NamespaceContent {
   readonly definition: ResourceDefinition<KubeObject>;
-  /** Only objects with this finalizer count (default: all objects of the kind). */
   readonly finalizer?: string;
 }
 
@@ -23,17 +20,11 @@ export interface DeletionSettings {
   readonly content: readonly NamespaceContent[];
 }
 
-/**
- * The error that ends the controllers of a cluster. The cluster's namespace is being deleted, and no object needs the
- * controllers any more.
- */
 export class NamespaceEmpty extends Error {
   override readonly name = 'NamespaceEmpty';
 }
 
-/**
- * The error after the deletion of a Lease in a namespace that is being deleted. No process can acquire the Lease again.
- */
+/** The error after the deletion of a Lease in a namespace that is being deleted. */
 export class LeaseDeleted extends Error {
   override readonly name = 'LeaseDeleted';
 }
@@ -50,10 +41,7 @@ export interface ContentQuery {
   readonly content: readonly NamespaceContent[];
 }
 
-/**
- * Returns true if no object needs the controllers. In a terminating namespace, the result stays true, because the API
- * server refuses new objects.
- */
+/** Returns true if no object needs the controllers. */
 export async function isEmpty({ client, namespace, content }: ContentQuery, signal: AbortSignal): Promise<boolean> {
   for (const kind of content) {
     const options = kind.finalizer === undefined ? { limit: 1, signal } : { signal };
@@ -106,8 +94,7 @@ async function looksEmpty(
   };
   for (const { informer } of kinds) {
     informer.onChange(look);
-    // The first list may be empty, and then no handler is called. If the signal aborts before the first list, the
-    // promise rejects, and the informer ends.
+    // The first list may be empty, and then no handler is called.
     informer.whenSynced(both).then(look, () => undefined);
   }
   await Promise.all(kinds.map(({ informer }) => informer.run(both)));

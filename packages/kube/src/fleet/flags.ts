@@ -71,7 +71,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
 
 export type FleetFlags = FlagValues<typeof fleetFlags>;
 
-/** The flags that find clusters. A process uses only one of these flags. */
+/** The flags that find clusters. */
 const SOURCES = ['fleet-namespaces', 'fleet-clusters', 'fleet-cluster-profiles', 'fleet-folder'] as const;
 
 const sourcesOf = (flags: FleetFlags): readonly string[] => Object.keys(fleetSourceOf(flags));
@@ -94,7 +94,6 @@ export const isFleet = (flags: FleetFlags): boolean => sourcesOf(flags).length >
 export const hasSeed = (flags: FleetFlags): boolean =>
   flags['fleet-namespaces'] !== '' || flags['fleet-clusters'] !== '';
 
-/** The flags with which {@link hasSeed} returns true, for messages. */
 export const SEED_FLAGS = '--fleet-namespaces or --fleet-clusters';
 
 export const replicaOf = (flags: FleetFlags, host: string = hostname()): string =>

@@ -14,14 +14,12 @@ export interface PeerList {
 
 export interface PeerCallbacks {
   readonly changed: () => void;
-  /** The clusters that this process cannot reach. */
   readonly unreachable: () => readonly string[];
 }
 
 export interface FleetOptions extends Omit<ServedClusterParts, 'elsewhere' | 'reachChanged'> {
   readonly replica: string;
   readonly discovery: Discovery;
-  /** Creates the list of replicas. `changed` is called after each change of the list. */
   readonly peers: (callbacks: PeerCallbacks) => PeerList;
 }
 
@@ -57,7 +55,6 @@ export class Fleet implements Discovered {
     return [...this.#clusters].flatMap(([name, { unreachable }]) => (unreachable ? [name] : [])).sort();
   }
 
-  /** The live replicas. `peers` is undefined while this process does not take part in the fleet. */
   get peers(): readonly Peer[] | undefined {
     return this.#peers.live;
   }
@@ -72,7 +69,6 @@ export class Fleet implements Discovered {
     return [...this.#clusters].map(([name, { labels }]) => ({ name, labels }));
   }
 
-  /** Returns the reachability of all clusters in the region of a cluster, or undefined for an unknown cluster. */
   regionOf(cluster: string): RegionReach | undefined {
     const region = this.#clusters.get(cluster)?.region;
     return region === undefined ? undefined : this.#regions.of(region);
@@ -82,10 +78,6 @@ export class Fleet implements Discovered {
     return this.#regions.list();
   }
 
-  /**
-   * Runs until the signal aborts. At the end, the process releases its peer Lease before the Leases of the clusters.
-   * Other replicas then already wait for the Leases of the clusters.
-   */
   async run(signal: AbortSignal): Promise<void> {
     const peers = new AbortController();
     const running = this.#peers.run(peers.signal);

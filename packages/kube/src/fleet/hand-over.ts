@@ -8,14 +8,11 @@ import { FleetAnnotations } from '../types/fleet-annotations.ts';
 
 const MIB = 2 ** 20;
 /**
- * A cluster is handed over only if its caches exceed the limit for this time. A short drain of a few Nodes therefore
- * does not move the cluster.
+ * A cluster is handed over only if its caches exceed the limit for this time, so that a short drain moves no cluster.
  */
 const CONFIRM_MS = 30_000;
-/** Delay after a failed write of the annotation. */
 const RETRY_MS = 300_000;
 
-/** The estimated size of all caches of one cluster. */
 export class CacheSize {
   readonly #limitBytes: number;
   #bytes = 0;
@@ -38,7 +35,6 @@ export class CacheSize {
     if (this.exceeds) this.#onExcess();
   };
 
-  /** Resolves when the size exceeds the limit, or when the signal aborts. */
   excess(signal: AbortSignal): Promise<void> {
     if (this.exceeds || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -66,22 +62,17 @@ export const registerCacheSize = (meters: Meters, { bytes }: { readonly bytes: (
 export interface HandOverParts {
   readonly size: CacheSize;
   readonly limitMiB: number;
-  /** The name of the program that hands the cluster over. */
   readonly program: string;
-  /** The client of the seed. Each write of the client needs the Lease of the cluster. */
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Records an event about the cluster. The event needs no Lease, because the Lease may already be released. */
   readonly report: (reason: string, sentence: string) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Adds an annotation to the namespace of a cluster whose caches exceed the limit. All replicas of both programs read
- * the annotation. The replica that serves the cluster releases its Lease when it has read the annotation. If the
- * annotation cannot be written, the replica continues to serve the cluster, because the next replica would have equally
- * large caches.
+ * Adds an annotation to the namespace of a cluster whose caches exceed the limit. If the annotation cannot be written,
+ * the replica continues to serve the cluster.
  */
 export async function handOverLarge(parts: HandOverParts, signal: AbortSignal): Promise<void> {
   const { size, limitMiB, program, namespace, report, clock, log } = parts;
@@ -112,13 +103,11 @@ export async function handOverLarge(parts: HandOverParts, signal: AbortSignal): 
   }
 }
 
-/** Writes the annotation. Returns false if the namespace is being deleted, because its caches will become smaller. */
 async function mark({ client, namespace }: HandOverParts, reason: string, signal: AbortSignal): Promise<boolean> {
   const resource = client.resource(namespaces);
   const { metadata } = await resource.get(namespace, { signal });
   if (metadata.deletionTimestamp !== undefined) return false;
   const body = { metadata: { uid: metadata.uid, annotations: { [FleetAnnotations.HandedOver]: reason } } };
-  // The watch may deliver the annotation before the response arrives. The run then ends, and `signal` aborts.
   await resource.patch(namespace, { type: 'merge', body });
   return true;
 }

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const create = (name: string) => client.resource(configMaps, 'default').create({ metadata: { name } });
 
-/** Starts the wait for a hibernation. The returned state is awake, asleep or woken. */
+/** Starts the wait for a hibernation. */
 function start(idle: () => boolean = () => true, from: KubeClient = client): () => string {
   let state = 'awake';
   const runtime = { clock, random: seededRandom(1), log: createMemoryLogger() };
@@ -82,7 +82,6 @@ test('the watches are open before the sleep, so a change at any later time wakes
   let lists = 0;
   const transport: Transport = async (request) => {
     const answer = await plane.transport(request);
-    // The change follows immediately after the list, before the controllers have decided to end.
     if (request.path.includes('/configmaps?') && !request.path.includes('watch=') && lists++ === 0)
       await create('late');
     return answer;

@@ -3,31 +3,21 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { createInformer, type InformerRuntime } from '../informer/create-informer.ts';
 
-/** The objects in the seed whose changes wake a hibernated cluster. */
 interface WakingContent {
   readonly definition: ResourceDefinition<KubeObject>;
-  /** Returns true if the object prevents the hibernation of its cluster. By default, no object prevents hibernation. */
   readonly busy?: (object: KubeObject) => boolean;
 }
 
-/** The objects of the seed on which the controllers of a program depend. */
 export interface HibernationSettings {
   readonly content: readonly WakingContent[];
 }
 
-/** The interval at which mcm checks whether the controllers have work. */
 const CHECK_MS = 60_000;
-/**
- * Maximum duration of a hibernation. After this time, the controllers start again, and search for VMs without a
- * Machine.
- */
+/** After the maximum duration of a hibernation, the controllers start again and search for VMs without a Machine. */
 const LONGEST_MS = 12 * 3_600_000;
 
-/** The hibernation of a cluster without work. */
 export interface Sleep {
-  /** Resolves when the cluster must be served again. The promise never rejects. */
   readonly woken: Promise<void>;
-  /** Removes the finalizer from the Lease when the cluster leaves the fleet. No process holds the Lease. */
   readonly leave?: () => Promise<void>;
 }
 
@@ -46,19 +36,13 @@ export interface HibernationParts {
   readonly content: readonly WakingContent[];
   /** The hibernation starts after this time without work and machines, in milliseconds. */
   readonly afterMs: number;
-  /** Returns true if the controllers have no work now. */
   readonly idle: () => boolean;
-  /** A client of the seed. */
   readonly client: KubeClient;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
 }
 
-/**
- * Waits until the cluster has had no work and no machines for the configured time. Returns undefined if `term` aborts
- * first.
- * @param awake Ends the hibernation when it aborts.
- */
+/** Waits until the cluster has had no work and no machines for the configured time. */
 export async function whenAsleep(
   parts: HibernationParts,
   term: AbortSignal,
@@ -78,8 +62,8 @@ export async function whenAsleep(
 }
 
 /**
- * Opens the watches that wake the cluster. The watches open before the controllers end, so each change after the last
- * decision of the controllers wakes the cluster.
+ * Opens the watches that wake the cluster. The watches open before the controllers end, so each change after their last
+ * decision wakes the cluster.
  */
 async function fallAsleep(parts: HibernationParts, term: AbortSignal, awake: AbortSignal): Promise<Sleep | undefined> {
   const { client, namespace, runtime, content, idle } = parts;
@@ -104,7 +88,6 @@ async function fallAsleep(parts: HibernationParts, term: AbortSignal, awake: Abo
 
 type Kind = { readonly informer: ReturnType<typeof createInformer<KubeObject>> };
 
-/** Resolves at the first change of an object after the first complete list, or at the end of the hibernation. */
 async function watching(
   kinds: readonly Kind[],
   clock: Clock,

@@ -9,12 +9,8 @@ import { namespaces } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { LeaseAnnotations } from '../types/lease-annotations.ts';
 
-/**
- * The UID of this namespace identifies a cluster. The API server creates the namespace with the cluster, and refuses
- * its deletion.
- */
+/** The UID of this namespace identifies a cluster, because the API server refuses its deletion. */
 const NAMESPACE = 'kube-system';
-/** A request that fills no cache needs a check of the identity only if the last check is older than this time. */
 const MAX_AGE_MS = 60_000;
 const TIME_LIMIT_MS = 10_000;
 
@@ -27,7 +23,6 @@ export interface IdentityOptions {
   readonly userAgent: string;
   readonly clock: Clock;
   readonly source: string;
-  /** The hint in the error. The hint tells the user how to accept the new identity of the cluster. */
   readonly fix: string;
 }
 
@@ -48,11 +43,6 @@ export class ClusterIdentity {
     this.#client = createClient({ transport, userAgent, clock, requestTimeoutMs: TIME_LIMIT_MS });
   }
 
-  /**
-   * Reads the identity of a cluster, and compares it with a known identity. Further checks compare with the first
-   * identity of the cluster.
-   * @throws OtherCluster if the identity differs, or KubeError if the cluster does not respond
-   */
   async expect(known: string | undefined): Promise<string> {
     this.#uid = known;
     await this.#check();

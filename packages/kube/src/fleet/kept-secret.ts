@@ -6,9 +6,8 @@ import type { KubeObject } from '../contract/objects.ts';
 import { secrets } from '../types/core.ts';
 
 /**
- * Adds and removes the finalizer on the kubeconfig Secret of a cluster. The finalizer keeps the Secret until the
- * machines of a deleted namespace are gone, so that a new process can connect to the cluster. Each write changes only
- * this finalizer (strategic merge).
+ * Adds and removes the finalizer on the kubeconfig Secret of a cluster. The finalizer keeps the Secret for a new
+ * process until the machines of a deleted namespace are gone.
  */
 export class KeptSecret {
   readonly #finalizer: string;
@@ -23,7 +22,6 @@ export class KeptSecret {
     return metadata.finalizers?.includes(this.#finalizer) ?? false;
   }
 
-  /** Adds the finalizer. A Secret that already has the finalizer or is being deleted stays unchanged. */
   async keep(client: KubeClient, secret: KubeObject): Promise<void> {
     if (this.isKept(secret) || secret.metadata.deletionTimestamp !== undefined) return;
     await this.#write(client, secret, { finalizers: [this.#finalizer] });
@@ -33,7 +31,6 @@ export class KeptSecret {
     await this.#write(client, secret, { '$deleteFromPrimitiveList/finalizers': [this.#finalizer] });
   }
 
-  /** A failed write is only logged, because a cluster without the finalizer works. */
   async #write(client: KubeClient, { metadata }: KubeObject, change: object): Promise<void> {
     const { name, namespace, uid } = metadata;
     const body = { metadata: { uid, ...change } };

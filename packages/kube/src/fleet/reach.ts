@@ -3,25 +3,19 @@ import { isWatch } from '../client/paths.ts';
 import { type Clock, pause } from '../clock/clock.ts';
 import type { Transport } from '../contract/transport.ts';
 
-/** If a request has no response for this time, a probe checks whether the API server responds to any request. */
 const SLOW_MS = 5_000;
 const PROBE_MS = 5_000;
 /** A replica releases a cluster whose API server does not respond for this time, as in the original. */
 const LIMIT_MS = 30_000;
-/** The HTTP codes that a proxy returns if it does not reach the API server. */
 const FROM_PROXY: readonly number[] = [502, 504];
 
-/**
- * The error of a replica that gets no response from the API server of a cluster. Another replica may reach the API
- * server.
- */
+/** The error of a replica that gets no response from the API server of a cluster. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
 export class Reach {
   readonly #clock: Clock;
-  /** The monotonic time of the first unanswered request after the last response. */
   #silentSince: number | undefined;
   #failure = '';
   #onSilence: () => void = () => undefined;
@@ -49,22 +43,11 @@ export class Reach {
     };
   }
 
-  /**
-   * Returns the missing response as the cause of an error, while the API server does not respond. If the API server
-   * responds, the function returns `error` unchanged.
-   */
   explain(error: unknown): unknown {
     if (this.#silentSince === undefined) return error;
     return new Unreachable(`${errorText(error)} (the API server of the cluster does not answer: ${this.#failure})`);
   }
 
-  /**
-   * Sends probes while the API server does not respond. After 30 s without a response, the function returns an error if
-   * another replica may reach the API server.
-   * @param probe Sends a request.
-   * @param elsewhere Returns true if another replica may reach the API server.
-   * @param noted Called with true after 30 s without a response, and with false after a response.
-   */
   async watch(
     probe: () => Promise<void>,
     elsewhere: () => boolean,

@@ -4,9 +4,7 @@ import type { ServedCluster } from './served-cluster.ts';
 
 /** The clusters of one region. */
 export interface RegionReach {
-  /** The name of the region, or an empty text for clusters without a region. */
   readonly region: string;
-  /** The number of clusters whose API servers do not respond. */
   readonly unreachable: number;
   readonly clusters: number;
 }
@@ -21,10 +19,7 @@ export interface RegionsOptions {
   readonly peers: () => readonly Peer[];
 }
 
-/**
- * Counts the clusters of each region whose API servers do not respond. The peer Leases of other replicas contain the
- * names of their unreachable clusters.
- */
+/** Counts the clusters of each region whose API servers do not respond. */
 export class Regions {
   readonly #o: RegionsOptions;
   #counted: ReadonlyMap<string, RegionReach> = new Map();

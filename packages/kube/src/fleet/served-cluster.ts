@@ -12,7 +12,6 @@ import { OtherCluster } from './identity.ts';
 import { type Member, versionOf } from './member.ts';
 import { Unreachable } from './reach.ts';
 
-/** The data of a cluster that the next run of its controllers uses again. */
 export interface ClusterMemory {
   uid: string | undefined;
 }
@@ -23,22 +22,14 @@ export interface ClusterRun {
   readonly memory: ClusterMemory;
   /** Returns true if another replica may reach the API server of the cluster. */
   readonly elsewhere: () => boolean;
-  /** Returns the weight of the cluster for the distribution of request slots. */
   readonly share: () => number;
-  /** Aborts when the namespace of the cluster is being deleted. */
   readonly deletion: AbortSignal;
   readonly signal: AbortSignal;
 }
 
-/**
- * The reason why a run ended. `empty` means that the namespace is being deleted and needs no controllers any more. A
- * `Sleep` means that the cluster hibernates.
- */
 export type RunEnd = 'stopped' | 'empty' | Sleep;
 
-/**
- * Runs the controllers of a cluster until the run ends. The promise rejects if the run must stop because of an error.
- */
+/** Runs the controllers of a cluster until they end, and rejects if an error ends them. */
 type Serve = (run: ClusterRun) => Promise<RunEnd>;
 
 export class ClusterGone extends Error {
@@ -51,14 +42,8 @@ export class LeaseLost extends Error {
 
 export interface ServedClusterParts {
   readonly serve: Serve;
-  /**
-   * Reads the identity of the cluster. The check needs no Lease and writes nothing. The promise rejects with
-   * `Unreachable` if the cluster does not respond, and with `OtherCluster` if another cluster responds.
-   */
   readonly probe: (run: ClusterRun) => Promise<void>;
-  /** Returns true if another replica may reach the API server of the cluster. */
   readonly elsewhere: (cluster: string) => boolean;
-  /** Called after `unreachable` of a cluster has changed. */
   readonly reachChanged: () => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -67,14 +52,8 @@ export interface ServedClusterParts {
 }
 
 const RETRY: BackoffOptions = { baseMs: 5_000, maxMs: 300_000, jitter: 0.2 };
-/**
- * The delays between attempts to serve an unreachable cluster. The delays are short, because a request without a
- * response costs little, and an outage may end soon.
- */
 const RETRY_UNREACHABLE: BackoffOptions = { ...RETRY, maxMs: 30_000 };
-/** The interval between two probes of an unreachable cluster. */
 const PROBE_MS = 30_000;
-/** If the cluster was served for this time, the next retry starts with the shortest delay. */
 const STABLE_MS = 60_000;
 
 const reasonOf = (error: unknown): FailureReason => {
@@ -85,7 +64,7 @@ const reasonOf = (error: unknown): FailureReason => {
   return error instanceof KubeError || error instanceof Unreachable ? 'unreachable' : 'other';
 };
 
-/** Runs the controllers of one cluster of the fleet. All other clusters are independent of them. */
+/** Runs the controllers of one cluster of the fleet, independently of all other clusters. */
 export class ServedCluster {
   readonly #parts: ServedClusterParts;
   readonly #name: string;
@@ -99,18 +78,13 @@ export class ServedCluster {
   #since: Date;
   #holder = '';
   #error = '';
-  /** True if the last run ended because the API server did not respond. */
   #silent = false;
   #unreachable = false;
-  /** True while the cluster is served, but its API server does not respond. */
   #mute = false;
   #probing = false;
   #deletion = new AbortController();
-  /** True if the namespace is being deleted and needs no controllers any more. */
   #empty = false;
-  /** The state of a cluster that this replica cannot serve, because it has no usable kubeconfig or its own process. */
   #unserved: 'refused' | 'handed-over' = 'refused';
-  /** The hibernation that started after the last run. */
   #sleep: Sleep | undefined;
 
   constructor(name: string, parts: ServedClusterParts) {
@@ -130,25 +104,18 @@ export class ServedCluster {
     };
   }
 
-  /** True if the cluster is no longer part of the fleet and no run is active. */
   get unused(): boolean {
     return this.#member === undefined && this.#run === undefined && this.#error === '';
   }
 
-  /** True after two runs in a row ended because the API server did not respond to this replica. */
   get unreachable(): boolean {
     return this.#unreachable;
   }
 
-  /** True while the API server does not respond to this replica. */
   get outage(): boolean {
     return this.#unreachable || this.#mute || this.#silent;
   }
 
-  /**
-   * The region of the cluster. The text is empty if the region is unknown. Without a usable kubeconfig, the region is
-   * undefined.
-   */
   get region(): string | undefined {
     return this.#member && (this.#member.region ?? '');
   }
@@ -184,7 +151,6 @@ export class ServedCluster {
     this.#without('refused', problem, new Error(problem));
   }
 
-  /** Stops the cluster because it has its own process. The cluster stays in the status of the fleet. */
   handOver(reason: string): void {
     this.#setUnreachable(false);
     this.#without('handed-over', reason, new ClusterGone(reason));
@@ -208,7 +174,7 @@ export class ServedCluster {
     this.#error = '';
     this.#setUnreachable(false);
     this.#run?.abort(reason);
-    // A later namespace with the name of the deleted namespace counts as a new cluster.
+    // A later namespace with the name of a deleted namespace counts as a new cluster.
     this.#deletion = new AbortController();
     this.#empty = false;
     await this.#running;
@@ -232,11 +198,6 @@ export class ServedCluster {
     this.#parts.reachChanged();
   }
 
-  /**
-   * Serves the cluster while it is assigned to this replica, and retries after errors. A new run starts only after the
-   * previous run has ended. If another replica serves the unreachable cluster, a probe checks whether the cluster
-   * responds again.
-   */
   async #loop(): Promise<void> {
     for (let failures = 0; this.#member !== undefined && !this.#empty && (this.#wanted || this.#unreachable); ) {
       const run = new AbortController();
@@ -258,14 +219,13 @@ export class ServedCluster {
         continue;
       }
       failures = servedMs > STABLE_MS ? 1 : failures + 1;
-      // A single failure can be a short outage for all replicas. The cluster counts as unreachable only after two
+      // A single failure can be a short outage for all replicas, so a cluster counts as unreachable only after two
       // failures.
       if (this.#silent && failures > 1) this.#setUnreachable(true);
       const retry = this.#silent ? RETRY_UNREACHABLE : RETRY;
       await pause(this.#parts.clock, backoffMs(retry, failures, this.#parts.random), run.signal);
     }
     this.#run = undefined;
-    // The API server deletes the namespace within seconds, so the state is `stopping`.
     if (this.#empty) this.#set('stopping');
     else this.#set(this.#member === undefined && this.#error !== '' ? this.#unserved : 'elsewhere');
   }
@@ -292,7 +252,6 @@ export class ServedCluster {
       if (!signal.aborted) this.#setUnreachable(false);
     } catch (error) {
       const lost = error instanceof Unreachable || error instanceof OtherCluster;
-      // The next run reports errors that are not an outage.
       if (!signal.aborted && !lost) this.#setUnreachable(false);
     }
     this.#probing = false;
@@ -311,10 +270,6 @@ export class ServedCluster {
     };
   }
 
-  /**
-   * Serves the cluster once.
-   * @returns the milliseconds for which the cluster was served
-   */
   async #once(member: Member, signal: AbortSignal): Promise<number> {
     const { serve, clock, log, failed } = this.#parts;
     let servedFrom: number | undefined;

@@ -9,13 +9,10 @@ export interface SlotsOptions {
   readonly clock: Clock;
 }
 
-/**
- * A request without a response counts towards the total limit only for this time. After this time, the request counts
- * only towards the limit of its cluster.
- */
+/** A request without a response counts towards the total limit of a process only for this time. */
 const SLOW_MS = 5_000;
 
-/** The cost of a list request. A page of a list contains up to 500 objects. All other requests have the cost 1. */
+/** The cost of a list request, because a page contains up to 500 objects. */
 const LIST_COST = 5;
 
 interface Turn {
@@ -24,7 +21,7 @@ interface Turn {
 }
 
 export interface ClusterSlots {
-  /** Wraps a transport so that requests wait for a free slot. Watches do not wait. */
+  /** Watches do not wait. */
   wrap(transport: Transport): Transport;
 }
 
@@ -32,9 +29,7 @@ interface Line {
   running: number;
   readonly waiting: Turn[];
   readonly share: () => number;
-  /** The request cost that the cluster may still use in its turn. */
   credit: number;
-  /** True if the cluster has received its share of the current turn. */
   inTurn: boolean;
 }
 
@@ -43,8 +38,7 @@ const costOf = ({ method, path }: TransportRequest): number =>
 
 /**
  * Limits the number of requests that are in progress for all clusters. The clusters get free slots in turn, in
- * proportion to their shares (deficit round robin). Many requests of one cluster therefore do not delay other clusters.
- * A cluster whose API server does not respond uses only its own slots.
+ * proportion to their shares, so busy clusters do not delay other clusters.
  */
 export class Slots {
   readonly #o: SlotsOptions;
@@ -75,10 +69,6 @@ export class Slots {
     };
   }
 
-  /**
-   * Waits for a free slot of the cluster. The promise resolves to a function that frees the slot, and rejects if the
-   * signal aborts first.
-   */
   async #enter(line: Line, cost: number, signal: AbortSignal | undefined): Promise<() => void> {
     if (!this.#free(line)) await this.#turn(line, cost, signal);
     else this.#take(line);
@@ -131,7 +121,6 @@ export class Slots {
     });
   }
 
-  /** Starts waiting requests of each cluster in turn. The share of a cluster determines the number of its requests. */
   #next(): void {
     for (const line of this.#lines) {
       if (this.#running >= this.#o.total) return;
@@ -158,7 +147,6 @@ export class Slots {
     this.#lines.add(line);
   }
 
-  /** Removes a cluster without waiting requests from the turns. The cluster loses its remaining credit. */
   #leaveLines(line: Line): void {
     line.inTurn = false;
     line.credit = 0;

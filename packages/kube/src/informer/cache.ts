@@ -5,7 +5,6 @@ import { objectBytes } from './object-bytes.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** Wraps an index function. If the function throws for an object, the index does not contain the object. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -19,7 +18,6 @@ const guarded =
 
 export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
 
-/** Called after each change of a cache, with the change of its estimated size in bytes. */
 export type Sized = (changeBytes: number) => void;
 
 /** The estimated memory of a cache entry without its object, in bytes: the key and the index entries. */
@@ -50,7 +48,6 @@ class Index<T> {
     }
   }
 
-  /** Removes an object from the index for its old values. Values that the new object `next` also has stay. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {
@@ -62,7 +59,6 @@ class Index<T> {
   }
 }
 
-/** A cache with indexes. The cost of a change does not depend on the number of cached objects. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;

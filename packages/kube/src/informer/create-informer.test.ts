@@ -24,10 +24,7 @@ const isWatch = (request: TransportRequest) => request.path.includes('watch=true
 const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
-/**
- * Creates an informer with scripted responses. `lists` and `watches` contain the responses. The last response is
- * repeated.
- */
+/** Creates an informer with scripted responses. */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

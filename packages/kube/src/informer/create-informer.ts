@@ -20,21 +20,12 @@ export interface InformerRuntime {
   readonly random: Random;
   readonly log: Logger;
   /**
-   * Whether the cache freezes its objects deeply, so that a write to a shared object throws. Only tests set `freeze`.
+   * Whether the cache freezes its objects deeply, so that a write to a shared object throws; only tests set `freeze`.
    */
   readonly freeze?: boolean;
-  /** Called after each list with the number of objects, and after each watch with the number of events. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /**
-   * Called with the error of each failed list or watch. When a watch is open and the cache is complete, `outage` is
-   * called with undefined.
-   */
   readonly outage?: (resource: string, failure: unknown) => void;
-  /**
-   * Called with a sentence for the log when an object gets new faults. `client` is the client of the object's cluster.
-   */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
-  /** Called after each change of a cache's estimated size. Without `sized`, caches do not estimate their size. */
   readonly sized?: Sized | undefined;
 }
 
@@ -42,7 +33,7 @@ const DEFAULT_PAGE_SIZE = 500;
 /** The API server sends a bookmark every minute, so a watch without data for 90 seconds is broken. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** Removes the managed fields of an object. No controller reads them, and they can be a third of the object. */
+/** No controller reads the managed fields, and they can be a third of an object. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -132,7 +123,6 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     return this.#replica.cache.malformed;
   }
 
-  /** Projects an object. If the projection throws, the cache stores the complete object. */
   #projected(object: T, project: (object: T) => T): T {
     try {
       return project(object);
@@ -183,7 +173,6 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#demand?.progressed();
   }
 
-  /** True while no caller uses an informer with the option `demand`. A closed informer has an empty cache. */
   get closed(): boolean {
     return this.#demand !== undefined && !this.#demand.open;
   }
@@ -220,7 +209,6 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Removes all objects from the cache. An informer that opens again starts with a list. */
   #forget(): void {
     this.#synced = false;
     this.#ready = Promise.withResolvers<void>();
@@ -264,7 +252,6 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Reports the faults of an object when they start, change or end. */
   #reportFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);

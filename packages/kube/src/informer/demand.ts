@@ -3,7 +3,6 @@ import type { DemandMember, InformerDemand } from '../contract/informer.ts';
 
 interface DemandOptions {
   readonly clock: Clock;
-  /** The informers stay open for this time in milliseconds after their last user has left. */
   readonly lingerMs: number;
 }
 
@@ -12,16 +11,12 @@ interface User {
   wake: (() => void) | undefined;
 }
 
-/**
- * Opens a group of informers for their first user, and closes the informers some time after their last user has left. A
- * closed informer has neither objects nor a connection.
- */
+/** Opens a group of informers for their first user, and closes them some time after their last user has left. */
 export class Demand implements InformerDemand {
   readonly #o: DemandOptions;
   readonly #members = new Set<DemandMember>();
   readonly #users = new Map<string, User>();
   readonly #onOpen = new Set<() => void>();
-  /** The period in which the informers are open. The controller aborts when the informers close. */
   #period: AbortController | undefined;
   #closing: Timer | undefined;
 
@@ -33,17 +28,13 @@ export class Demand implements InformerDemand {
     return this.#period !== undefined;
   }
 
-  /** True if each informer has a complete cache, or has no permission for its kind. */
   get ready(): boolean {
     if (this.#period === undefined) return false;
     for (const { synced, refused } of this.#members) if (!synced && refused === undefined) return false;
     return true;
   }
 
-  /**
-   * Adds a user. Returns true if the caches are complete. If the caches are incomplete, `wake` is called once when they
-   * are complete.
-   */
+  /** Adds a user, and returns true if the caches are complete. */
   want(user: string, wake: () => void): boolean {
     const known = this.#users.get(user) ?? { since: this.#o.clock.monotonic(), wake: undefined };
     this.#users.set(user, known);

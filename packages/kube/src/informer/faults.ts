@@ -7,20 +7,17 @@ export function noteFaults(object: object, faults: readonly Fault[]): void {
   if (faults.length > 0) known.set(object, faults);
 }
 
-/** Returns the faults of a cached object. The cache contains a repaired copy of an object with faults. */
+/** Returns the faults of a cached object. */
 export const faultsOf = (object: object | undefined): readonly Fault[] =>
   (object === undefined ? undefined : known.get(object)) ?? [];
 
-/**
- * Returns true if the repair of the object's spec or metadata is a guess. Controllers must not act on a guess. Faults
- * in the status do not count, because the controller overwrites the status.
- */
+/** Returns true if the repair of the object's spec or metadata is a guess, so that controllers must not act on it. */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));
 
 const REPORTED_FAULTS = 5;
 
-/** Returns a text for logs and events. The text contains the faults of an object, and how to fix them. */
+/** Describes the faults of an object and how to fix them, for logs and events. */
 export function faultText(object: KubeObject): string | undefined {
   const faults = faultsOf(object);
   if (faults.length === 0) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Freezes a value deeply, so that a write to a shared object throws. Only tests use this function, because it visits
- * all parts of each object.
- */
+/** Freezes a value deeply, so that a write to a shared object throws. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

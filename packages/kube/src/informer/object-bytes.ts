@@ -1,4 +1,3 @@
-/** The size of values in V8 on a 64-bit machine, in bytes. */
 const POINTER = 8;
 const OBJECT_HEAD = 24;
 const ARRAY_HEAD = 32;
@@ -6,10 +5,7 @@ const STRING_HEAD = 16;
 const NUMBER = 16;
 const SMALL_INTEGER = 2 ** 31;
 
-/**
- * Estimates the memory of a JSON value in bytes. Equal values have equal estimates. If several objects share a text,
- * the text counts for each object. The estimate is therefore an upper limit for most objects.
- */
+/** Estimates the memory of a JSON value in bytes, usually as an upper limit. */
 export function objectBytes(value: unknown): number {
   if (typeof value === 'string') return STRING_HEAD + Math.ceil(value.length / POINTER) * POINTER;
   if (typeof value === 'number')

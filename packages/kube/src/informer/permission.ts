@@ -3,7 +3,6 @@ export interface Permission {
   readonly verb: string;
   /** The resource with its subresource, such as `machines/status`. */
   readonly resource: string;
-  /** The API group (default: the core group, an empty string). */
   readonly group: string;
 }
 
@@ -32,10 +31,7 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/**
- * Matches the message of the Kubernetes authorizer about a missing permission. A refusal by an admission plugin has the
- * same HTTP status, but another message.
- */
+/** Matches the message of the Kubernetes authorizer about a missing permission. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
 /** Returns the missing permission that caused the error, or undefined for any other error. */

@@ -25,33 +25,22 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
   readonly onDoubt: (doubted: boolean) => void;
-  /**
-   * Called with the error when the API server refuses access to the kind or does not serve the kind. When a watch is
-   * open, `onAccess` is called with undefined.
-   */
+  /** Called with the error when the API server refuses access to the kind or does not serve the kind. */
   readonly onAccess: (refused: KubeError | undefined) => void;
-  /** Called with the error of each failure, and with undefined when a watch is open. */
   readonly onOutage?: ((failure: unknown) => void) | undefined;
   readonly observe?: ((what: 'list' | 'watch' | 'shortWatch', items: number) => void) | undefined;
 }
 
-/** The delays after failures. The first delay is short, because most outages are restarts of the API server. */
+/** The delays after failures; the first delay is short, because most outages are restarts of the API server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
 /** If this number of lists fails because pages expire, the reflector requests a list without pages. */
 const MAX_EXPIRED_LISTS = 2;
-/**
- * The minimum duration of a watch without an event, as in client-go. An API server that closes a watch earlier is
- * unhealthy.
- */
+/** The minimum duration of a watch without an event, as in client-go. */
 const SHORT_WATCH_MS = 1000;
-/**
- * If an API server ends a watch this much earlier than requested, it is probably stopping. The next connection may
- * reach another replica of the API server.
- */
 const EARLY_MS = 2000;
 /**
- * After an outage of more than 30 seconds, the reflector lists the objects again. The API server may have been restored
- * to an older state. If the restore undid only old deletions, the cached objects do not show the restore.
+ * After an outage of more than 30 seconds, the reflector lists the objects again. A cache does not show a restore that
+ * undid only old deletions.
  */
 const LONG_OUTAGE_MS = 30_000;
 /** Watches last 5 to 10 minutes, as in client-go, so that connections move between the replicas of the API server. */
@@ -60,30 +49,21 @@ const WATCH_MIN_SECONDS = 300;
 const isSame = ({ metadata }: KubeObject, other: KubeObject): boolean =>
   metadata.uid === other.metadata.uid && metadata.resourceVersion === other.metadata.resourceVersion;
 
-/** Keeps a `Replica` up to date with a list and watches. After some failures, the reflector lists the objects again. */
+/** Keeps a `Replica` up to date with a list and watches. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
   /** The resource version at which the next watch starts, or undefined if a list is necessary. */
   #version: string | undefined;
-  /**
-   * True if the next connection may reach another API server. The reflector then verifies the version of the API server
-   * before the next watch.
-   */
   #suspect = false;
   #rollbacks = 0;
   #doubted = false;
-  /** True while the reflector reports that its list contains an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  /**
-   * The monotonic time since which the cache may be outdated. The time is undefined while a watch is open, and before
-   * the first watch.
-   */
   #behindSince: number | undefined;
   /** The monotonic time at which the last complete list started. */
   #listedAt = Number.NEGATIVE_INFINITY;
@@ -99,23 +79,16 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /**
-   * Returns the milliseconds for which the cache may have been outdated. A watch without data counts as ended at its
-   * last event.
-   */
+  /** Returns the milliseconds for which the cache may have been outdated. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /**
-   * False after a lost connection or a restore. The value is true again when a response proves that the API server has
-   * the newest cached state.
-   */
+  /** False after a lost connection or a restore. */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
 
-  /** Prepares another call of `run`, which starts with a list. The caller must empty the cache first. */
   forget(): void {
     this.#version = undefined;
     this.#suspect = false;
@@ -124,7 +97,6 @@ export class Reflector<T extends KubeObject> {
     this.#trust();
   }
 
-  /** Runs until the signal aborts. The promise never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
     try {
@@ -147,10 +119,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Checks that the API server was not restored. A restored API server accepts a watch from a version in its future,
-   * but sends no events. When new writes have raised its version, the API server sends only the events of these writes.
-   * An API server that has the newest cached object was not restored. If the versions cannot be compared, or after a
-   * long outage, the reflector lists the objects again.
+   * Checks that the API server was not restored to an older state. A restored API server accepts a watch from a version
+   * in its future, but sends no events.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
@@ -167,10 +137,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Compares the API server with the cache. The newest cached object may be newer than the version of the watch,
-   * because the process adds its own writes to the cache.
-   * @returns a text if the API server has an older state, an empty text if the comparison has no result, or undefined
-   *   if both agree
+   * Compares the API server with the cache.
+   * @returns a text if the API server has an older state, an empty text without a result, or undefined if both agree
    */
   async #contradiction(from: string, signal: AbortSignal): Promise<string | undefined> {
     const { newest, cache } = this.#options.replica;
@@ -184,8 +152,8 @@ export class Reflector<T extends KubeObject> {
     // After a deletion, no cached object proves the newest change.
     if (newest === undefined) return present.items.length + cache.size > 0 ? '' : undefined;
     if (present.items.some((item) => isSame(item, newest))) return undefined;
-    // Either the object changed or was deleted during the outage, or the API server was restored. To distinguish these
-    // cases, the reflector requests the state of the API server at the version of the cache.
+    // Either the object changed or was deleted during the outage, or the API server was restored. The reflector
+    // requests the state of the API server at the version of the cache to detect a restore.
     const past = await this.#look(newest, known, signal);
     if (past.items.some((item) => isSame(item, newest))) return undefined;
     return past.metadata.resourceVersion === known
@@ -193,10 +161,6 @@ export class Reflector<T extends KubeObject> {
       : '';
   }
 
-  /**
-   * Lists the object `newest`, or any object if `newest` is undefined. If `at` is undefined, the API server returns its
-   * newest state.
-   */
   async #look(newest: T | undefined, at: string | undefined, signal: AbortSignal): Promise<List<T>> {
     const { client, definition, namespace, take } = this.#options;
     const { labelSelector, fieldSelector } = this.#selectors();
@@ -217,7 +181,6 @@ export class Reflector<T extends KubeObject> {
     return answer;
   }
 
-  /** Starts a new list after a restore. Until the list is complete, the cached objects count as doubtful. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -285,8 +248,7 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // A list without a resource version returns the newest state in pages. A list with the resource version "0" would
-      // return one page from the cache of the API server.
+      // A list without a resource version returns the newest state in pages.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -367,10 +329,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /**
-   * Records the version of an event. Versions increase from event to event, so a smaller version shows that the API
-   * server has an older state. The next list verifies the restore.
-   */
+  /** Versions increase from event to event, so a smaller version shows that the API server has an older state. */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
       const text = `a watch event has version ${version}, which is older than the known version ${this.#version}`;
@@ -380,7 +339,6 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** Records that the watch works: it has delivered an event, or has been open for some time. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -393,10 +351,7 @@ export class Reflector<T extends KubeObject> {
     else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
   }
 
-  /**
-   * Returns a signal that aborts with the caller's signal, or after `silenceLimitMs` without data. If data arrived in
-   * the meantime, the timer is extended.
-   */
+  /** Returns a signal that aborts with the caller's signal, or after `silenceLimitMs` without data. */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;
     interrupt(reason: Error): void;

@@ -1,10 +1,7 @@
 import type { KubeError } from '../contract/errors.ts';
 import { permissionText, refusedPermission } from './permission.ts';
 
-/**
- * Returns a clause such as `this process does not have the permission to list nodes`. The result is undefined if the
- * API server serves the objects.
- */
+/** Returns a clause such as `this process does not have the permission to list nodes`, or undefined without a refusal. */
 export function refusalOf({
   refused,
   resource,

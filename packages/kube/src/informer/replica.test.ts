@@ -83,8 +83,7 @@ describe('own writes', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    // All kinds share one sequence of resource versions. The watch has reached version 9 without an event for version 7
-    // of `a`. Either `a` was deleted, or a restore has undone the write.
+    // All kinds share one sequence of resource versions.
     replica.written(thing('a', 7));
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');
@@ -192,7 +191,6 @@ test('indexes are updated with every change', () => {
   );
 });
 
-/** The history of one kind on the server, in the order of its versions 1, 2, 3, … */
 type Step = { readonly name: string; readonly verb: 'write' | 'delete'; readonly own: boolean };
 
 test('for lost, late and repeated events, the replica has the same end state as the server and reports consistent changes', () => {

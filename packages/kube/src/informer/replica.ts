@@ -16,20 +16,14 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides whether a list page, a watch event or the response to a write changes the cache. All three may contain one
- * object at different times. The object with the larger resource version is newer.
+ * Decides whether a list page, a watch event or the response to a write changes the cache; the larger resource version
+ * wins.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
-  /** The version up to which the list or the watch has reported all changes. */
   #reported = Number.NEGATIVE_INFINITY;
-  /**
-   * Versions of this process's deletions that the watch has not reported yet. Older events of the deleted objects are
-   * ignored.
-   */
   readonly #gone = new Map<Key, number>();
-  /** The version of the newest known change or deletion. */
   #changedAt = Number.NEGATIVE_INFINITY;
   #newest: T | undefined;
 
@@ -38,7 +32,7 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /** The object with the newest known change. After a deletion and for an empty cache, `newest` is undefined. */
+  /** After a deletion and for an empty cache, `newest` is undefined. */
   get newest(): T | undefined {
     return this.#newest;
   }
@@ -77,12 +71,10 @@ export class Replica<T extends KubeObject> {
       this.#put(key, object);
       return;
     }
-    // A write that removes the last finalizer also deletes the object.
     this.#gone.set(key, version);
     if (cached !== undefined) this.#drop(key, object);
   }
 
-  /** Removes all objects. A later list can still show that the API server was restored to an older state. */
   clear(): void {
     for (const key of [...this.cache.keys()]) {
       const cached = this.cache.get(key);
@@ -91,11 +83,6 @@ export class Replica<T extends KubeObject> {
     this.#gone.clear();
   }
 
-  /**
-   * Starts a list with several pages. At the end of the list, the cache removes all objects that no page contained.
-   * @param doubted True if the API server has an older state, so that all cached objects are doubtful.
-   * @param onRewound Called before the cache changes if the list shows an older state than the cache.
-   */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
     let rewound = doubted;
@@ -126,10 +113,7 @@ export class Replica<T extends KubeObject> {
     };
   }
 
-  /**
-   * Returns evidence of a restore: the page or one of its objects has an older version than the cache. The version of a
-   * restored API server may be larger than before, so the versions of the objects are also compared.
-   */
+  /** Returns evidence of a restore: the page or one of its objects has an older version than the cache. */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#reported)
       return `a list has version ${listed}, which is older than the known version ${this.#reported}`;

@@ -151,7 +151,6 @@ test('after a long outage, a restore is detected although later writes raised th
   expect(t.client.history.rollbacks).toBe(1);
 });
 
-/** Creates a client whose connection breaks and works again after some seconds. */
 async function setUpOutage() {
   let isCut = false;
   const open = new Set<AbortController>();
@@ -331,7 +330,6 @@ const node = (name: string, version: string) => ({
   metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-/** @param during called before each response to a list request */
 function scripted(lists: Answer[], watches: Answer[], during: (path: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();

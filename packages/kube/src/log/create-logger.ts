@@ -10,14 +10,13 @@ import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 /** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** The output of the log (default: standard error, with one JSON object per line). */
   readonly destination?: Writable;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** Returns the error with its causes for the log. The stack is omitted if an API server refused a request. */
+/** Returns the error with its causes for the log. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };

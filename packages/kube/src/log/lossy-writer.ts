@@ -10,9 +10,7 @@ export type Sink = (bytes: Uint8Array) => void;
 /** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** Returns the log line that reports the number of dropped lines after a failure. */
   readonly notice: (dropped: number, reason: string) => string;
-  /** Called after each failed write, with the number of lines that were dropped since the failure began. */
   readonly failed?: (dropped: number, reason: string) => void;
 }
 
@@ -53,7 +51,6 @@ export class LossyWriter {
 
 /** Milliseconds until the next attempt to write to a full pipe. */
 const FULL_PIPE_MS = 10;
-/** If the pipe stays full for this number of waits (one second), mcm assumes that the reader has stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
@@ -70,16 +67,12 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file. The file is opened for the first line. If the file cannot be opened, each later line tries again. */
+/** A file that opens for the first log line; if the file cannot be opened, each later line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';
   #descriptor: number | undefined;
 
-  /**
-   * @param options.append If true, the file keeps the lines of earlier processes (default: the first line empties the
-   * file).
-   */
   constructor(path: string, { append = false }: { readonly append?: boolean } = {}) {
     this.#path = path;
     if (append) this.#flags = 'a';
@@ -91,7 +84,6 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Closes the log file. The next line opens the file again and is added at the end. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

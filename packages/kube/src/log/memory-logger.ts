@@ -3,7 +3,6 @@ import type { Logger } from '../contract/logger.ts';
 /** The severity of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** The level `debug` logs all lines, and `silent` logs no line. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'

@@ -10,17 +10,15 @@ import { templated } from './template.ts';
 export interface MetricsOptions {
   /** Prefix of queue and reflector metrics, such as `mcm_`. */
   readonly prefix?: string | undefined;
-  /** True if the registry contains the metrics of the process (default: true). */
   readonly process?: boolean;
 }
 
 /** The metrics of one process. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Creates further metrics. The type contains no types of the library prom-client. */
+  /** The type of all meters, without types of the library prom-client. */
   readonly meters: Meters;
   readonly queues: QueueMetrics;
-  /** Returns an observer for the requests to the server `host`. */
   requests(host: string): (sample: RequestSample) => void;
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   caches(sizes: () => ReadonlyMap<string, number>): void;

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 
-/** The labels of a time series. An absent label has an empty value. */
+/** The labels of a time series. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
 /** The current value of one time series. */
@@ -16,28 +16,22 @@ export interface MeterName {
   readonly labels?: readonly string[];
 }
 
-/** Creates metrics. The interface contains no types of the library prom-client. */
+/** Creates metrics without types of the library prom-client. */
 export interface Meters {
-  /**
-   * Creates a gauge. `samples` returns its time series at each scrape. A time series that `samples` no longer returns
-   * is removed.
-   */
+  /** Returns the time series of a metric at each scrape; a missing time series is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** Creates a counter without labels. `value` returns the count at each scrape. */
+  /** Creates a counter without labels. */
   counted(meter: MeterName, value: () => number): void;
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /**
-   * Creates a histogram.
-   * @param buckets Upper bounds (default: 5 ms to 10 s, as in client_golang)
-   */
+  /** @param buckets Upper bounds (default: 5 ms to 10 s, as in client_golang) */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
 /** The default bucket bounds of Go's client_golang, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Creates meters for a registry. The registry refuses a second metric with an equal name. */
+/** Creates meters for a registry. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

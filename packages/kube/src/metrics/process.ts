@@ -3,10 +3,7 @@ import type { Meters } from './meters.ts';
 
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
-/**
- * Registers process metrics with the names of the standard Go and Node.js collectors. The values are read only at a
- * scrape, so that an idle process needs no CPU time.
- */
+/** The process metrics are read only at a scrape, so that an idle process needs no CPU time. */
 export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     meters.observed({ name, help }, () => [{ value: value() }]);

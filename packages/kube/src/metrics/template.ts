@@ -5,7 +5,6 @@
 export function templated(path: string): string {
   const end = path.indexOf('?');
   const parts = (end < 0 ? path : path.slice(0, end)).split('/');
-  // The parts of a path are ['', 'api', version, …] or ['', 'apis', group, version, …].
   let at = parts[1] === 'api' ? 3 : parts[1] === 'apis' ? 4 : parts.length;
   if (parts[at] === 'namespaces' && parts.length > at + 2) {
     parts[at + 1] = '{namespace}';

@@ -5,9 +5,7 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
 
-/**
- * Returns the error for a write that observe mode did not send. Callers retry after this error, as after any failure.
- */
+/** Returns the error for a write that observe mode did not send. */
 const notSent = (request: string, object: string): KubeError =>
   new KubeError(`${request} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
@@ -46,8 +44,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     if (this.#definition.plural === 'events') return object as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Returns true if a new object shows that the decision was executed. New objects have no names yet, so all new
-    // objects of one owner belong to one decision.
+    // New objects have no names yet, so all new objects of one owner belong to one decision.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -119,7 +116,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** Wraps a client for observe mode. Each write is recorded as a decision and fails, but is not sent. */
+/** Wraps a client for observe mode. */
 export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

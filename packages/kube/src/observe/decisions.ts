@@ -3,35 +3,17 @@ import type { Logger } from '../contract/logger.ts';
 import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
-/**
- * The outcome of a decision in observe mode.
- * - `wanted`: this process would have executed the decision now.
- * - `same`: another controller executed the decision.
- * - `gone`: the object was deleted before a controller executed the decision.
- * - `different`: no controller executed the decision in five minutes.
- */
+/** The outcome of a decision in observe mode, after at most five minutes. */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** An action that this process would execute without `--observe-only`. */
 export interface Decision {
-  /**
-   * The verb and the resource, such as `patch machinesets/status` or `create vm`. The number of different texts is
-   * small.
-   */
   readonly what: string;
   readonly resource: string;
-  /** The object as `namespace/name`. A new object without a name is identified by its owner. */
   readonly object: string;
-  /**
-   * True for a new object whose name the API server generates. Any new object may then show that another controller
-   * executed the decision.
-   */
   readonly unnamed?: boolean;
-  /** The content of the decision. Two decisions with equal contents are equal. */
   readonly content: string;
-  /** Returns true if the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
-  /** Returns the fields in which the current object differs from the decision. */
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
@@ -42,11 +24,8 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** The callers of `follow`, which wait until another controller has executed the decision. */
   readonly followers: Set<Follower>;
-  /** The fields in which the last known object differs from the decision. */
   lacks?: readonly string[];
-  /** True after mcm has logged that no controller executed the decision in time. */
   overdue?: true;
 }
 
@@ -61,15 +40,11 @@ const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   different: 'The running controller did not execute the observed action',
 };
 
-/** Records the decisions of this process, and compares them with the actions of other controllers. */
+/** Records the decisions of this process once, and compares them with the actions of other controllers. */
 export class ObserveDecisions {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
-  /**
-   * The waiting decisions by resource and object, and then by action. A repeated decision replaces the previous
-   * decision. An overdue decision stays until it is executed or its object is deleted, so that mcm logs it only once.
-   */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
   readonly #unnamed = new Map<string, Set<Waiting>>();
 
@@ -84,7 +59,6 @@ export class ObserveDecisions {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Records a decision. An equal decision is logged only once. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -107,11 +81,7 @@ export class ObserveDecisions {
     return entry;
   }
 
-  /**
-   * Records a decision whose execution takes time, such as the creation of a VM.
-   * @returns the object that shows that another controller executed the decision. The wait has no time limit.
-   * @throws the reason of the signal, or an error if the object was deleted first
-   */
+  /** Records a decision whose execution takes time, such as the creation of a VM. */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
     const { followers } = this.#note(decision);
     return new Promise<KubeObject>((resolve, reject) => {

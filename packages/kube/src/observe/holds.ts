@@ -1,12 +1,10 @@
 import type { Patch } from '../contract/client.ts';
 import { isRecord } from '../contract/json-values.ts';
 
-/** Matches names of fields with times and versions, which are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 /**
  * Returns the fields in which `actual` differs from `wanted`. A null in `wanted` means that the field must be absent.
- * Properties with the value undefined, times, UIDs and versions are ignored.
  */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);

@@ -13,7 +13,6 @@ import { type QueueObserver, WorkQueue } from './work-queue.ts';
 /** The values of a queue, which a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
-  /** Returns the milliseconds for which each current reconcile has been running. */
   runningForMs(): number[];
 }
 
@@ -23,29 +22,22 @@ export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 /** Options of a controller. */
 export interface ControllerOptions {
   readonly name: string;
-  /** Number of keys that the controller reconciles in parallel. */
   readonly concurrency: number;
   readonly reconcile: Reconcile;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
-  /**
-   * The cache of the reconciled objects. If keys are not object names, the field is absent. The controller skips
-   * malformed objects, because the informer reports them. When a malformed object changes, its key is added again.
-   */
+  /** The cache of the reconciled objects, or absent if keys are not object names. */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** The delays after failures (default: 50 ms to 2 min, with a jitter of 0.5). */
   readonly backoff?: BackoffOptions;
-  /**
-   * Returns true if the key must be reconciled before other keys. The controller calls `urgent` when a key becomes
-   * ready. At least every fourth reconciled key is not urgent, so that urgent keys do not block other keys.
-   */
+  /** Returns true if the key must be reconciled before other keys. */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** The delays after a conflict. The delays are short, because the informer receives the newer object soon. */
+/** The delays after a conflict, which are short because the informer receives the newer object soon. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -64,10 +56,8 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** Informers for which the controller does not wait while they have no permission. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** The last error of each failing key. A repeated error is logged only once. */
   readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,7 +139,6 @@ class QueueController implements Controller {
     }
   }
 
-  /** Returns true if a cache may be outdated, or may contain changes that the API server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;

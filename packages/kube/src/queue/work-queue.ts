@@ -7,7 +7,6 @@ import type { Key } from '../contract/objects.ts';
 /** Receives the values of a queue, for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** Called when a worker takes a key, with the milliseconds for which the key has waited. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -23,7 +22,7 @@ export interface WorkQueueOptions {
   readonly urgent?: ((key: Key) => boolean) | undefined;
 }
 
-/** Every n-th key is a key that is not urgent, so that urgent keys never block other keys. */
+/** Every n-th key is not urgent, so that urgent keys never block other keys. */
 const TURNS = 4;
 
 class Line {
@@ -38,7 +37,6 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** Removes and returns the first key. The array is shortened only after many keys were removed. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -57,16 +55,14 @@ class Line {
 }
 
 /**
- * A queue of keys that contains each key at most once. Only one worker at a time processes a key. A key may be added
- * with a delay. The queue works like the workqueue of client-go with one exception. When a key becomes ready, its delay
- * is removed, because the reconcile requests a new delay.
+ * A queue of keys that contains each key at most once. Unlike in client-go, a ready key loses its delay, because the
+ * reconcile requests a new delay.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #urgent = new Line();
   readonly #ready = new Line();
   #streak = 0;
-  /** The ready keys, in the order in which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
@@ -92,20 +88,18 @@ export class WorkQueue {
     return this.#processing.values();
   }
 
-  /** Milliseconds until the earliest delayed key is ready, or undefined without a delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key. If a key is added several times, its earliest time applies. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
     else this.#addNow(key);
   }
 
-  /** Adds a key again after a delay that grows with every call until `forget`. The delay is at least `leastMs`. */
+  /** Adds a key again after a delay that grows with every call until `forget`. */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
@@ -121,7 +115,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Returns the next ready key, or undefined if no key is ready. The caller must call `done` for the key. */
+  /** Returns the next ready key, or undefined if no key is ready. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -132,7 +126,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing of a key. If the key was added in the meantime, it is ready again. */
+  /** Ends the processing of a key. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -140,7 +134,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key)) this.#push(key);
   }
 
-  /** Removes all waiting keys. A closed queue accepts no keys. */
+  /** Removes all waiting keys. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();
@@ -194,7 +188,6 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** Sets one timer for the earliest delayed key. */
   #arm(): void {
     const next = this.#schedule.peek();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;

@@ -24,28 +24,22 @@ export interface ContextParts<F extends Flags> {
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Set in observe mode: the clients record writes instead of sending them. */
+  /** In observe mode, the clients record writes here instead of sending them. */
   readonly decisions: ObserveDecisions | undefined;
   readonly pages: DebugPages;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
-  /** Name of the cluster in fleet mode. */
   readonly cluster?: string;
   readonly region?: () => RegionReach | undefined;
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
   readonly rollouts?: RolloutPermit | undefined;
-  /** Receives the changes of the estimated size of all caches. Without `sized`, there is no estimate. */
   readonly sized?: ((changeBytes: number) => void) | undefined;
-  /** The namespace of the controllers (default: the value of `--namespace`). */
   readonly namespace?: string;
   /** If `fence` is set, the clients send writes only while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/**
- * Creates the clients and the event recorders. The second result lists the recorders whose Events must be sent before
- * the process ends.
- */
+/** Creates the clients and the event recorders. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

@@ -19,7 +19,7 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   ];
 }
 
-/** Returns the ports that more than one flag uses. Port 0 means any free port. */
+/** Returns the ports that more than one flag uses. */
 function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
   const ports = Object.entries(flags).filter(
     ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,

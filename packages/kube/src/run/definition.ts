@@ -24,21 +24,18 @@ export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   /** Name of the cluster in fleet mode. In fleet mode, one process has many contexts. */
   readonly cluster: string | undefined;
-  /** Returns the number of reachable clusters in the region. Outside of fleet mode, the function is absent. */
+  /** Outside of fleet mode, the function is absent. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /**
-   * Returns the milliseconds since the control API server last responded to a request of any cluster. Outside of fleet
-   * mode, the function is absent.
+   * Returns the milliseconds since the control API server last responded to a request of any cluster, only in fleet
+   * mode.
    */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
-  /** The permit for disruptions by rollouts. Only a fleet with a rollout budget has permits. */
+  /** The permit for disruptions by rollouts, only in a fleet with a rollout budget. */
   readonly rollouts?: RolloutPermit | undefined;
   readonly namespace: string;
-  /** True if the control cluster is also the target cluster. */
   readonly sameCluster: boolean;
-  /** Client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /** Client of the cluster with the Nodes. `target` is undefined for `--target-kubeconfig=none`. */
   readonly target: KubeClient | undefined;
   /** Returns a client of the control cluster whose user agent contains the name of another component. */
   readonly controlAs: (component: string) => KubeClient;
@@ -50,12 +47,9 @@ export interface BinaryContext<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly runtime: InformerRuntime;
-  /**
-   * Records decisions in observe mode about actions outside of the clusters, such as calls to a cloud. The clients of
-   * the clusters record their own writes.
-   */
+  /** Records decisions in observe mode about actions outside of the clusters, such as calls to a cloud. */
   readonly observe?: ObserveDecisions | undefined;
-  /** The fence before irreversible actions. Without leader election, the fence is absent. */
+  /** The fence before irreversible actions, which is absent without leader election. */
   readonly fence?: Fence | undefined;
   readonly pages: DebugPages;
   /**
@@ -67,58 +61,38 @@ export interface BinaryContext<F extends Flags> {
 
 /** The result of reading the settings of the binary. */
 export interface Configuration {
-  /** Settings that the first log line contains. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  /** One sentence for each setting that is valid but probably wrong. The warnings follow the first log line. */
+  /** One sentence for each setting that is valid but probably wrong. */
   readonly warnings?: readonly string[];
 }
 
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** The flags of the binary in addition to the common flags. */
   readonly flags: F;
   /** Returns one error for each invalid combination of flags, with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease (default: the name of the binary). */
   readonly leaseName?: string;
-  /**
-   * Set if one process of the binary can serve many clusters. A process with many clusters does not call `serve`. The
-   * object lists the flags that apply only to a process with one cluster.
-   */
+  /** Set if one process of the binary can serve many clusters. */
   readonly fleet?: {
     readonly without: readonly (keyof F & string)[];
-    /** The flag with the name of the ConfigMap of the rollout budget. A binary without rollouts omits the field. */
     readonly rolloutBudget?: keyof F & string;
-    /**
-     * The settings for deleted namespaces. A binary whose controllers are not necessary in a deleted namespace omits
-     * the field.
-     */
+    /** The settings for deleted namespaces, if the controllers of the binary must work there. */
     readonly deletion?: DeletionSettings;
-    /** The objects that wake a hibernated cluster. A binary whose clusters never hibernate omits the field. */
+    /** The objects that wake a hibernated cluster, if clusters of the binary can hibernate. */
     readonly hibernation?: HibernationSettings;
   };
-  /** Prefix of the queue and reflector metrics, such as `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Reads the flags and environment variables of the binary. The process calls `configure` once, before it opens a
-   * connection.
-   * @throws ConfigError with one line for each invalid setting, which contains its name and a hint. The process exits
-   *   after this error.
+   * Reads the flags and environment variables of the binary, once and before the process opens a connection.
+   * @throws ConfigError with one line for each invalid setting, after which the process exits
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** Called once, before any controller starts. */
   begin?(log: Logger): void;
   /** The CRDs that the binary expects. The process warns if the CRDs of the API server differ. */
   readonly crds?: readonly ExpectedCrd[];
-  /**
-   * Starts the services that run in every replica, even if the replica is not the leader. The promise resolves to a
-   * function that stops the services.
-   */
+  /** Starts the services that run in every replica, even if the replica is not the leader. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /**
-   * Returns the units that run while this process is the leader. The process calls `units` each time it becomes the
-   * leader.
-   */
+  /** Returns the units of a leader each time this process becomes the leader. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
 }

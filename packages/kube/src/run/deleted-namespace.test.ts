@@ -36,7 +36,6 @@ const deleteNamespace = async (): Promise<void> => {
   await rig.clock.advance(2_000);
 };
 
-/** Returns true if the controllers of the cluster write. */
 const works = async (): Promise<boolean> => {
   const before = await rig.beats('c1');
   await rig.clock.advance(3_000);

@@ -31,10 +31,6 @@ afterAll(async () => {
 
 const admin = () => createClient({ transport: plane.transport, userAgent: 'test', clock: realClock });
 
-/**
- * Starts a proxy that replaces the user of requests and the time of responses. The promise resolves to a kubeconfig of
- * the proxy.
- */
 async function door({
   user,
   dateOffsetMs = 0,
@@ -95,7 +91,6 @@ const demo = (change: Partial<Demo> = {}): Demo => ({
   ...change,
 });
 
-/** Waits until the metrics of the binary contain a line. */
 async function start(definition: Demo, flags: readonly string[]) {
   const said: string[] = [];
   const ready = Promise.withResolvers<string>();
@@ -398,7 +393,6 @@ test('nearly exhausted memory is a warning, and ends the process before V8 abort
     (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
   );
   expect(await warnings()).toEqual([heap, container]);
-  // A memory use slightly below the limit of the warning does not end the warning.
   t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
   expect(await warnings()).toEqual([heap]);
   t.collected({ ...use, residentLimit: undefined });

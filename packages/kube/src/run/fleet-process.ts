@@ -47,7 +47,7 @@ interface Served {
   readonly pages: DebugPages;
 }
 
-/** Registers the metrics of a fleet. Returns the counter of failures. */
+/** Registers the metrics of a fleet, and returns the counter of failures. */
 export function registerFleetMetrics(
   meters: Meters,
   fleet: Pick<Fleet, 'status' | 'peers'>,
@@ -184,9 +184,6 @@ export class FleetProcess<F extends Flags> {
     return { contentType, text: clustersText(text, await Promise.all(clusters)) };
   }
 
-  /**
-   * Returns one summary for all clusters of the fleet. A cluster that is not served does not make the process unready.
-   */
   summary(): string {
     const all = this.#fleet.status();
     const counts = CLUSTER_STATES.map((state) => [state, all.filter((one) => one.state === state).length] as const);
@@ -227,7 +224,6 @@ export class FleetProcess<F extends Flags> {
     return namespaceDiscovery({ seed, selector, secret: flags['fleet-secret'], kept, runtime });
   }
 
-  /** Returns the rollout budget, or undefined if its flag is not set. */
   #rolloutBudget(book: LeaseBook): RolloutBudget | undefined {
     const { definition, host, log, home, metrics } = this.#p;
     const flags: FlagValues<F> & FlagValues<CommonFlags> = this.#p.flags;
@@ -305,7 +301,6 @@ export class FleetProcess<F extends Flags> {
     }
   }
 
-  /** Returns the state of all clusters, including the holders of their Leases. */
   status(): readonly ClusterStatus[] {
     return this.#fleet
       .status()

@@ -17,7 +17,6 @@ import { type Lease, leases } from '../types/groups.ts';
 import type { BinaryDefinition } from './definition.ts';
 import { runBinary } from './run-binary.ts';
 
-/** A request of a process that arrives at a simulated API server. */
 export interface Arrived {
   readonly process: string;
   readonly server: string;
@@ -39,20 +38,16 @@ interface PlaneOptions {
 
 export const LEASE = 'demo';
 export const FLEET_FINALIZER = 'example.com/fleet-demo';
-/** In the tests, a ConfigMap with this finalizer needs the controllers of its namespace. */
 const WORK_FINALIZER = 'example.com/work';
 const WORK = 'work';
-/** In the tests, a cluster with a Secret of this name never hibernates. */
 export const BUSY = 'busy';
 const SEED = 'seed';
-/** If the name of a cluster has this prefix, the unit of the cluster caches the ConfigMaps of its namespace. */
 const CACHED = 'cached';
-/** After the end of a unit, the rig sends one more write of the unit with this delay, in milliseconds. */
 const LATE_MS = 20_000;
-/** The interval between two writes of a unit. Shorter intervals would use most of the time of the tests. */
+/** The interval between two writes of a test unit; shorter intervals would use most of the time of the tests. */
 export const BEAT_MS = 2_000;
 
-/** The test binary. The unit of this binary writes to both clusters every second. */
+/** A test binary that writes to both clusters every second. */
 const demo: BinaryDefinition<Record<never, never>> = {
   name: LEASE,
   version: '1.0.0',
@@ -86,7 +81,6 @@ const demo: BinaryDefinition<Record<never, never>> = {
           await both(String(beats));
           await pause(clock, BEAT_MS, signal);
         }
-        // A reconcile can last longer than its unit. To simulate this case, the rig sends a late write.
         clock.setTimeout(() => void both('late'), LATE_MS);
       },
     },
@@ -98,11 +92,9 @@ const orAbsent = (error: unknown): undefined => {
   return undefined;
 };
 
-/** One replica of the fleet, or one process without fleet mode. */
 export interface Replica {
   readonly name: string;
   stop(): Promise<number>;
-  /** Disconnects the process from the network, as SIGKILL does. */
   kill(): void;
   readonly exit: Promise<number>;
   readonly status: () => Promise<readonly ClusterStatus[]>;
@@ -116,22 +108,14 @@ export interface Replica {
 export class FleetRig {
   readonly clock = new VirtualClock();
   readonly arrived: Arrived[] = [];
-  /** Writes that a process sent without holding the Lease of the cluster. */
   readonly unfenced: string[] = [];
   readonly #start: (options: PlaneOptions) => Promise<Plane>;
   readonly #planes = new Map<string, Plane>();
   readonly #replicas: Replica[] = [];
   readonly #hanging = new Set<string>();
-  /** Pairs of a process and a server that cannot communicate. */
   readonly #cut = new Map<string, 'hangs' | 'is refused'>();
-  /**
-   * Server names that lead to another control plane, as after a wrong DNS change. If a key starts with the name of a
-   * process, the entry applies only to this process.
-   */
   readonly redirected = new Map<string, string>();
-  /** Returns true for requests that the API server refuses with the code 403. */
   refuse: (request: TransportRequest) => boolean = () => false;
-  /** The clusters of servers whose name differs from the name of their cluster. */
   readonly #clusterOf = new Map<string, string>();
   readonly #regions: ReadonlyMap<string, string>;
   #folder = '';
@@ -166,7 +150,6 @@ export class FleetRig {
     this.#planes.set(name, await this.#start({ clock: this.clock, random: () => random.next(), controllers }));
   }
 
-  /** Returns a client whose requests the rig does not record. */
   admin(server: string): KubeClient {
     const plane = this.#planes.get(server);
     if (plane === undefined) throw new Error(`no server ${server}`);
@@ -177,7 +160,7 @@ export class FleetRig {
     });
   }
 
-  /** Returns a kubeconfig for a server. The token identifies the server. */
+  /** Returns a kubeconfig whose token identifies the server. */
   kubeconfig(server: string, token = `token-of-${server}`): string {
     return JSON.stringify({
       'current-context': 'c',
@@ -187,7 +170,6 @@ export class FleetRig {
     });
   }
 
-  /** Adds a namespace to the seed, with the Secret for its cluster. */
   async addCluster(name: string, kubeconfig = this.kubeconfig(name)): Promise<void> {
     const seed = this.admin(SEED);
     await seed
@@ -201,7 +183,6 @@ export class FleetRig {
     return region === undefined ? {} : { 'topology.kubernetes.io/region': region };
   }
 
-  /** Adds an object that needs the controllers of the cluster until `endWork` is called. */
   async addWork(cluster: string): Promise<void> {
     const metadata = { name: WORK, finalizers: [WORK_FINALIZER] };
     await this.admin(SEED).resource(configMaps, cluster).create({ metadata });
@@ -219,23 +200,19 @@ export class FleetRig {
     await this.admin(SEED).resource(secrets, name).patch('fleet-kubeconfig', { type: 'merge', body });
   }
 
-  /** Makes the server leave requests unanswered until the client aborts them. */
   hang(server: string): void {
     this.#hanging.add(server);
   }
 
-  /** Makes requests of one process to the server hang or fail. */
   cut(process: string, server: string, how: 'hangs' | 'is refused'): void {
     this.#cut.set(`${process} ${server}`, how);
   }
 
-  /** Redirects requests of one process from one server to another server. */
   redirect(process: string, server: string, other: string): void {
     this.#cut.delete(`${process} ${server}`);
     this.redirected.set(`${process} ${server}`, other);
   }
 
-  /** Ends the effects of the methods `hang`, `cut` and `redirect` on a server. */
   heal(server: string): void {
     this.#hanging.delete(server);
     for (const pairs of [this.#cut, this.redirected])
@@ -246,12 +223,10 @@ export class FleetRig {
     return this.replicaWith(name, ['--fleet-namespaces=fleet=yes', ...flags]);
   }
 
-  /** Starts a replica whose flags select the clusters. */
   replicaWith(name: string, flags: readonly string[]): Promise<Replica> {
     return this.#run(name, [`--fleet-replica=${name}`, '--namespace=default', ...flags]);
   }
 
-  /** Starts a process without fleet mode. */
   async single(name: string, cluster: string): Promise<Replica> {
     const target = join(this.#folder, `${name}-target`);
     await writeFile(target, this.kubeconfig(cluster));
@@ -349,7 +324,6 @@ export class FleetRig {
     return Object.assign(transport, { close: async () => undefined });
   }
 
-  /** Records a write that arrives while another process holds the Lease. */
   async #checkFence(process: string, server: string, { method, path }: TransportRequest): Promise<void> {
     const named = /namespaces\/([^/]+)/.exec(path)?.[1] ?? '';
     const cluster = server === SEED ? named : (this.#clusterOf.get(server) ?? server);
@@ -360,7 +334,6 @@ export class FleetRig {
       this.unfenced.push(`${process} sent ${method} ${server} ${path} while "${holder}" held the Lease`);
   }
 
-  /** Returns the holder of a cluster's Lease without its run number, or an empty text for a free Lease. */
   async holder(cluster: string): Promise<string> {
     const lease = await this.admin(SEED).resource(leases, cluster).get(LEASE).catch(orAbsent);
     return (lease?.spec?.holderIdentity ?? '').split('.')[0] ?? '';
@@ -374,7 +347,6 @@ export class FleetRig {
     return this.admin(SEED).resource(leases, cluster).get(LEASE);
   }
 
-  /** Returns the counter that the unit has written to the target cluster. */
   async beats(server: string): Promise<number | undefined> {
     const map = await this.admin(server).resource(configMaps, 'default').get('beat').catch(orAbsent);
     return map?.data === undefined ? undefined : Number(map.data.beats);

@@ -7,9 +7,6 @@ import { leases } from '../types/groups.ts';
 import { BEAT_MS, FleetRig, LEASE, type Replica } from './fleet-rig.testing.ts';
 
 const CLUSTERS = ['c1', 'c2', 'c3', 'c4'];
-/**
- * After this time, another replica has acquired the Lease: the lease duration and the longest delay before an attempt.
- */
 const LEASE_AND_MORE_MS = 20_000;
 
 let rig: FleetRig;

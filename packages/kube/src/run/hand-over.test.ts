@@ -7,7 +7,6 @@ const LARGE = 'cached-large';
 const SMALL = 'cached-small';
 const LIMIT = '--fleet-cache-limit=1';
 const MARK = 'mcm-fleet-handed-over';
-/** After this time, the fleet hands the cluster over, because the caches have exceeded the limit for 30 s. */
 const CONFIRMED_MS = 40_000;
 
 let rig: FleetRig;
@@ -20,7 +19,6 @@ afterEach(async () => {
   expect(unfenced).toEqual([]);
 });
 
-/** Fills the caches of a cluster with 1.2 MiB, or empties them. */
 async function fill(cluster: string, full: boolean): Promise<void> {
   const resource = rig.admin('seed').resource(configMaps, cluster);
   for (let index = 0; index < 4; index++) {
@@ -55,7 +53,7 @@ test('a cluster above the limit gets a mark, an event, and a free Lease, and no 
   const text = await a.scrape();
   expect(text).toContain('mcm_fleet_clusters{state="handed-over"} 1\n');
   expect(text).toMatch(/mcm_fleet_cache_bytes\{cluster="cached-small"\} \d+/);
-  // The Lease and the Secret lose their finalizer, because the other process does not remove finalizers of a fleet.
+  // The Lease and the Secret lose their finalizer, because a process without fleet mode does not remove it.
   expect((await rig.lease(LARGE)).metadata.finalizers).toBeUndefined();
   const secret = await rig.admin('seed').resource(secrets, LARGE).get('fleet-kubeconfig');
   expect(secret.metadata.finalizers).toBeUndefined();
@@ -117,7 +115,7 @@ test('the fleet deletes the machines of a marked namespace that is being deleted
   await rig.addWork(LARGE);
   await annotate({ [MARK]: 'by an operator' });
   const seed = rig.admin('seed');
-  // The Lease of the other process has a finalizer from an earlier fleet.
+  // The Lease of the process without fleet mode has a finalizer from an earlier fleet.
   await rig.replica('a');
   await rig.clock.advance(10_000);
   await annotate({ [MARK]: null });

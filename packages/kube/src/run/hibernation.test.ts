@@ -5,7 +5,6 @@ import { namespaces, secrets } from '../types/core.ts';
 import { BUSY, FleetRig, LEASE } from './fleet-rig.testing.ts';
 
 const HIBERNATE = '--fleet-hibernate-after=1m';
-/** After this time, the hibernation starts: the time without work and the interval of the checks. */
 const ASLEEP_MS = 150_000;
 
 let rig: FleetRig;
@@ -21,7 +20,6 @@ afterEach(async () => {
 
 const addSecret = (cluster: string, name: string) =>
   rig.admin('seed').resource(secrets, cluster).create({ metadata: { name } });
-/** Returns the requests of cluster c1, without watches. */
 const requests = (): readonly string[] =>
   rig.arrived
     .filter(({ server, path }) => server === 'c1' || path.includes('/namespaces/c1/'))

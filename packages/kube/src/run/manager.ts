@@ -14,15 +14,9 @@ export interface ManagerOptions {
 
 /** Starts phases in order, and stops the phases in reverse order. */
 export interface Manager {
-  /**
-   * Starts the phases. The caller must call `start` only once. The promise rejects with the error of the first failed
-   * phase, or with the reason of `stop`.
-   */
+  /** Starts the phases; the caller must call `start` only once. */
   start(): Promise<void>;
-  /**
-   * Stops the started phases, and aborts a phase that is starting. The promise never rejects. Callers may call `stop`
-   * at any time, and more than once.
-   */
+  /** Stops the started phases, and never rejects; callers may call `stop` more than once. */
   stop(reason: string): Promise<void>;
   status(): readonly PhaseStatus[];
 }

@@ -64,7 +64,7 @@ function fakeHost(argv: readonly string[], identity = 'me') {
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
-  /** Waits until the binary is ready. The promise rejects if the binary ends first. */
+  /** The promise rejects if the binary ends first. */
   const readyOr = (exit: Promise<number>): Promise<string> =>
     Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)))]);
   const host: Host = {

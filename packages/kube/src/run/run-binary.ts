@@ -47,10 +47,8 @@ const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
 
 type Connected = Clusters & { readonly connections: Connections };
 
-/** Connections for the renewals of all Leases in the seed of a fleet. */
 const FLEET_CONNECTIONS = 8;
 
-/** One run of a binary. */
 class Run<F extends Flags> {
   readonly #definition: BinaryDefinition<F>;
   readonly #host: Host;
@@ -63,10 +61,8 @@ class Run<F extends Flags> {
   readonly #warnings: Warnings;
   readonly #certificates = new CertificatesInUse();
   readonly #pages = new DebugPages();
-  /** `#reached` aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Connected | undefined;
-  /** `#fleetFlags` is undefined if the process serves one cluster. */
   readonly #fleetFlags: FleetFlags | undefined;
   #fleet: FleetProcess<F> | undefined;
   #runner: UnitRunner | undefined;
@@ -243,7 +239,6 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // Neither observe mode nor fleet mode starts services.
     return serve && this.#decisions === undefined && this.#fleetFlags === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
@@ -334,8 +329,7 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // A process that lacks the permission for the Lease is not ready. The rollout of a new version then stops, and
-        // the old version continues.
+        // A process that lacks the permission for the Lease is not ready, which stops the rollout of a new version.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot become the leader: ${why} in namespace ${flags.namespace}` };
@@ -406,8 +400,8 @@ const singleFlags = <F extends Flags>({ fleet, flags }: BinaryDefinition<F>, val
     .map((name) => `--${name} is not available in the fleet mode; use the flag only for a process with one cluster`);
 
 /**
- * Returns errors in the flags of the rollout budget. A rollout budget needs a watch of the clusters' Leases, which
- * record the claims. A fleet without a seed does not watch these Leases.
+ * Returns errors in the flags of the rollout budget. A rollout budget needs a watch of the clusters' Leases, which a
+ * fleet without a seed does not have.
  */
 function budgetProblems<F extends Flags>(
   { fleet }: BinaryDefinition<F>,
@@ -419,10 +413,6 @@ function budgetProblems<F extends Flags>(
   return [`--${name} needs ${SEED_FLAGS}`];
 }
 
-/**
- * Returns the kubeconfigs that the flags name. In fleet mode, the control cluster contains the peer Leases, and each
- * member has its own target cluster.
- */
 function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
   const control = flags['control-kubeconfig'];
   if (!fleet) return { controlKubeconfig: control, targetKubeconfig: flags['target-kubeconfig'] };
@@ -434,7 +424,7 @@ function kubeconfigsOf(flags: FlagValues<CommonFlags>, fleet: boolean) {
 }
 
 /**
- * Runs a controller binary until it must stop. `main` calls it as `process.exit(await runBinary(definition))`.
+ * Runs a controller binary until it must stop, as in `process.exit(await runBinary(definition))`.
  * - The promise resolves to the exit code: 0 after a stop request, 1 after a failed start or the loss of the Lease.
  * - The binary prints `ready <address>` when it serves its endpoints, its API servers have answered, and the election
  * has begun.

@@ -38,27 +38,15 @@ export interface SharedParts<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly log: Logger;
   readonly dial: Dial;
-  /** The connections to the seed, or undefined if each cluster contains its own Machine objects. */
   readonly seed: Connections | undefined;
   readonly slots: Slots;
-  /**
-   * Returns the milliseconds since the seed last responded to a request of any cluster. Before the first response, the
-   * result is undefined.
-   */
   readonly answeredMs: () => number | undefined;
   readonly fleetFlags: Pick<FleetFlags, 'fleet-quiet-lease-duration' | 'fleet-cache-limit' | 'fleet-hibernate-after'>;
   readonly book: LeaseBook | undefined;
-  /** Returns a new identity for each run. */
   readonly nextIdentity: () => string;
   readonly region: (cluster: string) => RegionReach | undefined;
-  /** Records an event about a cluster. The event does not need the Lease of the cluster. */
   readonly event: (member: Member, reason: string, sentence: string) => void;
-  /** The rollout budget, or undefined if the number of rollouts is not limited. */
   readonly budget: RolloutBudget | undefined;
-  /**
-   * Called with the metrics and pages of a cluster when this process starts to serve the cluster. The process calls the
-   * returned function when it no longer serves the cluster.
-   */
   readonly serving: (cluster: string, metrics: Metrics, pages: DebugPages) => () => void;
 }
 
@@ -68,16 +56,14 @@ export interface SharedParts<F extends Flags> {
  */
 const RENEW_PART = 0.4;
 
-/** A cluster counts as quiet after this time without work. */
 const QUIET_AFTER_MS = 60_000;
 
 /**
- * Time limit for the last reconciles of a run. After the limit, the fence refuses all their writes. Without the limit,
- * a request without a response could delay the end of the run by a minute.
+ * The time limit for the last reconciles of a cluster, after which the fence refuses all their writes. Without the
+ * limit, a request without a response could delay the end of a cluster by a minute.
  */
 const LATE_LIMIT_MS = 5_000;
 
-/** The objects that belong to one cluster and one run. */
 interface Own {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -85,15 +71,11 @@ interface Own {
   readonly warnings: Warnings;
   readonly certificates: CertificatesInUse;
   readonly clusters: MemberClusters;
-  /** Observes whether the API server of the target cluster responds. */
   readonly reach: Reach;
-  /** Resolves when all work has ended. The Lease may be released earlier. */
   work: Promise<void>;
-  /** Returns true if the controllers have no work at present. */
   idle: () => boolean;
 }
 
-/** Serves one cluster with its own connections, Leases, caches, controllers and metrics. */
 export async function serveCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<RunEnd> {
   const own = await connect(run, shared);
   const ending = new AbortController();
@@ -106,7 +88,7 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
     const uid = await identify(run, own, await recordedIdentity(client, lease, signal));
     run.progress.state('waiting');
     let lost = '';
-    // Each run has its own identity. An earlier run that did not release its Lease therefore counts as another process.
+    // Each run has its own identity, so an earlier run that did not release its Lease counts as another process.
     const holder = shared.nextIdentity();
     const end = await runElected(
       {
@@ -141,19 +123,14 @@ export async function serveCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/**
- * Returns the object that maintains the finalizer on the kubeconfig Secrets. Without a seed, the result is undefined.
- */
+/** Returns the object that maintains the finalizer on the kubeconfig Secrets. */
 export const keptSecret = <F extends Flags>({
   definition: { fleet },
   log,
 }: Pick<SharedParts<F>, 'definition' | 'log'>): KeptSecret | undefined =>
   fleet?.deletion && new KeptSecret(fleet.deletion.finalizer, log);
 
-/**
- * Returns the finalizer for the Lease of a cluster. A Lease in the seed must exist until the machines of its namespace
- * are gone. In a fleet from a folder, the Lease is in the target cluster and needs no finalizer.
- */
+/** Returns the finalizer for a Lease in the seed, which must exist until the machines of its namespace are gone. */
 function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: SharedParts<F>, ending: AbortSignal) {
   const name = definition.fleet?.deletion?.finalizer;
   if (seed === undefined || name === undefined) return undefined;
@@ -161,10 +138,7 @@ function leaseFinalizer<F extends Flags>(run: ClusterRun, { definition, seed }: 
   return { name, kept: () => !unused() };
 }
 
-/**
- * Removes the finalizer of a Lease that no process holds. If a process acquires the Lease first, the write fails with a
- * conflict, and that process keeps the Lease.
- */
+/** Removes the finalizer of a Lease, unless a process acquires the Lease first and causes a conflict. */
 async function leaveLease<F extends Flags>(
   { definition, seed }: SharedParts<F>,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -184,8 +158,8 @@ const leaseDeletedText = ({ namespace, name }: { readonly namespace: string; rea
   `Lease ${namespace}/${name} was deleted with its namespace and cannot be created again; run a single process with --leader-elect=false`;
 
 /**
- * Returns true if the deleted namespace needs no controllers any more. The function then removes the finalizer from the
- * Secret. This write needs no Lease, because no process can acquire a Lease in the namespace.
+ * Returns true if the deleted namespace needs no controllers any more, and removes the finalizer from the Secret. No
+ * process can acquire a Lease in a deleted namespace, so this write needs no Lease.
  */
 async function endsWith<F extends Flags>(
   error: unknown,
@@ -203,10 +177,7 @@ async function endsWith<F extends Flags>(
   return empty;
 }
 
-/**
- * Compares the identity of a cluster with the known identity, without a write.
- * @throws Unreachable if the seed or the cluster does not respond, and OtherCluster if the identity differs
- */
+/** Compares the identity of a cluster with the known identity, without a write. */
 export async function probeCluster<F extends Flags>(run: ClusterRun, shared: SharedParts<F>): Promise<void> {
   const own = await connect(run, shared);
   try {
@@ -218,10 +189,6 @@ export async function probeCluster<F extends Flags>(run: ClusterRun, shared: Sha
   }
 }
 
-/**
- * Returns the identity of a cluster from the record on its Lease in the seed. If the seed does not respond, the result
- * is undefined.
- */
 async function recorded<F extends Flags>(
   { signal }: ClusterRun,
   { definition, seed }: SharedParts<F>,
@@ -236,7 +203,6 @@ async function recorded<F extends Flags>(
   }
 }
 
-/** Verifies the identity of the target cluster. `recorded` is the identity from the Lease in the seed. */
 async function identify(
   { memory }: ClusterRun,
   { clusters }: Pick<Own, 'clusters'>,
@@ -246,7 +212,6 @@ async function identify(
   return memory.uid;
 }
 
-/** Returns the options of the leader election for a cluster. */
 function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, own: Own) {
   const { log, clusters } = own;
   const { definition, host, flags } = shared;
@@ -268,10 +233,6 @@ function electionOf<F extends Flags>(run: ClusterRun, shared: SharedParts<F>, ow
   };
 }
 
-/**
- * Returns the longer Lease timings that apply after a minute without work. Without the flag for these timings, the
- * result is undefined.
- */
 function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedParts<F>, idle: () => boolean) {
   const leaseMs = fleetFlags['fleet-quiet-lease-duration'];
   if (leaseMs === 0) return undefined;
@@ -283,7 +244,6 @@ function quietTimings<F extends Flags>({ fleetFlags, host: { clock } }: SharedPa
   return { leaseMs, renewDeadlineMs: (leaseMs * 2) / 3, renewMs: leaseMs / 3, now };
 }
 
-/** Returns the name of the Lease in each cluster's namespace. */
 export const leaseNameOf = <F extends Flags>({ leaseName, name }: BinaryDefinition<F>): string => leaseName ?? name;
 
 async function connect<F extends Flags>({ member, share }: ClusterRun, shared: SharedParts<F>): Promise<Own> {
@@ -338,7 +298,6 @@ interface Work<F extends Flags> {
   readonly holder: string;
   readonly term: AbortSignal;
   readonly stop: AbortSignal;
-  /** Ends the run with an error, and releases the Lease. */
   readonly end: (error: Error) => void;
   readonly fence: Fence;
 }
@@ -398,7 +357,6 @@ async function work<F extends Flags>({ run, shared, own, holder, term, stop, end
   }
 }
 
-/** Hands the cluster over to its own process if its caches exceed the limit. */
 function limitCaches<F extends Flags>(
   limit: { readonly size: CacheSize; readonly limitMiB: number },
   { member }: ClusterRun,
@@ -411,7 +369,6 @@ function limitCaches<F extends Flags>(
   void handOverLarge({ ...limit, program, client: controlAs('fleet'), namespace, report, clock, log }, term);
 }
 
-/** Ends the run when the cluster has had no machines and no work for some time. */
 function prepareHibernation<F extends Flags>(
   run: ClusterRun,
   { definition, fleetFlags, seed }: SharedParts<F>,
@@ -435,7 +392,6 @@ function prepareHibernation<F extends Flags>(
   void whenAsleep(parts, term, awake).then((hibernated) => hibernated && end(hibernated));
 }
 
-/** Keeps the kubeconfig Secret until the deleted namespace needs no controllers, and then ends the run. */
 async function prepareDeletion<F extends Flags>(
   run: ClusterRun,
   shared: SharedParts<F>,
@@ -454,7 +410,6 @@ async function prepareDeletion<F extends Flags>(
   onceAborted(run.deletion, term, () => void watch());
 }
 
-/** Calls `act` when `signal` aborts, unless `over` has aborted first. */
 function onceAborted(signal: AbortSignal, over: AbortSignal, act: () => void): void {
   if (over.aborted) return;
   if (signal.aborted) act();

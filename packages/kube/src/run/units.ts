@@ -13,13 +13,10 @@ import type { Check } from './health/health.ts';
 
 export interface Runnable {
   readonly synced: boolean;
-  /** True while no user needs the cached objects. */
   readonly closed?: boolean | undefined;
   readonly refused?: KubeError | undefined;
-  /** The resource in the cache, for a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
-  /** Number of malformed objects in the cache. */
   readonly malformed?: number;
   run(signal: AbortSignal): Promise<void>;
 }
@@ -34,13 +31,12 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** The informers of the unit. An informer that several units share runs only once. */
+  /** An informer that several units share runs only once. */
   readonly informers: readonly Runnable[];
-  /** Informers that the unit does not need. If the API server refuses their kinds, the unit works without them. */
+  /** Informers that the unit does not need; if the API server refuses their kinds, the unit works without them. */
   readonly spares?: readonly Runnable[];
-  /** Returns true if the unit currently has no work. Without this function, the unit always counts as busy. */
+  /** Returns true if the unit currently has no work; a unit without this function always counts as busy. */
   readonly quiet?: () => boolean;
-  /** Runs until the signal aborts. The promise resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +48,10 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** The delays between checks for missing kinds. The runner polls, because the discovery API cannot be watched. */
+/**
+ * The delays between checks for missing kinds. The runner polls for missing kinds, because the discovery API cannot be
+ * watched.
+ */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -77,7 +76,7 @@ export class UnitRunner {
     this.#options = options;
   }
 
-  /** Runs the units until the signal aborts or a unit fails. The promise rejects with the error of the failed unit. */
+  /** Runs the units until the signal aborts or a unit fails, and rejects with the error of the failed unit. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#options.units.map((unit) => this.#runUnit(unit, signal)));
     await Promise.all(this.#informers.values());
@@ -100,10 +99,6 @@ export class UnitRunner {
     return sums;
   }
 
-  /**
-   * Returns one check for each unit. The check lists the kinds that the unit lacks. The checks fail only if no unit
-   * could start.
-   */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));

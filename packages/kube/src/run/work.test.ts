@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { workUntil } from './work.ts';
 
-/** Starts units that never end. */
 function begin({ already = false }: { readonly already?: boolean } = {}) {
   const [clock, term, stop] = [new VirtualClock(), new AbortController(), new AbortController()];
   const reported: string[] = [];

@@ -2,22 +2,18 @@ import { type Clock, pause } from '../clock/clock.ts';
 import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
-/**
- * After a stop request, running reconciles get this time. The process may then end during a reconcile, because each
- * step is idempotent.
- */
+/** Running reconciles get this time after a stop request, and may end early because each step is idempotent. */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 
-/** Waits for `work`, at most until the time limit. */
 export const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
   const limit = new AbortController();
   await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
 };
 
 /**
- * Runs units until `term` aborts. After a stop request (`stop` has aborted), reconciles get a grace period, and pending
- * Events are sent. After the loss of the Lease, reconciles get no grace period.
+ * Runs units until `term` aborts. After a stop request, reconciles get a grace period and pending Events are sent;
+ * after the loss of the Lease, there is none.
  */
 export async function workUntil(
   runner: Pick<UnitRunner, 'run'>,

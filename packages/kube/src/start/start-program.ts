@@ -1,10 +1,7 @@
 /** The oldest supported version of Node.js, as in `engines` of the packages. */
 const OLDEST_NODE = [22, 19] as const;
 
-/**
- * Returns an error text if the version of Node.js is not supported, or undefined.
- * @param version A version such as `20.20.2`
- */
+/** Returns an error text if the version of Node.js is not supported, or undefined. */
 export function oldNode(name: string, version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_NODE;
@@ -14,17 +11,14 @@ export function oldNode(name: string, version: string): string | undefined {
 
 /**
  * Without the Maglev compiler, a program uses 8 to 10 MB less memory. In Node.js 24.21, `process.exit` and the thread
- * of Maglev may wait for each other forever.
+ * of the compiler Maglev may wait for each other forever.
  */
 const NO_MAGLEV = '--no-maglev';
 
 /**
  * Starts a program: verifies the Node.js version, sets V8 flags, and imports the rest of the program.
  *
- * This module and its callers must not import Node.js modules statically. If an old Node.js lacks an imported name, the
- * program ends with a `SyntaxError` before any code runs.
- * @param load Imports the rest of the program.
- * @param v8Flags V8 flags that are set before the import.
+ * An old Node.js that lacks an imported name would end with a `SyntaxError` before any code runs.
  */
 export function startProgram(name: string, load: () => Promise<unknown>, v8Flags: readonly string[] = []): void {
   const problem = oldNode(name, process.versions.node);
@@ -39,7 +33,7 @@ export function startProgram(name: string, load: () => Promise<unknown>, v8Flags
   // contains the generated JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // The handler prints the error last. Without the handler, Node.js would print its version last.
+    // Without this handler, Node.js would print its version after the error.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

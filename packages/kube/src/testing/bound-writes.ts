@@ -30,11 +30,9 @@ const isBound = (body: Body | readonly Operation[]): boolean =>
 
 /**
  * Observes the writes of a controller under test. Each write to an existing object must contain the UID or version of
- * the object as a precondition. The server then refuses the write if a new object has the name of the old object.
- * @param byState Plural names of kinds whose objects are deleted because of their state. A deletion of these objects
- * must contain the version.
- * @returns `wrap` wraps a transport. `unbound` lists writes without a UID or version, and deletions of `byState` kinds
- * without a version.
+ * the object as a precondition. The precondition refuses a write to a new object with the name of the old object.
+ * @param byState Plural names of kinds whose deletions must contain the version.
+ * @returns a function that wraps a transport, and the writes without a UID or version
  */
 export function watchBoundWrites(byState: readonly string[]): {
   readonly wrap: (transport: Transport) => Transport;

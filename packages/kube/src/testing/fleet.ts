@@ -18,7 +18,6 @@ export interface PlayedFleet {
   readonly status: () => readonly ClusterStatus[];
   /** Returns the metrics and the debug pages, both of the replica and of each cluster. */
   readonly texts: () => Promise<readonly string[]>;
-  /** Resolves or rejects when the replica has ended. */
   readonly ended: Promise<void>;
 }
 
@@ -27,12 +26,10 @@ export interface FleetTestOptions {
   readonly host: Pick<Host, 'argv' | 'clock' | 'random' | 'identity'>;
   readonly dial: Dial;
   readonly log: Logger;
-  /** The kubeconfig of the seed. */
   readonly kubeconfig: string;
   readonly signal: AbortSignal;
 }
 
-/** Parses the flags of a program, and connects to clusters without sockets. */
 export async function playedProcess<const F extends Flags>(
   definition: BinaryDefinition<F>,
   { host: given, dial, log }: Pick<FleetTestOptions, 'host' | 'dial' | 'log'>,

@@ -2,13 +2,9 @@ import type { Shape } from '../contract/shape.ts';
 
 /** A test object with one malformed field. */
 export interface Malformation {
-  /** A description, such as `spec.class is 5`. */
   readonly what: string;
-  /** The path of the malformed field in reports, such as `spec.taints[0].key`. */
   readonly field: string;
-  /** Whether the informer reports the object. For an optional field, null and a missing value are valid. */
   readonly reported: boolean;
-  /** The content without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
 }
 

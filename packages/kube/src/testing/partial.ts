@@ -6,8 +6,5 @@ type Partly<T> = T extends readonly (infer Item)[]
       ? { readonly [K in keyof T]?: Partly<T[K]> | undefined }
       : T;
 
-/**
- * Returns an object with only the fields that a test needs. In contrast to a cast through `unknown`, TypeScript checks
- * the names and types of these fields.
- */
+/** Returns an object with only the fields that a test needs. */
 export const partial = <T>(fields: Partly<T>): T => fields as T;

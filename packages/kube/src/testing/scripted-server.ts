@@ -18,7 +18,6 @@ export class ScriptedStream {
   #failure: Error | undefined;
   closed = false;
 
-  /** Sends text to the client, with any number of complete or partial lines. */
   send(text: string): void {
     this.#chunks.push(Buffer.from(text));
     this.#wake?.();

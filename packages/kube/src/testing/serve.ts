@@ -24,7 +24,6 @@ interface Served {
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();
   const random = seededRandom(1);
-  /** The requests that change objects, such as `PATCH /api/v1/…`. */
   const writes: string[] = [];
   const server = await start({
     clock,

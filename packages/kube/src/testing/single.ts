@@ -10,11 +10,10 @@ import { type FleetTestOptions, playedProcess } from './fleet.ts';
 
 /** The parts of a process for one cluster that the test provides. */
 export interface SingleTestOptions extends FleetTestOptions {
-  /** The kubeconfig of the cluster with the Nodes. */
   readonly target: string;
 }
 
-/** Runs a process for one cluster, without sockets or files. The promise resolves when the process has ended. */
+/** Runs a process for one cluster, without sockets or files. */
 export async function runSingle<const F extends Flags>(
   definition: BinaryDefinition<F>,
   options: SingleTestOptions,

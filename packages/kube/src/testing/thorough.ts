@@ -8,10 +8,7 @@ const LEVEL = Number(process.env.MCM_THOROUGH ?? 0);
 export const isThorough: boolean = LEVEL >= 1;
 const isComplete = LEVEL >= 2;
 
-/**
- * Returns a sample of the cases, which contains every `every`-th case, starting with the first. In `.ci/run`, the
- * sample contains every `inCi`-th case (default: all cases). A run of all cases gets all cases.
- */
+/** In `.ci/run`, the sample contains every `inCi`-th case (default: all cases). */
 export const sampled = <T>(cases: readonly T[], every: number, inCi = 1): readonly T[] => {
   const step = isComplete ? 1 : isThorough ? inCi : every;
   return cases.filter((_, index) => index % step === 0);

@@ -7,12 +7,9 @@ import type { Span } from './span.ts';
 
 /** Sends spans in batches in the background. */
 export interface SpanExporter {
-  /** Adds a span to the queue without waiting. If the queue is full, the span is dropped. `export` never throws. */
+  /** If the queue is full, the span is dropped. `export` never throws. */
   export(span: Span): void;
-  /**
-   * Sends all pending spans when the process ends. The promise resolves after all spans are sent, after a failed batch,
-   * or after one second.
-   */
+  /** Sends all pending spans when the process ends, within one second. */
   flush(): Promise<void>;
   /** Number of spans that could not be sent or did not fit into the queue. */
   readonly dropped: number;
@@ -30,14 +27,12 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** Delay of a batch, as in the batch processor of OpenTelemetry. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** Time limit of `flush`. */
 const TIMEOUT_MS = 1_000;
 
-/** Creates an exporter that sends spans in OTLP as JSON. If the collector refuses a batch, its spans are lost. */
+/** Creates an exporter that sends spans in OTLP as JSON. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

@@ -14,7 +14,6 @@ const ERROR = 2;
 function anyValue(value: SpanValue): object {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
-  // In the JSON format of protobuf, 64-bit integers are strings.
   return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 

@@ -11,18 +11,12 @@ export interface TracingSettings {
 /** The result if tracing is disabled, with the reason. */
 export interface TracingOff {
   readonly off: true;
-  /**
-   * The reason why tracing is disabled, as a sentence for the log. If no user requested tracing, the field is absent.
-   */
   readonly because?: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Parses `key=value,key=value` with percent-encoded values, as in the variables of OpenTelemetry. The result is
- * undefined for an invalid text.
- */
+/** Parses `key=value,key=value` with percent-encoded values, as in the variables of OpenTelemetry. */
 function pairs(text: string): Record<string, string> | undefined {
   const parts = text
     .split(',')
@@ -44,8 +38,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, because });
 
 /**
- * Reads the environment variables of OpenTelemetry. Tracing needs the variable with the endpoint. An invalid value only
- * disables tracing, because a controller must run even without tracing.
+ * Reads the environment variables of OpenTelemetry. An invalid value only disables tracing, because a controller must
+ * run even without tracing.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -55,7 +49,7 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // OTLP over gRPC is not supported. Collectors accept OTLP over HTTP on a separate port.
+  // Collectors accept OTLP over HTTP on a separate port, so OTLP over gRPC is not supported.
   if (!protocol.startsWith('http/')) {
     return off(
       `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,

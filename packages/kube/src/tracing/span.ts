@@ -17,7 +17,6 @@ export interface Span {
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, SpanValue>>;
   readonly events?: readonly SpanEvent[];
-  /** The text of the error. After a success, the field is absent. */
   readonly error?: string | undefined;
 }
 
@@ -28,15 +27,11 @@ export interface SpanEvent {
   readonly attributes: Readonly<Record<string, SpanValue>>;
 }
 
-/** Returns hexadecimal digits that depend only on `words`. */
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/**
- * Returns the trace ID for an object. `words` identify the object. The trace ID does not change when the process
- * restarts.
- */
+/** Returns the trace ID for an object, which stays equal when the process restarts. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
-/** Returns a span ID from words that are unique in the trace. A span that is sent twice keeps its ID. */
+/** Returns a span ID from words that are unique in the trace. */
 export const spanIdOf = (...words: readonly string[]): string => derived(16, ['span', ...words]);

@@ -8,7 +8,6 @@ const firstOf = (variables: Variables, names: readonly string[]) =>
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Parses a range of addresses, such as a CIDR. The result is undefined for any other text. */
 function rangeOf(entry: string): BlockList | undefined {
   const [address = '', bits = '', more] = entry.split('/');
   if (more !== undefined || isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) return undefined;
@@ -18,7 +17,6 @@ function rangeOf(entry: string): BlockList | undefined {
   return range;
 }
 
-/** Splits an entry into host and port. An IPv6 address with a port is in brackets. */
 const partsOf = (entry: string): readonly (string | undefined)[] =>
   /^\[(.+)\](?::(\d+))?$/.exec(entry)?.slice(1) ??
   (isIP(entry) === 6 ? [entry] : (/^([^:]*)(?::(\d+))?$/.exec(entry)?.slice(1) ?? []));
@@ -41,9 +39,8 @@ const isOwnHost = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, familyOf(host)));
 
 /**
- * Returns the proxy in `HTTPS_PROXY` for an origin, with the rules of Go's `httpproxy`. The result is undefined for a
- * direct connection, for example to a host in `NO_PROXY`. Connections over plain HTTP are always direct, because a
- * proxy cannot reach loopback addresses or metadata services.
+ * Returns the proxy in `HTTPS_PROXY` for an origin, with the rules of Go's `httpproxy`. Connections over plain HTTP are
+ * always direct, because a proxy cannot reach loopback addresses or metadata services.
  * @throws ConfigError without the value of the variable, which may contain a password
  */
 export function environmentProxy(origin: string, variables: Variables): string | undefined {

@@ -2,10 +2,7 @@ import { defined } from '../base/defined.ts';
 import { isWatch } from '../client/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/**
- * Resolves with the result of `work`, or rejects when the signal aborts. The work continues in the background after an
- * abort.
- */
+/** Resolves with the result of `work`, or rejects when the signal aborts. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -25,24 +22,20 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
       method: request.method,
       headers,
       body: request.body,
-      // Only watches get a signal. A Request with a signal is expensive, and other requests are short.
+      // Only watches get a signal, because a Request with a signal is expensive and other requests are short.
       signal: request.signal !== undefined && isWatch(request.path) ? request.signal : undefined,
     }),
   );
 }
 
 /**
- * Adds a reference from the signal to the request. A `Request` has only a weak reference to its signal, so an abort
- * after a garbage collection would not end the watch.
+ * A `Request` has only a weak reference to its signal, so an abort after a garbage collection would not end a watch.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
 }
 
-/**
- * Creates a transport that calls the request handler of a server in this process.
- * @param token Bearer token (default: requests have no `Authorization` header).
- */
+/** Creates a transport that calls the request handler of a server in this process. */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {
     request.signal?.throwIfAborted();

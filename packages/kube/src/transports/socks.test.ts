@@ -11,7 +11,6 @@ const portOf = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** Creates a SOCKS5 proxy without login (RFC 1928) that connects all clients to one port. */
 function socksTo(port: number, seen: number[]): Server {
   return createServer((client) => {
     client.once('data', (greeting) => {

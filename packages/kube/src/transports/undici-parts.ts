@@ -4,9 +4,8 @@ type Undici = typeof import('undici');
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * Loads undici without fetch, caches, mocks and web sockets, which saves 3 MB of memory and a hundred files. The loaded
- * files are internal files of undici. If a file is missing, the function loads the whole library. File names are
- * literals, because bundlers cannot resolve computed names.
+ * Loads internal files of undici without fetch, caches, mocks and web sockets, which saves 3 MB of memory. File names
+ * are literals, because bundlers cannot resolve computed names.
  */
 export function undiciParts(): UndiciParts {
   try {

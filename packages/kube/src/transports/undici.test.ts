@@ -200,10 +200,6 @@ describe('changed files', () => {
     return { ca: authority.cert, pair: await issueServing(authority, ['127.0.0.1'], validity) };
   };
 
-  /**
-   * Starts an HTTPS server that records each request method with the client certificate. The response to `GET /held`
-   * waits.
-   */
   async function secure(pair: ServingPair) {
     const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const names = new Map<string, string>();

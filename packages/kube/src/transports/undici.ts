@@ -9,30 +9,23 @@ import { undiciParts } from './undici-parts.ts';
 
 /** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A constant bearer token. The token is ignored if `authorization` is set. */
   readonly token?: string | undefined;
-  /**
-   * Maximum number of connections for requests (default: 32). Each watch has its own connection, and the number of
-   * watches is not limited.
-   */
+  /** Maximum number of connections for requests (default: 32). */
   readonly connections?: number;
 }
 
 /** A transport over the network. */
 export type UndiciTransport = Transport & {
-  /** Closes all connections. Requests in progress fail. */
+  /** Closes all connections. */
   close(): Promise<void>;
 };
 
 const DEFAULT_CONNECTIONS = 32;
-/**
- * An idle connection is closed after this time. The time must be shorter than the timeout of the servers
- * (kube-apiserver: at least 90 s). If a response contains a shorter timeout, the shorter timeout applies.
- */
+/** The keep-alive time must be shorter than the timeout of the servers (kube-apiserver: at least 90 s). */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * After this time without data, the kernel sends up to ten probes, one per second. mcm therefore detects a stopped
- * server after 40 s, even if a watch receives no data for a minute. The pings of client-go need 45 s.
+ * After this time without data, the kernel sends up to ten probes, one per second, to detect a stopped server after 40
+ * s.
  */
 const PROBE_AFTER_MS = 30_000;
 
@@ -67,8 +60,7 @@ function tls(options: UndiciTransportOptions) {
 }
 
 /**
- * Creates one TLS context for all connections, so that the certificates are parsed and stored only once. Invalid
- * certificates are passed to each connection, so that each request fails with the error of the certificates.
+ * Each connection parses invalid certificates itself, so that each request fails with the error of the certificates.
  */
 function secureContext(certificates: SecureContextOptions) {
   try {
@@ -84,8 +76,7 @@ function dispatcher(options: UndiciTransportOptions, origin: string, connections
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    // If `proxyTls` were set, undici would use TLS for the connection to a SOCKS proxy. SOCKS proxies do not support
-    // TLS.
+    // With `proxyTls`, undici would use TLS for the connection to a SOCKS proxy, which supports no TLS.
     const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
     return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
@@ -113,16 +104,12 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
-/** Connections with equal credentials and an equal certificate authority. */
 interface Connections {
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
 }
 
-/**
- * Manages the connections with the current credentials. Connections with old credentials close after their last
- * request.
- */
+/** Manages the connections with the current credentials. */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -137,7 +124,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // A delayed request may have an old configuration. An old configuration must not replace the current configuration.
+    // A delayed request may have an old configuration, which must not replace the current configuration.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -201,12 +188,10 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
         origin,
         method: request.method as Dispatcher.HttpMethod,
         path: prefix + request.path,
-        // The request repeats the time limits, because undici does not pass them from the dispatcher to a SOCKS proxy.
         headersTimeout: 0,
         bodyTimeout: 0,
         headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-        // By default, undici closes the connection after a DELETE with a body. API servers read the body of a DELETE
-        // (DeleteOptions), so the connection can stay open.
+        // By default, undici closes the connection after a DELETE with a body, although API servers read the body.
         body: request.body,
         reset: request.body === undefined ? undefined : false,
         signal: request.signal,
@@ -214,10 +199,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     );
   };
 
-  /**
-   * Sends the request. If the server's certificate is not trusted, the function returns the error instead of throwing
-   * it, because the request was not sent.
-   */
+  /** Returns the error of an untrusted certificate instead of throwing it, because the request was not sent. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);
@@ -228,7 +210,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Returns connections with the changed files. If no file has changed, the result is undefined. */
+  /** If no file has changed, the result is undefined. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
@@ -240,8 +222,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // The server refused the credentials, so the request had no effect. The transport sends it again with the current
-    // credentials.
+    // The server refused the credentials, so the request had no effect and can be sent again.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

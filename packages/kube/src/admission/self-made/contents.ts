@@ -4,7 +4,6 @@ import type { ServingPair } from '../server.ts';
 
 export interface Authority {
   readonly cert: string;
-  /** The private key. Without a key, the authority can sign no further certificates. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
@@ -60,9 +59,7 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/**
- * Parses the data of the Secret. The result omits damaged entries, and keys that do not belong to their certificate.
- */
+/** Parses the data of the Secret. */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
@@ -72,7 +69,6 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** Returns the data of a Secret of type kubernetes.io/tls, with values in base64. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

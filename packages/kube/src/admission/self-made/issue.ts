@@ -11,10 +11,7 @@ export interface Validity {
   readonly until: Date;
 }
 
-/**
- * Loads the certificate library with its polyfill for decorators. Only processes that create certificates load the
- * library.
- */
+/** Only processes that create certificates load the certificate library. */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -70,10 +67,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   return pairOf(certificate, keys.privateKey);
 }
 
-/**
- * Creates a serving certificate.
- * @param authority the certificate and the key of the signing authority, in PEM format
- */
+/** Creates a serving certificate. */
 export async function issueServing(
   authority: ServingPair,
   names: readonly string[],

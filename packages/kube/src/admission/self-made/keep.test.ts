@@ -46,10 +46,7 @@ class Replica {
   }
 }
 
-/**
- * Waits in real time until a condition is true. Other threads create keys and signatures, and the virtual clock does
- * not wait for threads.
- */
+/** Other threads create keys and signatures, and the virtual clock does not wait for threads. */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));

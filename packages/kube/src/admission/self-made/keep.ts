@@ -27,10 +27,7 @@ export interface SelfMadeOptions {
   readonly names: readonly string[];
   /** The purpose of the certificates, for logs and for the name of the authority (default: webhooks). */
   readonly purpose?: string;
-  /**
-   * The name of the webhook configurations to which mcm writes the bundle of authorities. With an empty name, mcm
-   * writes no bundle.
-   */
+  /** The name of the webhook configurations for the bundle of authorities; with an empty name, mcm writes no bundle. */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -41,13 +38,7 @@ export interface SelfMadeOptions {
 const KEY = 'certificates';
 const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigurations] as const;
 
-/**
- * Maintains a certificate authority and a serving certificate in a Secret, which all replicas share.
- * - The keeper renews the authority and the certificate before they expire, and writes the bundle of authorities to the
- *   webhook configurations.
- * - Every replica may execute each step. If several replicas write at the same time, the first write succeeds, and the
- *   other replicas use its result.
- */
+/** Maintains a certificate authority and a serving certificate in a Secret that all replicas share. */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
   readonly #secret: Informer<Secret>;
@@ -101,7 +92,7 @@ class CertificateKeeper {
     const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
     const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
     const { authorities, serving } = readCertificates(secret?.data);
-    // A client must trust the authority before the certificate is served.
+    // A client must trust the certificate authority before the server uses its certificate.
     await this.#publish(bundleOf(authorities), signal);
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
@@ -142,10 +133,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /**
-   * Creates the Secret. If another replica has already created the Secret, the method uses the certificates in the
-   * existing Secret.
-   */
+  /** If another replica has already created the Secret, this replica uses the certificates in the existing Secret. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {

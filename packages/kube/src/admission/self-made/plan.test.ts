@@ -11,7 +11,6 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/** The plan reads only times and names, so the test uses words instead of certificates. */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]
@@ -53,7 +52,6 @@ test('over ten years no client gets a certificate that it does not trust, even i
     now = plan.lookAgainAt;
   }
   expect(wrong).toEqual([]);
-  // In a year, the plan creates about six serving certificates and one or two authorities.
   expect(changes).toBeGreaterThan(60);
   expect(changes).toBeLessThan(120);
   expect(state.authorities.length).toBeLessThanOrEqual(2);

@@ -19,10 +19,8 @@ export const LIFETIMES = {
 } as const;
 
 export interface CertificatePlan {
-  /** Authorities that clients must still trust, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** The new serving certificate. If `signer` is undefined, a new authority signs the certificate. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
@@ -37,7 +35,6 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** Plans the steps that renew the certificates. After all steps are executed, the next plan is empty. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -46,7 +43,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // If clients do not trust every authority yet, the authority that clients have trusted longest signs the certificate.
+  // If clients do not trust every authority yet, the authority that they have trusted longest signs the certificate.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -54,12 +51,10 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // If the current authority expires soon, the next authority signs the certificate, because a certificate expires with
-  // its authority.
+  // An authority that expires soon signs no certificate, because a certificate expires with its authority.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // The certificate keeps the host names of all replicas, because replicas with different host names share the
-  // certificate.
+  // A certificate contains the host names of all replicas, because replicas with different host names share it.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -72,7 +72,6 @@ test('a claim ends with its cluster, with a lapsed Lease, or after the last disr
 test('the next run of a cluster takes over its claim, even above the limit', () => {
   const claims = { a: 'former-run/3' };
   expect(claimsOf(decide({ claims, limit: 0, locals: [local('a')] }))).toEqual({ a: 'a-run/1' });
-  // Until all rollouts of the cluster are known, its claim does not end and allows no step.
   const fresh = local('a', { wants: false, known: false, rollout: 'none' });
   expect(claimsOf(decide({ claims, locals: [fresh] }))).toEqual(claims);
 });
@@ -89,7 +88,6 @@ test('other clusters wait for the canary clusters and their soak time', () => {
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 })).toMatchObject({ lookAgainMs: NOW + 1 });
   expect(decide({ ...done, quietSince: NOW - SOAK + 1 }).holds.get('a')).toBe('soak');
   expect(claimsOf(decide({ ...done, quietSince: NOW - SOAK }))).toEqual({ a: 'a-run/1' });
-  // A canary cluster may get the change of the template a moment later than this cluster.
   const late = { ...done, quietSince: 0, locals: [local('a', { wantsSince: NOW - 1 })] };
   expect(decide(late).holds.get('a')).toBe('soak');
 });

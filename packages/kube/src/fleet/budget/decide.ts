@@ -1,17 +1,12 @@
 import type { BudgetRecord, Canary, Claim } from './record.ts';
 
-/** A cluster of the fleet that this replica serves. */
 export interface LocalCluster {
   readonly name: string;
   readonly id: string;
   readonly canary: boolean;
-  /** Whether all rollouts of the cluster are known. The value is false for a short time after the controllers start. */
   readonly known: boolean;
-  /** Whether the next step of a rollout needs the claim. */
   readonly wants: boolean;
-  /** The monotonic time since which a rollout waits for the claim. */
   readonly wantsSince: number;
-  /** Whether all disruptions of the started rollouts are complete. */
   readonly settled: boolean;
   readonly rollout: 'none' | 'rolling' | 'failed' | 'undoing';
 }
@@ -23,25 +18,19 @@ export interface BudgetInput {
   readonly locals: readonly LocalCluster[];
   readonly limit: number;
   readonly exists: (cluster: string) => boolean;
-  /** Returns true if a cluster has a claim, but no process has held its Lease for a long time. */
   readonly lapsed: (cluster: string) => boolean;
   readonly isCanary: (cluster: string) => boolean;
   readonly anyCanary: boolean;
   readonly soakMs: number;
-  /** The monotonic time since which this replica has observed no rollout in a canary cluster. */
   readonly quietSince: number | undefined;
-  /** The monotonic time. */
   readonly nowMs: number;
-  /** The time of day, which is written to the record. */
   readonly at: string;
 }
 
 export interface BudgetDecision {
   readonly record: BudgetRecord;
   readonly holds: ReadonlyMap<string, Hold>;
-  /** The clusters that release their claim. */
   readonly released: readonly string[];
-  /** The monotonic time at which the current soak time ends. */
   readonly lookAgainMs: number | undefined;
 }
 
@@ -58,7 +47,6 @@ function nextCanary({ rollout, known }: LocalCluster, old: Canary | undefined, a
   return before === 'rolling' || before === 'failed' ? become('done') : old;
 }
 
-/** Returns the claims of other replicas, and the claims that a cluster of this replica still needs. */
 function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   readonly claims: Map<string, Claim>;
   readonly released: readonly string[];
@@ -78,10 +66,7 @@ function keptClaims({ record, locals, exists, lapsed }: BudgetInput): {
   return { claims, released };
 }
 
-/**
- * Decides which clusters get a claim on the rollout budget. The claim of another replica ends when its cluster is
- * deleted, or when the Lease of the cluster has lapsed.
- */
+/** Decides which clusters get a claim on the rollout budget. */
 export function decideBudget(input: BudgetInput): BudgetDecision {
   const { record, locals, limit, exists, isCanary, anyCanary, soakMs, quietSince, nowMs, at } = input;
   const { claims, released } = keptClaims(input);

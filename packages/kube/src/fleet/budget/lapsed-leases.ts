@@ -5,27 +5,21 @@ import { type Lease, leases } from '../../types/groups.ts';
 import type { LeaseBook } from '../peers/lease-book.ts';
 import type { Claim } from './record.ts';
 
-/**
- * A claim stays for this time after the Lease of its cluster has ended, because the next replica may continue the
- * rollout.
- */
 const LAPSE_MS = 60_000;
 
 export interface LapsedLeasesOptions {
   readonly client: KubeClient;
   readonly book: Pick<LeaseBook, 'of' | 'endsAt'>;
-  /** The name of the Lease that each cluster has in its namespace. */
   readonly lease: string;
   readonly clock: Clock;
 }
 
 /**
- * Detects claims of clusters that no process serves. The process measures by its own clock how long the Lease and the
- * claim stay unchanged, because clocks of different processes may differ.
+ * Detects claims of clusters that no process serves. The process measures by its own clock how long the Lease stays
+ * unchanged, because clocks of processes may differ.
  */
 export class LapsedLeases {
   readonly #o: LapsedLeasesOptions;
-  /** The monotonic time at which this process first observed each claim. */
   readonly #claims = new Map<string, { readonly id: string; readonly atMs: number }>();
 
   constructor(options: LapsedLeasesOptions) {
@@ -38,17 +32,13 @@ export class LapsedLeases {
     for (const [name, { id }] of claims) if (this.#claims.get(name)?.id !== id) this.#claims.set(name, { id, atMs });
   }
 
-  /**
-   * Returns the earliest monotonic time at which a claim can lapse. If the check of a Lease failed, the time includes
-   * the next check.
-   */
   nextLapseMs(claims: ReadonlyMap<string, Claim>): number | undefined {
     const now = this.#o.clock.monotonic();
     const times = [...claims.keys()].map((name) => this.#lapsesAt(name)).map((at) => (at > now ? at : now + LAPSE_MS));
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Returns the lapsed claims. Before a claim lapses, the API server must confirm that the Lease is unchanged. */
+  /** Before a claim lapses, the API server must confirm that the Lease of the cluster is unchanged. */
   async lapsed(claims: ReadonlyMap<string, Claim>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const now = this.#o.clock.monotonic();
@@ -70,7 +60,6 @@ export class LapsedLeases {
       const { spec } = await client.resource<Lease>(leases, cluster).get(lease, { signal });
       return JSON.stringify(spec) === known;
     } catch (error) {
-      // If the API server does not respond, the claim stays, and the next check reads the Lease again.
       return isNotFound(error) && known === undefined;
     }
   }

@@ -2,40 +2,28 @@ import type { Hold, LocalCluster } from './decide.ts';
 
 /** The needs of one rollout in a cluster. */
 export interface RolloutNeeds {
-  /** Whether the next step of the rollout disrupts machines. */
   readonly wants: boolean;
-  /** Whether all disruptions of this rollout are complete. */
   readonly settled: boolean;
   readonly rollout: LocalCluster['rollout'];
 }
 
-/** Decides whether the rollouts of a cluster may start disruptions. Each run of the controllers has one permit. */
+/** Decides whether the rollouts of a cluster may start disruptions. */
 export interface RolloutPermit {
   /** Returns the reason why the cluster must wait, or undefined if the cluster has a claim. */
   hold(): PermitHold | undefined;
-  /**
-   * Reports the needs of a rollout. The controller must call `report` synchronously with its decision, without an
-   * `await` in between.
-   */
+  /** The controller must call `report` synchronously with its decision, without an `await` in between. */
   report(rollout: string, needs: RolloutNeeds): void;
   forget(rollout: string): void;
-  /** Calls `listener` after each change of `hold`, with the waiting rollouts. */
   onChange(listener: (rollouts: readonly string[]) => void): void;
 }
 
 export interface PermitHold {
-  /** The reason of the wait, as a part of a sentence. */
   readonly because: string;
-  /**
-   * True until the rollout budget has decided for the first time. The status of an object does not report this short
-   * wait.
-   */
   readonly asked: boolean;
 }
 
 const isNone = ({ wants, settled, rollout }: RolloutNeeds): boolean => !wants && settled && rollout === 'none';
 
-/** The order of rollout states. A cluster with several rollouts has the state with the highest rank. */
 const RANKS: readonly LocalCluster['rollout'][] = ['none', 'rolling', 'failed', 'undoing'];
 
 interface Sums {
@@ -48,14 +36,11 @@ export interface PermitParts {
   readonly cluster: string;
   readonly identity: string;
   readonly nowMs: () => number;
-  /** Called after a change that the rollout budget must record. */
   readonly changed: () => void;
-  /** Returns the identity of the claim in the ConfigMap. */
   readonly claimId: () => string | undefined;
   readonly because: (hold: Hold | undefined) => string;
 }
 
-/** After this time, the controllers of a cluster know all its rollouts. */
 const KNOWN_AFTER_MS = 60_000;
 
 export class ClusterPermit implements RolloutPermit {
@@ -74,7 +59,6 @@ export class ClusterPermit implements RolloutPermit {
     this.#startedMs = parts.nowMs();
   }
 
-  /** Returns the monotonic time from which all rollouts of the cluster are known. */
   get knownAtMs(): number {
     return this.#startedMs + KNOWN_AFTER_MS;
   }
@@ -104,7 +88,6 @@ export class ClusterPermit implements RolloutPermit {
 
   report(rollout: string, reported: RolloutNeeds): void {
     const before = this.#needs.get(rollout);
-    // If a rollout is undone, the undo also counts as a rollout.
     const undoes = before?.rollout === 'undoing' && reported.rollout === 'rolling';
     const needs: RolloutNeeds = undoes ? { ...reported, rollout: 'undoing' } : reported;
     if (JSON.stringify(before) === JSON.stringify(needs)) return;
@@ -125,7 +108,7 @@ export class ClusterPermit implements RolloutPermit {
     this.#listener = listener;
   }
 
-  /** Ends the claim. The next claim has another identity, so an outdated ConfigMap never confirms it. */
+  /** The next claim has another identity, so an outdated ConfigMap never confirms it. */
   released(): void {
     this.#number += 1;
   }

@@ -1,27 +1,20 @@
 import { parseDuration } from '../../flags/duration.ts';
 
-/** The rules of the rollout budget. The rules are in the data of the ConfigMap. */
 export interface BudgetPolicy {
   /** The maximum number of clusters that roll out at the same time, as a number or as a percentage of all clusters. */
   readonly maxClusters: string;
-  /** The labels of the namespaces of canary clusters, or an empty list without canary clusters. */
   readonly canaries: readonly (readonly [name: string, value: string])[];
-  /**
-   * The soak time of the canary clusters. Other clusters may start rollouts only if no canary cluster has rolled out
-   * during the soak time.
-   */
+  /** The soak time of the canary clusters, before other clusters may start rollouts. */
   readonly soakMs: number;
 }
 
 const DEFAULTS = { maxClusters: '2%', canaries: '', soak: '30m' } as const;
 
-/** A sentence with the wrong key and a valid value. */
 type Problem = string;
 
 const COUNT = /^\d{1,6}%?$/;
 const LABEL = /^[^=,\s]+=[^=,\s]*$/;
 
-/** Parses the rules of the rollout budget. All keys are optional. */
 export function policyOf(data: Readonly<Record<string, string>> = {}): BudgetPolicy | Problem {
   const unknown = Object.keys(data).find((key) => !Object.hasOwn(DEFAULTS, key));
   if (unknown !== undefined) return `data.${unknown} is not a key of a rollout budget; use maxClusters, canaries, soak`;
@@ -39,7 +32,7 @@ export function policyOf(data: Readonly<Record<string, string>> = {}): BudgetPol
   return { maxClusters, canaries: pairs, soakMs };
 }
 
-/** Returns the maximum number of clusters. A percentage above 0 allows at least one cluster. */
+/** Returns the maximum number of clusters. */
 export function limitOf({ maxClusters }: Pick<BudgetPolicy, 'maxClusters'>, clusters: number): number {
   const count = Number.parseInt(maxClusters, 10);
   if (!maxClusters.endsWith('%')) return count;

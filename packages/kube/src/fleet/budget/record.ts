@@ -1,22 +1,11 @@
 import { isRecord } from '../../contract/json-values.ts';
 
 export interface Claim {
-  /** The identity of the claim. Only the run of the controllers with this identity may use the claim. */
+  /** The identity of the run of the controllers that may use the claim. */
   readonly id: string;
-  /**
-   * The time at which the claim started, by the clock of the process that wrote the claim. Only users read the start
-   * time.
-   */
   readonly since: string;
 }
 
-/**
- * The state of the last rollout of a canary cluster:
- * - `rolling`: not finished
- * - `failed`: paused, because machines of the new template failed
- * - `undoing`, `undone`: undone, because machines of the new template failed
- * - `done`: finished
- */
 type CanaryState = 'rolling' | 'failed' | 'undoing' | 'undone' | 'done';
 
 export interface Canary {
@@ -24,7 +13,7 @@ export interface Canary {
   readonly since: string;
 }
 
-/** The state of the rollout budget. All replicas of a fleet write the state into one ConfigMap. */
+/** The state of the rollout budget, which all replicas of a fleet write into one ConfigMap. */
 export interface BudgetRecord {
   readonly claims: ReadonlyMap<string, Claim>;
   readonly canaries: ReadonlyMap<string, Canary>;
@@ -46,7 +35,7 @@ function entriesOf<T>(value: unknown, isValid: (entry: unknown) => entry is T): 
   return entries.every((entry): entry is [string, T] => isValid(entry[1])) ? new Map(entries) : undefined;
 }
 
-/** Parses the state of the rollout budget. The result is undefined for an invalid text. */
+/** Parses the state of the rollout budget, or returns undefined for an invalid text. */
 export function readRecord(text: string | undefined): BudgetRecord | undefined {
   if (text === undefined) return EMPTY;
   try {
@@ -62,6 +51,6 @@ export function readRecord(text: string | undefined): BudgetRecord | undefined {
 const sorted = <T>(entries: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** Formats the state of the rollout budget. Equal states have equal texts. */
+/** Formats the state of the rollout budget. */
 export const recordText = ({ claims, canaries }: BudgetRecord): string =>
   JSON.stringify({ claims: sorted(claims), canaries: sorted(canaries) });

@@ -32,7 +32,6 @@ async function setUp(data: Readonly<Record<string, string>> | undefined = { maxC
   const end = new AbortController();
   let writes = 0;
   let losesAnswer = false;
-  /** Delays each write. The delay of a watch event is twice as long. */
   const late = async function* (chunks: AsyncIterable<Uint8Array>, lagMs: number) {
     for await (const chunk of chunks) {
       await sleep(clock, 2 * lagMs);

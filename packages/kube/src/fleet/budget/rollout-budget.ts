@@ -21,7 +21,6 @@ export interface BudgetCluster {
 export interface RolloutBudgetOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** The ConfigMap that contains the budget. */
   readonly name: string;
   readonly clusters: () => readonly BudgetCluster[];
   readonly leases: LapsedLeases;
@@ -30,13 +29,10 @@ export interface RolloutBudgetOptions {
 
 export interface BudgetStatus {
   readonly object: string;
-  /** The reason why no cluster may start a rollout, or ''. */
   readonly problem: string;
   readonly limit: number;
-  /** The clusters that roll out. */
   readonly claims: readonly string[];
   readonly canaries: Readonly<Record<string, Canary['state']>>;
-  /** The clusters that have a claim and may roll out. */
   readonly waiting: Readonly<Record<string, Hold>>;
 }
 
@@ -48,13 +44,12 @@ interface Readable {
 
 const RETRY: BackoffOptions = { baseMs: 500, maxMs: 30_000, jitter: 0.5 };
 
-/** The clusters of this replica that wait, with the cause of each wait. */
+/** The rollout budget of a fleet for the clusters of this replica. */
 export class RolloutBudget {
   readonly #o: RolloutBudgetOptions;
   readonly #informer: Informer<ConfigMap>;
   readonly #permits = new Map<string, ClusterPermit>();
   readonly #outage: OutageLog;
-  /** The canary clusters at the last check, and the monotonic time since which no canary cluster has rolled out. */
   #seen = '';
   #quietSince: number | undefined;
   #wake: () => void = () => undefined;
@@ -69,10 +64,6 @@ export class RolloutBudget {
     this.#informer.onChange(() => this.#onChange());
   }
 
-  /**
-   * Creates the permit of a cluster. The method is called when the controllers of the cluster start. Each run of the
-   * controllers has a unique identity, and ends with `close`.
-   */
   open(cluster: string, identity: string): RolloutPermit & { close(): void } {
     const permit = new ClusterPermit({
       cluster,
@@ -148,8 +139,8 @@ export class RolloutBudget {
   }
 
   /**
-   * Returns the reason of a wait. The text contains no numbers and no names of other clusters, because each change of
-   * the text causes a write for each rollout.
+   * The reason of a wait contains no numbers and no names of other clusters, because each change causes a write for
+   * each rollout.
    */
   #because(hold: Hold | undefined): string {
     const problem = this.#problem();
@@ -196,7 +187,6 @@ export class RolloutBudget {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        // After a conflict, the next step uses the new version of the ConfigMap from the watch.
         if (!isConflict(error)) this.#outage.failed(error);
         await this.#rest(backoffMs(RETRY, failures, this.#o.runtime.random), signal);
       }
@@ -219,11 +209,10 @@ export class RolloutBudget {
     });
   }
 
-  /** Executes one step of the rollout budget. Returns the time until the next step. */
   async #step(signal: AbortSignal): Promise<number | undefined> {
     const read = this.#read();
     const { leases, runtime } = this.#o;
-    // No claim is removed before the process has found the clusters of the fleet.
+    // The process removes no claim before it has found the clusters of the fleet.
     if (read === undefined || this.#o.clusters().length === 0) {
       for (const permit of this.#permits.values()) permit.tell();
       return undefined;
@@ -268,10 +257,7 @@ export class RolloutBudget {
     });
   }
 
-  /**
-   * Writes the next state of the rollout budget.
-   * @throws a conflict if another process has changed the ConfigMap
-   */
+  /** @throws a conflict if another process has changed the ConfigMap */
   async #write({ object, record }: Readable, next: BudgetRecord, signal: AbortSignal): Promise<void> {
     const text = recordText(next);
     if (text === recordText(record)) return;

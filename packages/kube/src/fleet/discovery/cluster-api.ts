@@ -18,9 +18,7 @@ import {
 
 export interface ClusterApiOptions {
   readonly seed: KubeClient;
-  /** The labels of the Clusters. */
   readonly selector: string;
-  /** Maintains the finalizer of the Secrets. If the Secrets have no finalizer, `kept` is undefined. */
   readonly kept: KeptSecret | undefined;
   readonly runtime: InformerRuntime;
 }
@@ -64,7 +62,6 @@ class Clusters {
   readonly #clusters: Informer<Cluster>;
   readonly #namespaces: Informer<KubeObject>;
   readonly #secrets: ClusterSecrets;
-  /** The most recent Cluster of each served namespace. */
   readonly #served = new Map<string, Cluster>();
 
   constructor(parts: ClustersParts) {
@@ -119,10 +116,7 @@ class Clusters {
       members.refuse(name, `Secret ${name}/${secretName} cannot be read: ${known.refused.message}`);
   }
 
-  /**
-   * Returns the Clusters of a namespace that are not paused. In a terminating namespace, the machines may still exist
-   * after the Cluster, and need their controllers.
-   */
+  /** The machines of a terminating namespace may exist longer than the Cluster, and need their controllers. */
   #selected(name: string, namespace: KubeObject | undefined): readonly Cluster[] {
     const existing = this.#clusters.store.byIndex(BY_NAMESPACE, name);
     const last = this.#served.get(name);
@@ -139,8 +133,8 @@ interface Watched {
 }
 
 /**
- * The kubeconfig Secrets of the Clusters. Each Secret has its own watch, because the other Secrets of Cluster API
- * contain private keys, and RBAC cannot select a suffix of a name.
+ * The kubeconfig Secrets of the Clusters. Each Secret has its own watch, because other Secrets of Cluster API contain
+ * private keys.
  */
 class ClusterSecrets {
   readonly #seed: KubeClient;
@@ -157,7 +151,6 @@ class ClusterSecrets {
     this.#changed = changed;
   }
 
-  /** Returns the cache of a Secret. The first call for a Secret starts its watch. */
   watch(namespace: string, secretName: string): Informer<Secret> {
     const known = this.#watched.get(namespace);
     if (known?.secretName === secretName) return known.informer;
@@ -180,7 +173,6 @@ class ClusterSecrets {
     return informer;
   }
 
-  /** Ends the watch of a Secret, and returns the last known Secret. */
   stop(namespace: string): Secret | undefined {
     const known = this.#watched.get(namespace);
     if (known === undefined) return undefined;

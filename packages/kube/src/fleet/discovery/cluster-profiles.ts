@@ -10,9 +10,7 @@ import { CLUSTER_PROFILES, CLUSTER_PROFILE_KEY as KEY } from './source-kinds.ts'
 
 export interface ClusterProfileOptions {
   readonly hub: KubeClient;
-  /** The namespace of the ClusterProfiles and of their Secrets. */
   readonly namespace: string;
-  /** The labels of the ClusterProfiles. */
   readonly selector: string;
   readonly runtime: InformerRuntime;
 }
@@ -25,8 +23,7 @@ const projectProfile = ({ apiVersion, kind, metadata }: KubeObject): KubeObject 
 
 /**
  * Finds one cluster for each selected ClusterProfile. A Secret with the label of the profile contains the kubeconfig,
- * and the machine objects are in the cluster itself. While the hub does not respond, the list of clusters stays
- * unchanged.
+ * and the cluster itself contains the machine objects.
  */
 export function clusterProfileDiscovery({ hub, namespace, selector, runtime }: ClusterProfileOptions): Discovery {
   return {

@@ -10,11 +10,6 @@ const LOOK_MS = 10_000;
 
 const FILE = /^(?<name>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)\.(kubeconfig|yaml|yml)$/;
 
-/**
- * Finds the clusters of a fleet in a folder of kubeconfig files. The files have the names `NAME.kubeconfig`,
- * `NAME.yaml` or `NAME.yml`. The cluster of each kubeconfig contains both the Machine objects and the Nodes. If the
- * folder cannot be read, the list of clusters stays unchanged.
- */
 export function folderDiscovery(folder: string, { clock, log }: { clock: Clock; log: Logger }): Discovery {
   const outage = createOutageLog(`the folder of kubeconfigs ${folder}`, clock, log);
   return {

@@ -6,7 +6,6 @@ import type { InformerRuntime } from '../../informer/create-informer.ts';
 import { namespaces, type Secret } from '../../types/core.ts';
 import type { KeptSecret } from '../kept-secret.ts';
 
-/** Delay after a failed read of a namespace. */
 const RETRY_MS = 10_000;
 
 /** Removes the finalizer from Secrets that the fleet no longer needs. */
@@ -28,10 +27,7 @@ export class FreedSecrets {
     if (this.#kept.isKept(secret)) await this.#kept.free(this.#seed, secret);
   }
 
-  /**
-   * Frees a Secret that a user deletes to remove or replace the kubeconfig. The deletion of a namespace also deletes
-   * its Secret. The cached namespace may be older than the cached Secret, so the method reads the namespace.
-   */
+  /** The cached namespace may be older than the cached Secret, so the method reads the namespace. */
   async ifNamespaceStays(secret: Secret): Promise<void> {
     const { namespace = '', uid } = secret.metadata;
     if (!this.#kept.isKept(secret) || this.#checked.has(uid)) return;

@@ -13,7 +13,6 @@ import { namespaceDiscovery } from './namespaces.ts';
 const FINALIZER = 'example.com/fleet';
 const SECRET = 'fleet-kubeconfig';
 
-/** Creates a watch response without events, which ends with its request. */
 const silent = ({ signal }: TransportRequest): Response =>
   new Response(
     new ReadableStream({
@@ -21,7 +20,6 @@ const silent = ({ signal }: TransportRequest): Response =>
     }),
   );
 
-/** Creates a discovery whose watch of namespaces sends no events, as with a slow API server. */
 async function setUp() {
   const clock = new VirtualClock();
   const random = seededRandom(1);

@@ -11,17 +11,15 @@ export interface NamespaceDiscoveryOptions {
   readonly seed: KubeClient;
   readonly selector: string;
   readonly secret: string;
-  /** Maintains the finalizer of the Secrets. If the Secrets have no finalizer, `kept` is undefined. */
   readonly kept: KeptSecret | undefined;
   readonly runtime: InformerRuntime;
 }
 
-/** The key of the kubeconfig in the Secret. In Cluster API, the key of the kubeconfig is `value`. */
 const KEYS = ['kubeconfig', 'value'] as const;
 
 /**
- * Finds one cluster for each selected namespace of a seed. The Secret of the namespace contains the kubeconfig of the
- * target cluster. While the seed does not respond, the list of clusters stays unchanged.
+ * The Secret of the namespace contains the kubeconfig of the target cluster. Finds one cluster for each selected
+ * namespace of a seed, with the kubeconfig in a Secret of the namespace.
  */
 export function namespaceDiscovery({ seed, selector, secret, kept, runtime }: NamespaceDiscoveryOptions): Discovery {
   return {
@@ -39,7 +37,6 @@ export function namespaceDiscovery({ seed, selector, secret, kept, runtime }: Na
       };
       const running = [selected.run(signal), credentials.run(signal)];
       try {
-        // In an incomplete cache, an existing Secret would count as absent.
         await Promise.all([selected.whenSynced(signal), credentials.whenSynced(signal)]);
         selected.onChange(({ object }) => look(object.metadata.name));
         credentials.onChange(({ object }) => look(object.metadata.namespace ?? ''));

@@ -4,29 +4,24 @@ import { FleetAnnotations } from '../../types/fleet-annotations.ts';
 import type { Discovered } from '../member.ts';
 import type { FreedSecrets } from './freed-secrets.ts';
 
-/** The label that contains the region of a cluster. */
 const REGION = 'topology.kubernetes.io/region';
-/** The largest share of a cluster. */
 const MOST_SHARE = 100;
 
-/** Reads the share of a cluster. An invalid value counts as 1. */
+/** Reads the share of a cluster. */
 function shareOf({ metadata }: KubeObject): number {
   const share = Number(metadata.annotations?.[FleetAnnotations.Share] ?? 1);
   return Number.isInteger(share) && share >= 1 && share <= MOST_SHARE ? share : 1;
 }
 
-/** The cached objects of one cluster of a seed. */
 export interface SeedCluster {
   readonly namespace: KubeObject;
-  /** The object whose labels contain the region of the cluster and select canary clusters. */
   readonly labelled: KubeObject;
   readonly secretName: string;
   readonly secret: Secret | undefined;
-  /** The keys of the kubeconfig in the Secret. The first existing key wins. */
   readonly keys: readonly string[];
 }
 
-/** Engages and disengages the clusters of a seed. The machine objects of each cluster are in its own namespace. */
+/** Engages and disengages the clusters of a seed. */
 export class SeedMembers {
   readonly #found: Discovered;
   readonly #free: FreedSecrets | undefined;
@@ -38,7 +33,6 @@ export class SeedMembers {
     this.#free = free;
   }
 
-  /** Ends a cluster that no longer belongs to the fleet. */
   leaves(name: string, secret: Secret | undefined): void {
     this.#found.disengage(name);
     this.#release(name, secret);
@@ -51,7 +45,7 @@ export class SeedMembers {
   look({ namespace, labelled, secretName, secret, keys }: SeedCluster): void {
     const { name } = namespace.metadata;
     const ends = namespace.metadata.deletionTimestamp !== undefined;
-    // The machines of a terminating namespace must not wait for a process that may never start.
+    // A terminating namespace must not wait for a process that may never start.
     const handedOver = ends ? undefined : namespace.metadata.annotations?.[FleetAnnotations.HandedOver];
     if (handedOver !== undefined) {
       this.#found.handOver(name, handedOver);

@@ -34,10 +34,7 @@ export async function findServedKind<T extends KubeObject>(
   throw new Error(`the API group ${group} does not contain ${plural}; install the CRD`);
 }
 
-/**
- * Finds the version of a kind as {@link findServedKind}, and waits until the CRD exists. The result is undefined if the
- * signal aborts.
- */
+/** Finds the version of a kind as {@link findServedKind}, and waits until the CRD exists. */
 export async function servedKind<T extends KubeObject>(
   client: KubeClient,
   wanted: SourceKind,

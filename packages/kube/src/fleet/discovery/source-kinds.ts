@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 import { FleetSourceAnnotations } from '../../types/fleet-source-keys.ts';
 
-/** A kind of another project. The API server decides its version. */
+/** A kind of another project, whose version the API server decides. */
 export type SourceKind = Pick<ResourceDefinition<KubeObject>, 'group' | 'plural' | 'kind'>;
 
 /** The kind `Cluster` of Cluster API. */
@@ -19,11 +19,11 @@ export interface ClusterApiCluster extends KubeObject {
   readonly spec?: { readonly paused?: boolean };
 }
 
-/** As for Cluster API, the field and the annotation with any value pause a Cluster. */
+/** The field and the annotation with any value pause a Cluster, as for Cluster API. */
 export const isPausedCluster = ({ metadata, spec }: ClusterApiCluster): boolean =>
   spec?.paused === true || metadata.annotations?.[FleetSourceAnnotations.Paused] !== undefined;
 
-/** Returns the name of the Secret with the kubeconfig of a Cluster. Cluster API creates and renews this Secret. */
+/** Returns the name of the Secret with the kubeconfig of a Cluster. */
 export const clusterApiSecretOf = ({ metadata }: KubeObject): string => `${metadata.name}-kubeconfig`;
 
 /** The key of the kubeconfig in the Secrets of Cluster API. */

@@ -5,9 +5,7 @@ export interface ClusterText {
 
 interface Family {
   readonly head: string[];
-  /** The lines of a metric that belong to the process. These lines have no label `cluster`. */
   readonly lines: string[];
-  /** The sum of each series over all clusters with an equal label value. */
   readonly sums: Map<string, number>;
 }
 
@@ -15,7 +13,7 @@ const HEAD = /^# (?:HELP|TYPE) (?<name>\S+)/;
 const SERIES = /^(?<name>[^{\s]+)(?:\{(?<labels>.*)\})? (?<value>\S+)$/;
 const PART = /_(bucket|sum|count)$/;
 
-/** If a metric already has a label `cluster`, the existing label becomes `exported_cluster`, as in Prometheus. */
+/** An existing label `cluster` of a metric becomes `exported_cluster`, as in Prometheus. */
 function labeled(name: string, labels: string, cluster: string): string {
   const own = labels.replace(/(^|,)cluster="/, '$1exported_cluster="');
   return `${name}{cluster=${JSON.stringify(cluster)}${own === '' ? '' : `,${own}`}}`;
@@ -29,7 +27,7 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return known;
 }
 
-/** Parses metrics. For the metrics of the process, `cluster` is undefined. */
+/** Parses metrics. */
 function read(text: string, cluster: string | undefined, families: Map<string, Family>): void {
   for (const line of text.split('\n')) {
     const headed = HEAD.exec(line)?.groups?.name;

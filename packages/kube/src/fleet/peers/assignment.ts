@@ -2,11 +2,8 @@ import { createHash } from 'node:crypto';
 
 export interface Peer {
   readonly name: string;
-  /** The weight of the replica. A replica with weight 0 gets no clusters. */
   readonly weight: number;
-  /** Clusters whose API servers do not respond to this replica. */
   readonly unreachable?: readonly string[];
-  /** Clusters that an operator has assigned to this replica. */
   readonly clusters?: readonly string[];
 }
 
@@ -22,11 +19,9 @@ export const reaches = (cluster: string, { weight, unreachable }: Peer): boolean
   weight > 0 && unreachable?.includes(cluster) !== true;
 
 /**
- * Selects the replica of a cluster by weighted rendezvous hashing. The selection is only a preference, because only the
- * holder of the cluster's Lease can write.
- * - If a replica joins or leaves, only the clusters of this replica move.
+ * Selects the replica of a cluster by weighted rendezvous hashing. The assignment is only a preference, because only
+ * the holder of the cluster's Lease can write.
  * - A replica that cannot reach the cluster is skipped, unless no replica reaches the cluster.
- * - An assignment by an operator takes precedence over the hash.
  */
 export function assigned(cluster: string, peers: readonly Peer[]): string | undefined {
   const reaching = peers.filter((peer) => reaches(cluster, peer));

@@ -6,9 +6,8 @@ import { createInformer, type InformerRuntime } from '../../informer/create-info
 import { type Lease, leases } from '../../types/groups.ts';
 
 /**
- * Watches the Leases of all clusters of a seed. With this watch, a replica that takes over a cluster already knows the
- * last renewal of its Lease. Without the permission for the watch, the replica waits for a complete lease duration
- * before it takes over a cluster.
+ * Watches the Leases of all clusters of a seed. Without the permission to watch Leases, the replica waits for a
+ * complete lease duration before it takes over a cluster.
  */
 export class LeaseBook {
   readonly #clock: Clock;

@@ -16,10 +16,8 @@ import type { Peer } from './assignment.ts';
 export interface PeersOptions {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** The name of the binary. Only replicas of one binary form a fleet. */
   readonly program: string;
   readonly self: Peer;
-  /** The flags with which this replica finds its clusters. The peer Lease publishes these flags for `mcm`. */
   readonly source?: Readonly<Record<string, string>>;
   /** Returns the clusters whose API servers do not respond to this process. */
   readonly unreachable: () => readonly string[];
@@ -33,27 +31,19 @@ export interface PeersOptions {
 
 const WEIGHT = 'fleet-weight';
 const UNREACHABLE = 'unreachable';
-/** The maximum number of unreachable clusters in the annotation. The limit keeps the annotation below 64 KiB. */
 const MOST_UNREACHABLE = 1_000;
 
 interface Observed {
   readonly lease: Lease;
-  /**
-   * The monotonic time at which this process observed the last renewal. The clocks of different machines may differ.
-   */
   readonly atMs: number;
 }
 
-/**
- * Returns a text that changes with each renewal. The renew time in a new Lease may be old, so only a change of the
- * Lease counts as a renewal.
- */
+/** The renew time in a new Lease may be old, so only a change of the Lease counts as a renewal. */
 const renewal = ({ spec }: Lease): string => `${spec?.holderIdentity} ${spec?.renewTime}`;
 
 /**
- * Maintains the list of live replicas of a fleet. Each replica renews a peer Lease with its weight, and watches the
- * peer Leases of the other replicas. While this process cannot renew its own Lease or watch the other Leases, the list
- * stays unchanged.
+ * Maintains the list of live replicas of a fleet with one peer Lease for each replica. The list of replicas stays
+ * unchanged while this process cannot renew or watch the peer Leases.
  */
 export class Peers {
   readonly #o: PeersOptions;
@@ -69,19 +59,14 @@ export class Peers {
     this.#outage = createOutageLog('the peer Leases of the fleet', options.clock, options.log);
   }
 
-  /**
-   * The live replicas. The list is undefined until this process has a peer Lease and has seen the other peer Leases.
-   */
   get live(): readonly Peer[] | undefined {
     return this.#live;
   }
 
-  /** Called when the list of unreachable clusters changes. The next renewal of the peer Lease publishes the list. */
   reachChanged(): void {
     this.#update();
   }
 
-  /** Runs until the signal aborts. At the end, the peer Lease of this process is released. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, namespace, clock, random, log } = this.#o;
     const informer = createInformer<Lease>(client, leases, {
@@ -149,7 +134,7 @@ export class Peers {
     this.#outage.worked();
     if (this.#watching) return;
     this.#watching = true;
-    // During an outage, this process observes no renewals. After the outage, all replicas therefore count as live.
+    // During an outage, this process observes no renewals, so all replicas count as live afterwards.
     const atMs = this.#o.clock.monotonic();
     for (const [name, { lease }] of this.#observed) this.#observed.set(name, { lease, atMs });
     this.#update();
@@ -198,9 +183,7 @@ export class Peers {
   }
 }
 
-/**
- * Reads the weight and the unreachable clusters from a peer Lease. A replica without a valid weight gets no clusters.
- */
+/** Reads the weight and the unreachable clusters from a peer Lease. */
 function announced(lease: Lease): Omit<Peer, 'name'> {
   const settings = holderSettings(lease);
   const [weight, clusters] = [settings?.[WEIGHT], settings?.[UNREACHABLE]];
@@ -211,7 +194,6 @@ function announced(lease: Lease): Omit<Peer, 'name'> {
   });
 }
 
-/** Reads the weight that an operator has set. An invalid weight has no effect. */
 function weightIn(annotations: Lease['metadata']['annotations']): number | undefined {
   const text = annotations?.[LeaseAnnotations.FleetWeight];
   return text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) : undefined;

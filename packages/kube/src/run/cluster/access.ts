@@ -6,11 +6,9 @@ import type { Logger } from '../../contract/logger.ts';
 
 /** The address, path and verb of a request. */
 export interface AccessRequest {
-  /** The remote address of the socket, or undefined if the socket is closed. */
   readonly remoteAddress: string | undefined;
   readonly authorization: string | undefined;
   readonly path: string;
-  /** Kubernetes verb in lower case, such as `get` or `put`. */
   readonly verb: string;
 }
 
@@ -20,14 +18,12 @@ export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: s
 /** Decides whether a client may read the metrics and the debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** Time for which a decision is cached, as in kube-apiserver. */
 const KEPT_MS = 10_000;
 /** The maximum number of cached decisions, so that invalid tokens do not fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** Returns true if the client is on the same machine or in the same Pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -65,11 +61,10 @@ async function assess(client: KubeClient, token: string, path: string, verb: str
 }
 
 /**
- * Creates the check for metrics and debug endpoints. Every client on loopback is allowed. A remote client needs a token
- * of the cluster (TokenReview) and permission for the path (SubjectAccessReview). Decisions are cached for 10 s.
+ * Creates the check for metrics and debug endpoints. A remote client needs a token of the cluster (TokenReview) and
+ * permission for the path (SubjectAccessReview).
  */
 export function createAccess(options: {
-  /** Returns the client of the cluster that issues the tokens. Without a client, only loopback clients are allowed. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;

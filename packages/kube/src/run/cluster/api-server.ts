@@ -7,7 +7,6 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** A slower response is reported, because the API server usually responds within milliseconds. */
 const ANSWER_MS = 10_000;
 
 /** Options of `waitForApiServer`. */
@@ -15,13 +14,12 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Called after each attempt without a response of an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
 /**
- * Resolves when the API server responds. The number of attempts is unlimited. If the signal aborts, the promise rejects
- * with the reason of the signal.
+ * Resolves when the API server responds. `waitForApiServer` tries without a limit, and rejects with the reason of the
+ * signal.
  */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;
@@ -56,7 +54,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** Returns the resources of an API group. If the API server does not serve the group, the list is empty. */
+/** Returns the resources of an API group, or an empty list if the API server does not serve the group. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

@@ -13,23 +13,18 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import type { AnswerWatcher, CertificatesInUse, CredentialPlaces, Warnings } from '../warnings/index.ts';
 
-/**
- * The clients of one cluster. Each component has a separate client, so that the logs of the API server show the
- * component.
- */
+/** The clients of one cluster. */
 export interface Cluster {
   readonly server: string;
-  /** The flag that selects the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
   /** Returns a client with a separate connection, for urgent requests such as renewing a Lease. */
   urgentClient(component: string): KubeClient;
 }
 
-/** The cluster of the Machine objects and the cluster of the Nodes. Both may be one cluster. */
+/** The cluster of the Machine objects and the cluster of the Nodes, which may be one cluster. */
 export interface Clusters {
   readonly control: Cluster;
-  /** The target cluster, or undefined for `--target-kubeconfig=none`. */
   readonly target: Cluster | undefined;
   readonly same: boolean;
   close(): Promise<void>;
@@ -62,9 +57,7 @@ export interface ClientSettings {
 
 const NONE = 'none';
 
-/**
- * Selects the source for the configuration of each cluster. If the source is invalid, mcm does not try another source.
- */
+/** Selects the source for the configuration of each cluster. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -105,7 +98,6 @@ function reportFiles(name: string, news: FilesNews, { log, warnings, certificate
 }
 
 interface Source {
-  /** The name of the cluster: `control` or `target`. */
   readonly name: string;
   readonly flag: string;
   readonly given: boolean;
@@ -123,14 +115,12 @@ export interface Connections {
 
 export interface OpenOptions {
   readonly source: string;
-  /** The source of the credentials, for messages about refused credentials. */
   readonly shown: string;
   readonly dial: Dial;
-  /** Maximum number of connections for urgent requests (default: 1). */
   readonly urgentConnections?: number | undefined;
 }
 
-/** Opens the connections of a cluster. Each connection opens with its first request. */
+/** Opens the connections of a cluster. */
 export function openConnections(
   config: ClusterConfig,
   { source, shown, dial, urgentConnections = 1 }: OpenOptions,
@@ -184,7 +174,7 @@ export function clusterOf(
 }
 
 /**
- * Connects to the clusters. If the control cluster is also the target cluster, both share one connection pool.
+ * Connects to the clusters.
  * @throws ConfigError with the name of the flag
  */
 export async function connectClusters(

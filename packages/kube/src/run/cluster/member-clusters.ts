@@ -9,12 +9,10 @@ import { type ClientSettings, type Clusters, type Connections, clusterOf, openCo
 
 export interface MemberClusters extends Clusters {
   readonly namespace: string;
-  /** The identity of the target cluster. Each request verifies the identity. */
   readonly identity: ClusterIdentity;
 }
 
 export interface MemberSettings extends ClientSettings {
-  /** The connections to the seed, or undefined if the target cluster contains the Machine objects. */
   readonly seed: Connections | undefined;
   readonly leaseName: string;
 }
@@ -22,8 +20,7 @@ export interface MemberSettings extends ClientSettings {
 const DEFAULT_NAMESPACE = 'default';
 
 /**
- * Connects to the clusters of a fleet member. Each member has its own connections to its target cluster, so no request
- * contains the credentials of another member.
+ * Connects to the clusters of a fleet member, with separate credentials for each member.
  * @throws ConfigError if the kubeconfig is invalid or has expired
  */
 export async function connectMember(member: Member, settings: MemberSettings): Promise<MemberClusters> {
@@ -55,7 +52,6 @@ export async function connectMember(member: Member, settings: MemberSettings): P
   };
 }
 
-/** Returns the steps after which the fleet forgets the identity of a cluster that is not in a seed. */
 function forgotten({ name, source, folder }: Member): string {
   const wait = `wait until the fleet no longer lists ${name}`;
   return folder === undefined

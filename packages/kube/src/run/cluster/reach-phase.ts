@@ -12,9 +12,7 @@ export interface ReachParts {
   readonly reached: () => void;
 }
 
-/**
- * Waits without a time limit for the API server of a cluster. During the wait, the phase logs the reason as a warning.
- */
+/** Waits without a time limit for the API server of a cluster. */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,
   start: async (signal, report) => {

@@ -11,10 +11,7 @@ import {
 } from '../warnings/crd-fields.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 
-/**
- * Reads the fields of a kind from the OpenAPI description, which every authenticated user may read. If the API server
- * does not serve the version, the result is empty.
- */
+/** Reads the fields of a kind from the OpenAPI description, which every authenticated user may read. */
 async function described(
   client: KubeClient,
   group: string,

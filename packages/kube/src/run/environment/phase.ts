@@ -16,7 +16,6 @@ export interface EnvironmentState {
   readonly meters: Meters;
   readonly warnings: Warnings;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has responded for the first time. */
   readonly reached: AbortSignal;
 }
 

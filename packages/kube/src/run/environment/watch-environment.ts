@@ -9,32 +9,23 @@ import type { CertificatesInUse } from '../warnings/in-use.ts';
 import type { Warnings } from '../warnings/warnings.ts';
 import { checkCrds } from './check-crds.ts';
 
-/** The options of the periodic checks. The process polls, because no event reports an expiry or a changed CRD. */
 export interface EnvironmentWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** The certificates in use. A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts at the first response of the API server. Before this response, the process cannot check CRDs. */
   readonly reached: AbortSignal;
   readonly client: KubeClient;
 }
 
-/** The interval between two checks. Certificates are valid for days, and CRDs change only with a release of mcm. */
+/** The interval between two checks: certificates are valid for days, and CRDs change only with a release of mcm. */
 const LOOK_MS = 3_600_000;
-/**
- * The interval between two checks during a warning. The interval is short, because a user is probably fixing the
- * problem.
- */
+/** The interval between two checks during a warning, because a user is probably fixing the problem. */
 const LOOK_AGAIN_MS = 60_000;
 
-/**
- * Checks certificates immediately, and CRDs after the first response of the API server. The function repeats both
- * checks until the signal aborts. The promise never rejects.
- */
+/** Checks certificates immediately, and CRDs after the first response of the API server. The promise never rejects. */
 export async function watchEnvironment(options: EnvironmentWatch, signal: AbortSignal): Promise<void> {
   const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
@@ -49,7 +40,7 @@ export async function watchEnvironment(options: EnvironmentWatch, signal: AbortS
   }
 }
 
-/** Compares the CRDs of the API server with the expected CRDs. Returns false if the API server does not respond. */
+/** Compares the CRDs of the API server with the expected CRDs. */
 async function compared({ client, crds, warnings, log }: EnvironmentWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);

@@ -7,16 +7,14 @@ export interface DebugAnswer {
 /** A page below `/debug/`, for clients on loopback and clients with permission for the path. */
 export interface DebugPage {
   readonly path: string;
-  /** Purpose and parameters of the page, for the list of pages. */
   readonly help: string;
   readonly answer: (query: URLSearchParams) => Promise<DebugAnswer>;
 }
 
-/** The debug pages of one program. The pages that every program has are not included. */
+/** The debug pages of one program, without the pages that every program has. */
 export class DebugPages {
   readonly #pages = new Map<string, DebugPage>();
 
-  /** Adds a page, or replaces the page with the same path. */
   serve(page: DebugPage): void {
     this.#pages.set(page.path, page);
   }

@@ -16,10 +16,6 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/**
- * Returns true if the name is an IP address or ends in `localhost`. DNS rebinding cannot change the address of such a
- * name.
- */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
@@ -34,8 +30,7 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 
 /**
  * Refuses requests that foreign web pages send to a loopback address, because loopback clients need no credentials. A
- * foreign web page has another origin, or a domain that resolves to this machine (DNS rebinding). Requests of other
- * programs, such as probes and scrapers, are allowed.
+ * foreign web page has another origin, or a domain that resolves to this machine (DNS rebinding).
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;

@@ -24,10 +24,10 @@ export interface ServingAddress {
   readonly flag: string;
 }
 
-/** The access checks for each audience. Without a check, every client has access. */
+/** The access checks for each audience; without a check, every client has access. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** The maximum size of a request body. The only valid body is a log level. */
+/** The maximum size of a request body, which can only contain a log level. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -120,7 +120,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** Starts a server for HTTPS. HTTPS protects the tokens of clients. */
+/** HTTPS protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

@@ -3,20 +3,17 @@ import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
 import type { DebugPages } from './debug-pages.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
-/** A health check. `/readyz?verbose` shows one line for each check. */
+/** A check of the process, which `/readyz?verbose` shows as one line. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** The checked subject, or the reason of the failure. */
   readonly detail: string;
 }
 
 export interface HealthSources {
-  /** Returns false after the process has begun to stop. */
   alive(): boolean;
   readiness(): readonly Check[];
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Returns the process settings without secrets. */
   settings(): Readonly<Record<string, unknown>>;
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
   readonly profiling: boolean;
@@ -37,10 +34,7 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/**
- * The clients that may request a path. Health endpoints are open to every client. For other paths, `createAccess`
- * checks the client.
- */
+/** The clients that may request a path, because only health endpoints are open to every client. */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
 export function audienceOf(path: string): Audience {
@@ -97,8 +91,8 @@ const DEBUG_INDEX = `Usage: GET one of the paths.
 `;
 
 /**
- * Returns the response of a health, metrics, settings or debug endpoint, or undefined for any other path. The caller
- * must check whether the client has access to the path.
+ * Returns the response of a health, metrics, settings or debug endpoint, or undefined for any other path. The caller of
+ * `answerHealth` must check whether the client has access to the path.
  */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);

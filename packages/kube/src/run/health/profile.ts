@@ -1,16 +1,13 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** The kinds of profiles. A heap snapshot is not possible, because it would contain all secrets in memory. */
+/** The kinds of profiles; a heap snapshot would contain all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
-/**
- * Parses the duration of a recording in seconds.
- * @throws RangeError with the allowed values
- */
+/** Parses the duration of a recording in seconds. */
 export function profileSeconds(text: string | null): number {
   const seconds = text === null ? DEFAULT_S : Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_S) {
@@ -22,8 +19,7 @@ export function profileSeconds(text: string | null): number {
 let recording = false;
 
 /**
- * Records CPU time or allocations for a number of seconds. The result is JSON for the developer tools of Chromium
- * (`.cpuprofile`, `.heapprofile`). If another recording is in progress, the result is undefined.
+ * Records CPU time or allocations for the developer tools of Chromium, or returns undefined during another recording.
  */
 export async function recordProfile(
   kind: ProfileKind,

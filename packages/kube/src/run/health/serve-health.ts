@@ -12,20 +12,15 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface HealthEnvironment {
-  /** Returns the client of the control cluster, or undefined before the connection is open. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Receives the certificate of `--secure-port`. */
   readonly served: ServedCertificate;
 }
 
-/** A self-signed certificate is valid for longer than the lifetime of a Pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/**
- * Creates a self-signed certificate. The certificate only encrypts the connection, because scrapers cannot verify it.
- */
+/** Creates a self-signed certificate, which only encrypts the connection because scrapers cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -59,10 +54,7 @@ async function serveSecurely(
   };
 }
 
-/**
- * Serves on one or two ports, as the flags require.
- * @throws ConfigError with the name of the flag
- */
+/** Serves on one or two ports, as the flags require. */
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,

@@ -17,7 +17,6 @@ export interface PlainRequest {
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of the response. For a HEAD request, the server sends only the length of the body. */
   readonly body: string;
 }
 
@@ -28,18 +27,16 @@ export interface TlsServer {
   close(): Promise<void>;
 }
 
-/** The maximum size of the request headers. A ServiceAccount token has about 1 kB. */
+/** The maximum size of the request headers, because a ServiceAccount token has about 1 kB. */
 const HEADER_BYTES = 8 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves requests without a body over HTTPS to unauthenticated clients. The server limits the size of headers and the
- * number of connections, and disconnects slow clients.
- * @param pair The certificate and the key. Without a pair, the server refuses connections until {@link TlsServer.use}
- *   sets a pair.
- * @throws ConfigError if the port is in use or the certificate is invalid
+ * Serves requests without a body over HTTPS to unauthenticated clients. The TLS server limits the size of headers and
+ * the number of connections, and disconnects slow clients.
+ * Without a pair, the TLS server refuses connections until TlsServer.use sets a pair.
  */
 export async function startTlsServer(
   { host, port, flag }: ServingAddress,
@@ -81,8 +78,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // The server does not read the body of a request. After an unread body, the server closes the connection, because it
-  // would parse the body as the next request.
+  // After an unread body, the server closes the connection, because it would parse the body as the next request.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)) };
   const closing = unread ? { connection: 'close' } : {};

@@ -4,7 +4,7 @@ import { type Clock, realClock } from '../../clock/clock.ts';
 import type { UndiciTransport, UndiciTransportOptions } from '../../transports/undici.ts';
 import { type MemoryUse, watchMemory } from './memory.ts';
 
-/** The functions of the operating system that a binary needs. Tests pass a simulated process. */
+/** The functions of the operating system that a binary needs. */
 export interface Host {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,12 +14,7 @@ export interface Host {
   readonly identity: string;
   print(line: string): void;
   printError(line: string): void;
-  /**
-   * Registers a callback for the time when the process must stop, because of a signal or because its parent process has
-   * ended.
-   */
   onStopRequest(callback: (reason: string) => void): void;
-  /** Registers a callback for an uncaught error. The process must end after such an error. */
   onCrash?(callback: (error: unknown) => void): void;
   /** Calls `callback` after each full garbage collection, until the returned function is called. */
   onCollection?(callback: (use: MemoryUse) => void): () => void;
@@ -29,16 +24,12 @@ export interface Host {
 }
 
 /**
- * Limits the size of the young generation. Without the limit, V8 enlarges it to 48 MB during a large list, and never
- * shrinks it. With 20,000 Pods of 7 kB, the limit reduces the memory from 215 MB to 160 MB, and costs no time.
+ * Limits the size of the young generation, because V8 enlarges it to 48 MB during a large list, and never shrinks it.
+ * With 20,000 Pods of 7 kB, the limit reduces the memory from 215 MB to 160 MB, and costs no time.
  */
 const keepYoungGenerationSmall = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
-/**
- * Disables the background thread of V8's baseline compiler. When the process exits, the compiler thread and the garbage
- * collector of the main thread may wait for each other forever. The deadlock occurs in one of several thousand exits
- * (Node.js 24.21).
- */
+/** Disables the background thread of V8's baseline compiler. */
 const compileInFront = (): void => setFlagsFromString('--no-concurrent-sparkplug');
 
 /** Returns the real process. Only `main` may call `processHost`. */

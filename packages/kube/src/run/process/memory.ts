@@ -3,23 +3,18 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 /** The memory in bytes after a garbage collection. */
 export interface MemoryUse {
-  /** Size of the objects in the old generation of the heap. */
   readonly heap: number;
   /** If the heap exceeds this size, V8 aborts the process. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** The memory limit of the container, or undefined without a limit. */
   readonly residentLimit: number | undefined;
 }
 
 const MB = 1_048_576;
-/**
- * The part of the heap limit that the old generation may use. V8 adds three semi-spaces. Each semi-space has 1/64 of
- * the size of the old generation.
- */
+/** The part of the heap limit that the old generation may use, because V8 adds three semi-spaces. */
 const OLD_SHARE = 64 / 67;
 
-/** Returns the size limit of the old generation. The old generation reaches its limit before the other generations. */
+/** Returns the size limit of the old generation. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -32,15 +27,12 @@ function read(heapLimit: number): MemoryUse {
     heap: old.reduce((sum, { space_used_size: used }) => sum + used, 0),
     heapLimit,
     resident: process.memoryUsage.rss(),
-    // If there is no memory limit, the kernel returns 0, or a number that is larger than the memory of any machine.
+    // Without a memory limit, the kernel returns 0, or a number that is larger than the memory of any machine.
     residentLimit: limit > 0 && limit < Number.MAX_SAFE_INTEGER ? limit : undefined,
   };
 }
 
-/**
- * Calls `callback` with the memory use after each full garbage collection, until the returned function is called. The
- * heap size is exact only after a garbage collection, because unused objects are removed.
- */
+/** The heap size is exact only after a garbage collection. */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {

@@ -1,13 +1,9 @@
-/** Stops a phase. The manager calls the stop functions once, in the reverse order of the starts. */
+/** Stops a phase; the manager calls the stop functions once, in the reverse order of the starts. */
 export type Stop = () => Promise<void> | void;
 
 /** A named step in the start of a process. */
 export interface Phase {
   readonly name: string;
-  /**
-   * Starts the phase, and returns the function that stops it. When the signal aborts, the start must end soon. The
-   * phase can pass a text to `report`, and its status contains the last text.
-   */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }
 

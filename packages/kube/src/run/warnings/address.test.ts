@@ -30,7 +30,6 @@ const answering = (status: number, text: string) =>
 
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
-/** Reports a failure. With a clock, the test first waits half a minute. */
 async function reported(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);

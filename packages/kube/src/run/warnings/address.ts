@@ -10,7 +10,6 @@ export interface Addressed {
   readonly source: string;
 }
 
-/** Returns a sentence about the problem of an address, with a hint. */
 function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);

@@ -6,17 +6,14 @@ export const SOON_MS = 7 * 24 * 3_600_000;
 
 /** A certificate in PEM format, with its key if the process has the key. */
 export interface CertificateInUse {
-  /** The name of the certificate for the log and the metric, such as `client certificate of the control cluster`. */
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
-  /** File or field that contains the certificate, for the log. */
   readonly from?: string | undefined;
 }
 
 export interface CertificateCheck {
   readonly sentence?: string | undefined;
-  /** Expiry in milliseconds since 1970. For an invalid certificate, the field is absent. */
   readonly endsAt?: number;
 }
 
@@ -65,10 +62,7 @@ function fault({ certificateName, from, until, now, fits }: Facts): string | und
   return undefined;
 }
 
-/**
- * The problem and a hint for each TLS error code of Node.js about a server certificate. `CA` is a placeholder for the
- * source of the certificate authority.
- */
+/** The problem and a hint for each TLS error code of Node.js about a server certificate. */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew the certificate on the server',
   CERT_NOT_YET_VALID: 'is not valid yet; check the clock of this machine',
@@ -89,10 +83,7 @@ const codeOf = (error: unknown): string | undefined => {
   return code !== undefined && code in UNTRUSTED ? code : codeOf(error.cause);
 };
 
-/**
- * Returns a sentence about an untrusted server certificate, or undefined for other errors.
- * @param ca Source of the certificate authority.
- */
+/** Returns a sentence about an untrusted server certificate, or undefined for other errors. */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);
   const why = code === undefined ? undefined : UNTRUSTED[code]?.replace('CA', ca);

@@ -1,24 +1,17 @@
 /**
- * The times of a response in milliseconds since 1970. `date` comes from the server. The other times come from the clock
- * of this process.
  */
 export interface DatedAnswer {
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The `Date` header, which the server rounds down to seconds. */
   readonly date: number;
 }
 
-/**
- * mcm warns about a difference between two clocks only above this limit. Leases, tokens and time limits have a
- * precision of seconds.
- */
+/** mcm warns only above this difference between two clocks, because Leases and tokens have a precision of seconds. */
 const SKEW_WARNING_MS = 10_000;
 
 /**
- * Returns the minimum difference between the clocks of the server and this process, in milliseconds. A positive result
- * means that the clock of the server is ahead. With the result 0, the clocks may agree. The server read its clock
- * between the request and the response, and rounded the time down to seconds.
+ * Returns the minimum difference between the clocks of the server and this process; a positive result means that the
+ * server is ahead.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;

@@ -33,16 +33,10 @@ export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/**
- * Fields that every kind has. The comparison skips these fields, because the OpenAPI description defines them
- * elsewhere.
- */
+/** Fields that every kind has. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/**
- * Returns the dotted paths of expected fields that the schema of the API server lacks. The API server drops the values
- * of these fields.
- */
+/** Returns the expected fields that the schema of the API server lacks, and whose values it therefore drops. */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -64,7 +58,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** Returns the schema of a kind. If the API server does not serve the kind, the result is undefined. */
+/** Returns the schema of a kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -77,7 +71,7 @@ const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 /** A warning names at most this number of fields, because the hint is equal for all fields. */
 const NAMED = 4;
 
-/** Returns a warning about missing fields. If no field is missing, the result is undefined. */
+/** Returns a warning about missing fields, or undefined if no field is missing. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed, so its controllers wait; ${HINT}`;
@@ -88,10 +82,7 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
   return `CRD ${name} has another version than this program: the API server drops the fields ${missing.slice(0, NAMED).join(', ')}${more}; ${HINT}`;
 }
 
-/**
- * Returns a warning about a CRD that lacks the status subresource, or undefined if the CRD has it.
- * @param resources Resources from the discovery.
- */
+/** Returns a warning about a CRD that lacks the status subresource, or undefined if the CRD has it. */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);
   if (!expected || resources.has(`${spec.names.plural}/status`)) return undefined;

@@ -7,12 +7,10 @@ export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
 
-  /** Returns a signal that aborts at the next change of the certificates. */
   get changed(): AbortSignal {
     return this.#changed.signal;
   }
 
-  /** Records a certificate, which replaces the recorded certificate with an equal `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);

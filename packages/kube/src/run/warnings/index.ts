@@ -13,7 +13,7 @@ import { expiryMeter } from './certificates.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
 
-/** Registers the metrics of warnings. The page with all metrics also calls this function. */
+/** Registers the metrics of warnings. */
 export function registerWarningMetrics(of: {
   readonly clock: Clock;
   readonly log: Logger;

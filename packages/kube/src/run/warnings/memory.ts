@@ -1,24 +1,18 @@
 import type { MemoryUse } from '../process/memory.ts';
 import type { Warnings } from './warnings.ts';
 
-/**
- * A warning starts at this use of the heap. V8 collects garbage after the heap has grown by 10 %. Above 90 %, V8 may
- * therefore abort the process before the next collection.
- */
+/** A warning starts at this use of the heap, because V8 may abort the process before the next collection. */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
-/**
- * The warning ends at this use of the heap. The value is lower than `FULL`, so that the warning does not start and end
- * repeatedly.
- */
+/** The warning ends at this use of the heap, which is lower than `FULL` to avoid repeated warnings. */
 const AGAIN_FREE = 0.65;
 
 const HINT = 'increase the memory of the container (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns if the memory is almost exhausted. Returns a reason for the log if the process must end now. If V8 aborted the
- * process instead, the log would contain only a native stack trace.
+ * Warns if the memory is almost exhausted, and returns a reason for the log if the process must end now. If V8 aborted
+ * the process, the log would contain only a native stack trace.
  */
 export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,

@@ -1,9 +1,6 @@
 import type { Warnings } from './warnings.ts';
 
-/**
- * Compares the version of this process with the version of the leader.
- * @param version Version of the leader, or undefined if unknown.
- */
+/** Compares the version of this process with the version of the leader. */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },
   leader: string,

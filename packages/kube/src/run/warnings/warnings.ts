@@ -14,9 +14,8 @@ export type WarningKind =
 
 export interface Warning {
   readonly kind: WarningKind;
-  /** The subject of the warning. The subject is a label of a metric, so it contains no object names. */
+  /** The subject of a warning is a metric label, so it contains no object names. */
   readonly subject: string;
-  /** One sentence with the problem, its consequence and a hint. */
   readonly sentence: string;
 }
 
@@ -40,7 +39,7 @@ export class Warnings {
     );
   }
 
-  /** Starts a warning. If the warning is already active with an equal sentence, nothing is logged. */
+  /** Logs nothing if the warning is already active with an equal sentence. */
   raise(kind: WarningKind, subject: string, sentence: string): void {
     const key = `${kind} ${subject}`;
     if (this.#active.get(key)?.sentence === sentence) return;
@@ -56,7 +55,6 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** Returns true if a warning of this kind is active, for any subject or for the given subject. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);

@@ -44,10 +44,7 @@ export class AnswerWatcher {
     });
   }
 
-  /**
-   * Returns the observer for the responses of one cluster.
-   * @param cluster `control` or `target`
-   */
+  /** Returns the observer for the responses of one cluster. */
   of(cluster: string, places: CredentialPlaces): AnswerWatch {
     return {
       observe: (sample) => {
@@ -92,8 +89,7 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // The metric shows the current difference between the clocks, which changes with each response. The warning is
-    // logged only once.
+    // The metric shows the current difference between the clocks, and the warning is logged only once.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 
