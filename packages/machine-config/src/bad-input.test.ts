@@ -17,11 +17,6 @@ import {
   type World,
 } from './testing.ts';
 
-/**
- * Runs a test with invalid input. A condition and an event must report the object, the field and a hint. The last valid
- * rendered MachineConfig must stay the target.
- */
-
 async function inWorld(
   work: (world: World) => Promise<void>,
   tree = TREE,

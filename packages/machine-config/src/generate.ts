@@ -2,10 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { generateCrdFiles } from '@mcm/api/crd';
 import { machineConfigCrds } from './crd/crds.ts';
 
-/**
- * Writes the CRDs of this package into `deploy/crds`. With `--check`, the program prints the outdated files and exits
- * with 1.
- */
+/** With `--check`, the program prints the outdated files and exits with 1. */
 
 const directory = fileURLToPath(new URL('../../../deploy/crds/', import.meta.url));
 

@@ -16,15 +16,10 @@ import {
   type Written,
 } from './testing.ts';
 
-/**
- * In each test, another client writes between the decision of a controller and its request. The API server refuses the
- * request, because it contains the observed version of the object. `World.end` verifies that each write identifies its
- * object.
- */
+/** The API server refuses a request with an outdated version of the object. */
 
 const { DesiredConfig, CurrentConfig, State } = NodeAnnotations;
 
-/** Calls `act` as a user, before the first matching write of the controllers reaches the API server. */
 async function racing(
   matches: (write: Written) => boolean,
   act: (client: KubeClient, write: Written) => Promise<unknown>,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { renderPool } from './config/render/render.ts';
 import type { MachineConfig } from './kinds/machine-config.ts';
 
-/** Random inputs verify the rules of rendering. `histories/` verifies the rules of rollouts. */
+/** Random inputs verify the rules of rendering. */
 
 const runs = (count: number) => ({
   numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? count),
@@ -20,7 +20,7 @@ const machineConfig = fc.record({
   kernelArguments: fc.array(text, { maxLength: 2 }),
 });
 
-/** The second render uses copies of the MachineConfigs, because the cache contains results of the first render. */
+/** The cache contains results of the first render, so the second render uses copies of the MachineConfigs. */
 const inTwoOrders = fc.array(machineConfig, { minLength: 1, maxLength: 8 }).chain((all) => {
   const configs = all.map(({ role, files, units, kernelArguments }, index) => ({
     metadata: {

@@ -38,14 +38,11 @@ import type { TemplateTree } from './templates/tree.ts';
 /** The environment for tests of the controllers, with a virtual clock. */
 export interface World {
   readonly plane: RestorablePlane;
-  /** The client of a user in the test. Writes of the user are not counted. */
   readonly client: KubeClient;
   readonly clock: VirtualClock;
-  /** The writes of the controllers, as method and path. */
   readonly writes: string[];
   readonly context: ConfigContext;
   readonly controllers: readonly Controller[];
-  /** Starts the controllers. A test may call `start` again after `crash`. */
   start(): void;
   crash(): Promise<void>;
   end(): Promise<void>;
@@ -61,12 +58,10 @@ export interface WorldOptions {
   readonly tree?: TemplateTree;
   readonly update?: UpdateControllerOptions;
   readonly render?: RenderControllerOptions;
-  /** True if pools may refer to machines. */
   readonly machines?: true;
-  /** The CRDs of the test, for example the CRDs of the original (default: the CRDs of mcm). */
   readonly crds?: readonly object[];
   readonly wire?: (transport: Transport) => Transport;
-  /** Called before each write of the controllers. If `onWrite` throws an error, the request is lost. */
+  /** If `onWrite` throws an error, the request of the controllers is lost. */
   readonly onWrite?: (request: Written) => void | Promise<void>;
   /** Called after the effect of each write, before the controllers get the response. */
   readonly afterWrite?: (request: Written) => void | Promise<void>;
@@ -216,10 +211,7 @@ export async function createNodes(client: KubeClient, count: number, from = 0): 
   }
 }
 
-/**
- * Simulates daemons without delays. All nodes apply their targets, except configs for which `bad` is true. Returns the
- * number of changed nodes.
- */
+/** Simulates daemons that apply all targets without delays, except configs for which `bad` is true. */
 export async function playDaemons(client: KubeClient, bad: (config: string) => boolean = () => false): Promise<number> {
   const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;
   const { items } = await client.resource(nodes).list();
@@ -239,7 +231,6 @@ export async function playDaemons(client: KubeClient, bad: (config: string) => b
   return played;
 }
 
-/** Returns the annotations on a MachineConfig that a controller build with the given hash has generated. */
 export const generatedBy = (hash: string) => ({ [ConfigAnnotations.GeneratedByControllerVersion]: hash });
 
 export const storedConfigs = async (client: KubeClient): Promise<readonly string[]> =>

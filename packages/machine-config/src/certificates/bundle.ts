@@ -25,17 +25,12 @@ import { API_VERSION } from '../kinds/group.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/**
- * Returns the name of the MachineConfig with the certificates of a pool. No pool selects this MachineConfig, because it
- * has no labels.
- */
+/** Returns the name of the MachineConfig with the certificates of a pool. */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;
 
 /**
  * Returns the MachineConfig with the certificates, CA bundles and pull secrets of a pool. Nodes apply the certificates
- * immediately, even in a paused or invalid pool.
- * @param configs the MachineConfigs that the pool selects, in any order
- * @returns undefined if the pool has no file with certificates
+ * of a pool immediately, even in a paused or invalid pool.
  */
 export function certificatesOfPool(
   pool: MachineConfigPool,
@@ -62,10 +57,7 @@ export function certificatesOfPool(
   };
 }
 
-/**
- * Returns the files of a MachineConfig. An unreadable MachineConfig has no files here, because the rendering reports
- * its error.
- */
+/** Returns the files of a MachineConfig, or none if it is unreadable, because the rendering reports its error. */
 function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   try {
     return ignitionOf(config)?.storage?.files ?? [];
@@ -75,9 +67,7 @@ function filesOf(config: MachineConfig): readonly IgnitionFile[] {
   }
 }
 
-/**
- * Returns true if the content of a file can be read. The rendering reports the error of content that cannot be read.
- */
+/** Returns true if the content of a file can be read; the rendering reports the error. */
 function isReadable({ contents }: IgnitionFile): boolean {
   try {
     decodeContents(contents?.source, contents?.compression);
@@ -88,10 +78,7 @@ function isReadable({ contents }: IgnitionFile): boolean {
   }
 }
 
-/**
- * Returns the certificates of the controller, with the path of each certificate on a node. Source: the original's
- * certificate writer.
- */
+/** Returns the certificates of the controller, with the path of each certificate on a node. */
 function controllerCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { kubeAPIServerServingCAData, cloudProviderCAData, internalRegistryPullSecret } = config?.spec ?? {};
   return [
@@ -103,8 +90,8 @@ function controllerCertificates(config: ControllerConfig | undefined): readonly 
 }
 
 /**
- * Returns the files with the CA bundles of registries. The name of a bundle contains `..` instead of the colon between
- * host and port.
+ * Returns the files with the CA bundles of registries. The file name of a CA bundle contains `..` instead of the colon
+ * between host and port.
  */
 export function registryCertificates(config: ControllerConfig | undefined): readonly IgnitionFile[] {
   const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
@@ -115,15 +102,10 @@ export function registryCertificates(config: ControllerConfig | undefined): read
   });
 }
 
-/**
- * Returns the file of a certificate, or an empty list if the certificate does not exist.
- * @param data base64, or undefined or null if the certificate does not exist
- */
 function certificateFile(path: string, data: string | null | undefined, mode = 0o644): readonly IgnitionFile[] {
   if (data === undefined || data === null || (data === '' && !path.startsWith(REGISTRY_CERTIFICATES_DIRECTORY)))
     return [];
-  // The content is encoded in base64. A bundle may contain bytes that are not UTF-8, such as comments in another
-  // encoding.
+  // A CA bundle may contain bytes that are not UTF-8, so its content is encoded in base64.
   const source = encodeBase64DataUrl(Buffer.from(data, 'base64'));
   return [{ path, mode, overwrite: true, contents: { source } }];
 }
@@ -155,7 +137,6 @@ export const certificateFiles = (config: MachineConfig): readonly IgnitionFile[]
 
 /** The record that the daemon writes about the certificates on its disk. */
 export interface CertificatesNote {
-  /** The version of the certificates, as in the annotation of the node. */
   readonly version: string;
   readonly files: readonly IgnitionFile[];
   readonly pending: readonly string[];

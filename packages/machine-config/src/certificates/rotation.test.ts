@@ -38,7 +38,6 @@ const spec = (version: string) => ({
 });
 const secretData = (version: string) => ({ '.dockerconfigjson': base64(JSON.stringify({ auths: { [version]: {} } })) });
 
-/** Runs a test with a pool of three nodes with daemons. The nodes have version 1 of all certificates. */
 async function inFleet(
   work: (world: World, fleet: PlayedFleet) => Promise<void>,
   { pool = {}, ...options }: WorldOptions & { readonly pool?: object } = {},

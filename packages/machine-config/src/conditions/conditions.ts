@@ -4,7 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
 
-/** A condition that a controller sets. The reason must be in the table of its condition type. */
+/** A condition that a controller sets, with a reason from the table of its type. */
 export type WantedCondition = {
   [Type in keyof Tables]: {
     readonly type: Type;
@@ -18,7 +18,7 @@ type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /**
  * Returns the condition with a type. If a status contains several conditions of the type, the last one applies, because
- * a changed condition moves to the end. Source: the original's GetMachineConfigPoolCondition.
+ * a changed condition moves to the end.
  */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
@@ -30,10 +30,7 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
   conditionOf(conditions, type)?.status === 'True';
 
 /**
- * Sets a condition, and keeps the conditions of other types.
- * - If status, reason and message are equal, nothing changes.
- * - A changed condition moves to the end. The time of the condition changes only with the status.
- * - If the list contains several conditions of the type, the last one is compared. The result replaces all of them.
+ * Sets a condition like the original: a changed condition moves to the end, and its time changes only with its status.
  * @param now RFC 3339
  */
 export function withCondition(

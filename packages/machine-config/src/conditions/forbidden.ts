@@ -3,8 +3,6 @@ import { isForbidden, type KubeError, permissionText, refusedPermission } from '
 /**
  * Waits for writes that RBAC may forbid. The text about a missing permission names no object, so that each retry
  * returns an equal text.
- * @returns the missing permission, or undefined after success
- * @throws all other errors of the writes
  */
 export async function unlessForbidden(work: Promise<unknown>): Promise<string | undefined> {
   try {
@@ -16,10 +14,9 @@ export async function unlessForbidden(work: Promise<unknown>): Promise<string | 
   }
 }
 
-/** Returns the verb, the resource and the hint of a missing permission. */
 export function refusalText({ message }: Pick<KubeError, 'message'>): string {
   const permission = refusedPermission(message);
-  // Admission plugins also respond with 403. Their message contains the reason of the refusal.
+  // Admission plugins also respond with 403, with the reason of the refusal.
   if (permission === undefined) return message;
   return (
     `the machine-config-controller has no permission to ${permissionText(permission)}: ` +

@@ -16,8 +16,8 @@ export const targetOf = ({ spec }: MachineConfigPool): string => spec?.configura
 /**
  * Returns why a node is not ready, or undefined if the node is ready.
  * - An absent Node condition counts as healthy. A Node condition with the status Unknown counts as unhealthy.
- * - The conditions for memory and process pressure do not count.
- * - DiskPressure is reported as OutOfDisk, the older name of the condition.
+ * - Node conditions for memory and process pressure do not make a node unready.
+ * - The reason for DiskPressure is OutOfDisk, the older name of the condition.
  */
 export function notReadyReason(node: Node): string | undefined {
   const reporting = `node ${node.metadata.name} is reporting`;
@@ -32,7 +32,7 @@ export function notReadyReason(node: Node): string | undefined {
 /** Returns true if the node is ready: see {@link notReadyReason}. */
 export const isReady = (node: Node): boolean => notReadyReason(node) === undefined;
 
-/** Returns true if the node has a machine-config-daemon. Without a daemon, the state of the node is unknown. */
+/** Returns true if the node has a machine-config-daemon. */
 export const isManaged = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== '' && node.metadata.labels?.[NodeLabels.OperatingSystem] !== 'windows';
 
@@ -78,17 +78,13 @@ export const isDegraded = (node: Node): boolean => {
 export const isFailing = (node: Node): boolean =>
   annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);
 
-/** A node counts as new up to this age. An older node has workloads, so even its first config waits for the rollout. */
+/** A node is new up to this age; an older node has workloads, so its first config waits for the rollout. */
 export const NEW_NODE_MS = 600_000;
 
-/**
- * Returns true if the node is older than `NEW_NODE_MS`.
- * @param now milliseconds
- */
+/** @param now milliseconds */
 export const isSettled = ({ metadata }: Node, now: number): boolean =>
   now - Date.parse(metadata.creationTimestamp) >= NEW_NODE_MS;
 
-/** Returns true if the node has no config and its daemon waits for the first config. */
 export const awaitsConfig = (node: Node): boolean =>
   annotationOf(node, State) === DaemonStates.Waiting &&
   annotationOf(node, CurrentConfig) === '' &&
@@ -102,7 +98,6 @@ export const isUnavailable = (node: Node): boolean =>
 export const needsTarget = (node: Node, pool: MachineConfigPool): boolean =>
   !isTargeted(node, pool) || has(node, DesiredImage);
 
-/** Returns true if the node is NotReady only because its daemon requested a drain. */
 const isDrainedForUpdate = (node: Node): boolean => {
   const asked = annotationOf(node, NodeAnnotations.DesiredDrain);
   const answered = annotationOf(node, NodeAnnotations.LastAppliedDrain);
@@ -111,8 +106,8 @@ const isDrainedForUpdate = (node: Node): boolean => {
 };
 
 /**
- * Returns true if a node failed after its drain. A failed node is already unavailable, so a new target does not
- * increase the number of unavailable nodes. Only a new target can repair the node.
+ * Returns true if a node failed after its drain, so that only a new target can repair the node. A node that failed
+ * after its drain is already unavailable, so a new target does not increase the number of unavailable nodes.
  */
 export const isStranded = (node: Node, pool: MachineConfigPool): boolean =>
   isFailing(node) && needsTarget(node, pool) && isDrainedForUpdate(node);

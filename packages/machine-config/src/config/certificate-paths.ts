@@ -1,8 +1,4 @@
 export const PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
-/**
- * The CAs of the certificates with which clients connect to the kubelet. When the file changes, the kubelet reads it
- * automatically.
- */
 export const KUBELET_CA_PATH = '/etc/kubernetes/kubelet-ca.crt';
 export const ROOT_CA_PATH = '/etc/kubernetes/root-ca.crt';
 export const TRUST_BUNDLE_PATH = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
@@ -10,9 +6,7 @@ export const CLOUD_CA_PATH = '/etc/kubernetes/static-pod-resources/configmaps/cl
 export const REGISTRY_PULL_SECRET_PATH = '/etc/mco/internal-registry-pull-secret.json';
 export const REGISTRY_CERTIFICATES_DIRECTORY = '/etc/docker/certs.d';
 
-/**
- * The paths of certificate files. Nodes get these files immediately, without a rollout, because certificates rotate.
- */
+/** The paths of certificate files, which nodes get immediately and without a rollout. */
 export const CERTIFICATE_PATHS: readonly string[] = [
   ...[KUBELET_CA_PATH, ROOT_CA_PATH, TRUST_BUNDLE_PATH, CLOUD_CA_PATH, PULL_SECRET_PATH, REGISTRY_PULL_SECRET_PATH],
   REGISTRY_CERTIFICATES_DIRECTORY,

@@ -16,7 +16,6 @@ const unit = (name: string, more: object = { contents: '[Unit]' }) => ({ systemd
 const link = (path: string) => ({ storage: { links: [{ path, target: '/opt' }] } });
 const directory = (path: string) => ({ storage: { directories: [{ path }] } });
 
-/** Returns the error about a collision of `a` and `b`, or undefined without a collision. */
 function said(...sections: readonly object[]): readonly (string | undefined)[] | undefined {
   const merged = mergeMachineConfigs(
     sections.map((section, index) => config('ab'[index] ?? 'c', section)),

@@ -22,10 +22,9 @@ function forEachPlace({ storage = {}, systemd }: IgnitionConfig, visit: (path: s
 
 /**
  * Finds two entries that cannot both exist on a disk:
- * - a path below a file, a link or a unit,
- * - a file with the path of a unit.
+ * - a path is below a file, a link or a unit;
+ * - a file has the path of a unit.
  *
- * Ignition finds only some collisions within one config, and no collisions between several configs.
  * @throws RenderError naming both paths, their MachineConfigs, and the fix
  */
 export function checkCollisions(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
@@ -38,7 +37,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   const looked = new Set<string>();
   let free = '';
   for (const [path, kind] of places) {
-    // Adjacent files are usually in one directory. The check of the previous file has then already covered the parents.
+    // The check of the previous file has then already covered the parents.
     if (free !== '' && path.startsWith(free) && path.lastIndexOf('/') === free.length - 1) continue;
     free = path.slice(0, path.lastIndexOf('/') + 1);
     const inTheWay = occupiedParent(path, places, looked);
@@ -46,10 +45,7 @@ export function checkCollisions(merged: IgnitionConfig, sources: readonly Machin
   }
 }
 
-/**
- * Returns the parent of a path that is not a directory, or undefined if all parents are free.
- * @param looked directories that were already checked, with all their parents
- */
+/** Returns the parent of a path that is not a directory, or undefined if all parents are free. */
 function occupiedParent(path: string, places: ReadonlyMap<string, Kind>, looked: Set<string>): string | undefined {
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
     const parent = path.slice(0, at);
@@ -73,7 +69,6 @@ function collide(sources: readonly MachineConfig[], one: Place, how: 'where' | '
   });
 }
 
-/** Returns the last source that contains the path. The last source determines the content of the file. */
 const ownerOf = (sources: readonly MachineConfig[], path: string, kind: Kind): string | undefined =>
   sources.findLast((source) => {
     const config = ignitionOf(source);

@@ -5,9 +5,7 @@ import { RenderError } from './error.ts';
 import { ignitionOf } from './parsed.ts';
 
 /**
- * Finds files that became invalid in the merge, although Ignition accepts the result:
- * - content with the hash of other content,
- * - compressed content without its compression, because a later MachineConfig repeats the file without content.
+ * Finds files that became invalid in the merge, although Ignition accepts the result.
  * @throws RenderError naming file and MachineConfig
  */
 export function checkContents(merged: IgnitionConfig, sources: readonly MachineConfig[]): void {
@@ -44,8 +42,8 @@ const isUnmarkedGzip = ({ contents }: IgnitionFile): boolean =>
   !contents?.compression && /^data:[^,]*;base64,H4sI/.test(contents?.source ?? '');
 
 /**
- * Refuses a compressed file if a later MachineConfig removes its field `compression`. If no source sets the field, the
- * content is an archive on purpose.
+ * Refuses a compressed file if a later MachineConfig removes its field `compression`. A file whose field `compression`
+ * was never set is an archive on purpose.
  */
 function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineConfig[]): void {
   let marked = false;

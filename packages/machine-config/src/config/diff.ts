@@ -5,9 +5,7 @@ import { ignitionOf } from './parsed.ts';
 
 /** The difference between two configs. */
 export interface ConfigDiff {
-  /** Paths of files that were added, changed or removed. */
   readonly files: readonly string[];
-  /** Names of units that were added, changed or removed. */
   readonly units: readonly string[];
   readonly passwd: boolean;
   readonly osImage: boolean;
@@ -22,10 +20,7 @@ const NO_CONFIG: IgnitionConfig = { ignition: { version: '3.5.0' } };
 export const ignitionOrEmpty = (config: Pick<MachineConfig, 'spec'> | undefined): IgnitionConfig =>
   (config && ignitionOf(config)) ?? NO_CONFIG;
 
-/**
- * Returns the difference between two configs.
- * @param old undefined if the node had no config
- */
+/** Returns the difference between two configs. */
 export function diffConfigs(old: MachineConfig | undefined, wanted: MachineConfig | undefined): ConfigDiff {
   const [before, after] = [ignitionOrEmpty(old), ignitionOrEmpty(wanted)];
   const [a, b] = [old?.spec ?? {}, wanted?.spec ?? {}];

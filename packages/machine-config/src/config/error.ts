@@ -1,7 +1,7 @@
 /** The error if a pool cannot be rendered. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
-  /** The hint for the user. If the message contains the fix, the hint is absent. */
+  /** The hint for the user, or absent if the message contains the fix. */
   readonly hint: string | undefined;
 
   constructor(message: string, options?: ErrorOptions & { readonly hint?: string | undefined }) {

@@ -1,7 +1,6 @@
 import { IgnitionError, type Issue } from '../ignition/index.ts';
 import { RenderError } from './error.ts';
 
-/** Separates the problem from its hint, in conditions and events. */
 export const HINT_MARK = '. To fix the error: ';
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -29,10 +28,9 @@ export function ignitionHint(name: string, error: Error): string {
 
 const fieldOf = (path: Issue['path']): string => path.replace(/^\$/, 'spec.config');
 
-/** The maximum length of a failure text. `mcm config render` shows the full text. */
+/** The maximum length of a failure text; `mcm config render` shows the full text. */
 const MAX_TEXT = 2_000;
 
-/** Returns the failure in one line for events and conditions, with the hint at the end. */
 export function failureText(what: string, error: Error, standing: string | undefined): string {
   const text = error.message
     .trim()

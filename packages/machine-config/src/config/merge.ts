@@ -28,8 +28,7 @@ const DEFAULT_KERNEL = 'default';
 const OTHER_KERNELS = ['realtime', '64k-pages'];
 
 /**
- * Merges several MachineConfigs into one MachineConfig. The result depends only on the names, role labels and specs of
- * the MachineConfigs, and not on their order.
+ * Merges several MachineConfigs into one MachineConfig.
  * @returns undefined for an empty list
  * @throws RenderError, IgnitionError
  */
@@ -54,7 +53,7 @@ export function mergeMachineConfigs(configs: readonly MachineConfig[], base: Bas
   return { spec, sources };
 }
 
-/** Returns true for a MachineConfig of a user. The merge ignores images of generated MachineConfigs. */
+/** The merge ignores images of generated MachineConfigs. */
 const isUsers = ({ metadata }: MachineConfig): boolean =>
   !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion];
 
@@ -77,7 +76,7 @@ function mergeConfigs(sources: readonly MachineConfig[]): IgnitionConfig {
 const compressedPaths = ({ storage }: IgnitionConfig): readonly string[] =>
   (storage?.files ?? []).filter(({ contents }) => contents?.compression).map(({ path }) => path);
 
-/** Sets an empty compression. Without an explicit value, a file would inherit the compression of the earlier file. */
+/** Without an explicit compression, a file would inherit the compression of the earlier file. */
 const resettingCompression = (config: IgnitionConfig, compressed: ReadonlySet<string>): IgnitionConfig =>
   mapFiles(config, (file) =>
     file.contents?.compression === undefined && compressed.has(file.path)
@@ -94,8 +93,8 @@ function withoutEmptyCompression(file: IgnitionFile): IgnitionFile {
 }
 
 /**
- * Sets `overwrite` on a file with content. Ignition refuses `overwrite` on a file without content. The original sets
- * `overwrite` in this case, too, and cannot read the result.
+ * Sets `overwrite` on a file with content, because Ignition refuses it on a file without content. The original also
+ * sets `overwrite` on a file without content, and cannot read the result.
  */
 const overwritingFile = (file: IgnitionFile): IgnitionFile =>
   file.overwrite === undefined && file.contents?.source !== undefined ? { ...file, overwrite: true } : file;

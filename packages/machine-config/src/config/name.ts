@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import type { MachineConfigSpec } from '../kinds/machine-config.ts';
 import { printTo, printYaml } from './yaml/yaml.ts';
 
-/**
- * The salt of the original for hashes. With the salt, equal content gets an equal name, so a take-over changes no node.
- */
+/** With the salt of the original, equal content gets an equal name, so a take-over changes no node. */
 const SALT = Buffer.from([
   ...[16, 124, 206, 228, 139, 56, 175, 175, 79, 229, 134, 118, 157, 154, 211, 110, 25, 93, 47, 253],
   ...[172, 106, 37, 7, 174, 13, 160, 185, 110, 17, 87, 52, 219, 131, 12, 206, 218, 141, 116, 135],
@@ -12,10 +10,7 @@ const SALT = Buffer.from([
   ...[133, 188, 238, 26, 33, 26, 235, 202, 32, 173, 31, 234, 41, 144, 148, 79, 6, 206, 23, 22],
 ]);
 
-/**
- * Returns the text from which the hash is computed. The text contains all seven fields of the spec, including absent
- * fields.
- */
+/** Returns the text from which the hash is computed. */
 export const hashedText = (spec: MachineConfigSpec): string => printYaml(hashed(spec));
 
 const hashed = (spec: MachineConfigSpec): object => ({
@@ -29,7 +24,7 @@ const hashed = (spec: MachineConfigSpec): object => ({
 });
 
 /**
- * Returns the name `rendered-<pool>-<hash of the spec>`. The name depends only on the name of the pool and on the spec.
+ * Returns the name `rendered-<pool>-<hash of the spec>`.
  * @throws YamlError for a spec with control characters
  */
 export function renderedName(pool: string, spec: MachineConfigSpec): string {

@@ -6,18 +6,16 @@ import { RenderError } from './error.ts';
 /** Compares names by bytes, as the original does. */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
-  // Below the surrogates of UTF-16, the order of code units equals the order of UTF-8 bytes.
   if (!/[\ud800-\uffff]/.test(a + b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Sorts objects by the bytes of their names. Objects with equal names keep their order. */
+/** Sorts objects by the bytes of their names. */
 export const byName = <T extends { readonly metadata: { readonly name: string } }>(objects: readonly T[]): T[] =>
   objects.toSorted((a, b) => compareBytes(a.metadata.name, b.metadata.name));
 
 /**
- * Sorts MachineConfigs for the merge: first the role worker, then custom roles, and within a role by name. A later
- * MachineConfig overrides earlier MachineConfigs.
+ * Sorts MachineConfigs for the merge: first the role worker, then custom roles, and within a role by name.
  * @throws RenderError for a MachineConfig without labels
  */
 export function mergeOrder(configs: readonly MachineConfig[]): readonly MachineConfig[] {

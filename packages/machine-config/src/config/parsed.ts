@@ -8,10 +8,7 @@ import {
 } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/**
- * The parsed configs are cached by object. The objects in caches never change, so a result is valid for the lifetime of
- * its object.
- */
+/** The objects in caches never change, so a result is valid for the lifetime of its object. */
 const parsed = new WeakMap<object, ParsedIgnition | IgnitionError>();
 const unified = new WeakMap<object, IgnitionConfig | IgnitionError>();
 

@@ -10,16 +10,12 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 /** A change that cannot be applied to a running machine. */
 export interface Irreconcilable {
   readonly message: string;
-  /**
-   * Returns true if a MachineConfig contains the setting that cannot change. Without a readable config, `concerns` is
-   * absent.
-   */
   readonly concerns?: (machineConfig: MachineConfig) => boolean;
 }
 
 /**
  * Returns the reason why a running machine cannot change to a new config.
- * @returns undefined if the machine can change
+ * @returns undefined if a running machine can change to the new config
  */
 export function irreconcilable(
   current: MachineConfig,
@@ -79,7 +75,7 @@ function passwdChange(old: IgnitionConfig, next: IgnitionConfig): Irreconcilable
   return problem === undefined ? undefined : refuse(problem, (config) => config.passwd?.users);
 }
 
-/** The fields of a user that the daemon can change. A change of any other field needs a new machine. */
+/** The fields of a user that the daemon can change; a change of any other field needs a new machine. */
 const SETTABLE = new Set(['name', 'passwordHash', 'sshAuthorizedKeys']);
 const UNSUPPORTED = 'ignition passwd user section contains unsupported changes: ';
 

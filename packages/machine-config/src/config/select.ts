@@ -12,7 +12,7 @@ export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
 
 /**
- * Returns the MachineConfigs that a pool selects, in their given order. Without a selector, the result is empty.
+ * Returns the MachineConfigs that a pool selects, in their given order.
  * @throws RenderError for an invalid selector
  */
 export function selectMachineConfigs(

@@ -1,6 +1,5 @@
 const TLS_13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
-/** The OpenSSL names of ciphers, with the names in Go. Ciphers that Go does not support are omitted. */
 const CIPHERS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(TLS_13.map((name) => [name, name])),
   'ECDHE-ECDSA-AES128-GCM-SHA256': 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
@@ -53,10 +52,7 @@ const settings = (tlsMinVersion: string, ciphers: readonly string[]): TlsSetting
   tlsCipherSuites: [...new Set(ciphers.flatMap((name) => CIPHERS[name] ?? []))],
 });
 
-/**
- * Returns the settings of a profile. The profile Intermediate is used if the profile is absent or unknown, and for a
- * custom profile without content.
- */
+/** Returns the settings of a TLS profile; the profile Intermediate is the default. */
 export function tlsSettings(profile: TlsProfile | null | undefined): TlsSettings {
   switch (profile?.type) {
     case 'Old':

@@ -41,7 +41,6 @@ export interface ConfigCaches {
 
 /** The clients and caches of all controllers for machine configs. */
 export interface ConfigContext {
-  /** The client of the cluster with the MachineConfigs and pools. */
   readonly client: KubeClient;
   /** The client of the cluster with the Nodes, if that cluster has no MachineConfigs. */
   readonly target?: KubeClient;
@@ -57,7 +56,7 @@ export interface ConfigContext {
 /** The index of nodes by label, with the keys `<key>` and `<key>=<value>`. */
 export const NODE_LABEL_INDEX = 'label';
 
-/** The index of nodes by rendered MachineConfig. A node is indexed by its current, its desired and its first config. */
+/** The index of nodes by rendered MachineConfig. */
 export const NODE_CONFIG_INDEX = 'config';
 
 const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[] => {
@@ -65,10 +64,7 @@ const configTerms = ({ metadata: { annotations = {} } }: Node): readonly string[
   return [...new Set([CurrentConfig, DesiredConfig, FirstPivotConfig].flatMap((key) => annotations[key] || []))];
 };
 
-/**
- * The label of the host name is not indexed. The host name is unique on each node, so no pool selects nodes by this
- * label.
- */
+/** The host name is unique on each node, so no pool selects nodes by this label. */
 const UNIQUE_LABEL = 'kubernetes.io/hostname';
 
 const labelTerms = ({ metadata }: Node): readonly string[] =>

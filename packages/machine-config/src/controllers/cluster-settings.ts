@@ -4,13 +4,12 @@ import type { TlsProfile } from '../config/tls.ts';
 
 /** Settings of the cluster that affect its kubelets. */
 export interface ClusterSettings {
-  /** The known feature gates with their values. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   readonly tlsProfile?: TlsProfile | null | undefined;
   readonly latencyProfile?: string | undefined;
 }
 
-/** A source of cluster settings. The source calls a function after each change. */
+/** A source of cluster settings, which calls a function after each change. */
 export interface ClusterSettingsSource {
   get(): ClusterSettings;
   onChange(listener: () => void): void;
@@ -22,10 +21,7 @@ export const fixedSettings = (settings: ClusterSettings): ClusterSettingsSource 
   onChange: () => undefined,
 });
 
-/**
- * The APIServer object of OpenShift, which contains the TLS profile of the cluster. The only object of this kind has
- * the name `cluster`.
- */
+/** The APIServer object of OpenShift, which contains the TLS profile of the cluster. */
 export interface ApiServerConfig extends KubeObject {
   readonly spec?: { readonly tlsSecurityProfile?: TlsProfile | null };
 }

@@ -3,7 +3,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import { machineConfigs } from '../kinds/resources.ts';
 
 /**
- * Deletes a MachineConfig. If the MachineConfig has changed since it was read, the API server responds with a conflict.
+ * The API server responds with a conflict if the MachineConfig has changed since it was read.
  * @throws KubeError
  */
 export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Runs a function for all items in parallel. A failure does not stop the other items. The first failure is thrown after
- * all items are complete.
+ * Runs a function for all items in parallel. A failure does not stop the other items, and is thrown after all items are
+ * complete.
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -38,7 +38,7 @@ const count = (name: string, field: string, description: string): PrinterColumn 
 const condition = (type: string): PrinterColumn =>
   text(type, `.status.conditions[?(@.type=="${type}")].status`, `Whether the pool is ${type}.`);
 
-// In mcm, the short name `mc` belongs to Machine. In the original, the short name belongs to MachineConfig.
+// In mcm, the short name `mc` belongs to Machine, and in the original to MachineConfig.
 const machineConfigCrd = customResourceDefinition(machineConfigs, machineConfigSchema, {
   labels,
   shortName: 'mcfg',
@@ -68,7 +68,7 @@ const machineConfigPoolCrd = customResourceDefinition(machineConfigPools, machin
   ],
 });
 
-/** The CRDs for machine configs, generated from the schemas. `deploy/crds` contains the CRDs as YAML. */
+/** The CRDs for machine configs, generated from the schemas. */
 export const machineConfigCrds: readonly CustomResourceDefinition[] = [
   machineConfigCrd,
   machineConfigPoolCrd,

@@ -9,7 +9,10 @@ import { Originals } from './disk/originals.ts';
 import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
 
-/** Executes the update in a journal. After a crash between two steps, a second call has an equal result. */
+/**
+ * Executes the update in a journal. After a crash between two steps, a second call of `applyJournal` has an equal
+ * result.
+ */
 export async function applyJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -21,7 +24,7 @@ export async function applyJournal(host: DaemonHost, journal: Journal): Promise<
   await writeJournal(disk, { ...journal, phase: 'applied' });
 }
 
-/** Undoes the completed steps of an update, see {@link applyJournal}, and deletes the journal. */
+/** Undoes the completed steps of an update, and deletes the journal. */
 export async function undoJournal(host: DaemonHost, journal: Journal): Promise<void> {
   const { disk } = host;
   const { from, to, commandLine } = journal;
@@ -34,7 +37,6 @@ export async function undoJournal(host: DaemonHost, journal: Journal): Promise<v
   await dropJournal(disk);
 }
 
-/** Ends an update. The function removes stored originals that are no longer necessary, and deletes the journal. */
 export const finishJournal = async (host: DaemonHost, { from, to }: Journal): Promise<void> => {
   await forgetOriginals(host, from, to);
   await dropJournal(host.disk);
@@ -44,10 +46,7 @@ async function setLine(host: DaemonHost, line: string): Promise<void> {
   if ((await host.commandLine()) !== line) await host.setCommandLine(line);
 }
 
-/**
- * Writes the entries of a config. New entries are written before old entries are removed, so that a unit never lacks
- * its files.
- */
+/** New entries are written before old entries are removed, so that a unit never lacks its files. */
 async function bring(
   host: DaemonHost,
   old: MachineConfig | undefined,
@@ -66,7 +65,7 @@ async function bring(
   await setPassword(host, wanted);
 }
 
-/** Returns the paths that a config writes. A config that cannot be read was never written, so it has no paths. */
+/** Returns the paths that a config writes, or none for a config that cannot be read. */
 async function pathsOf({ disk }: DaemonHost, config: MachineConfig | undefined): Promise<ReadonlySet<string>> {
   const { entries, absent } = await resolveWanted(disk, config);
   return new Set([...entries.keys(), ...absent]);

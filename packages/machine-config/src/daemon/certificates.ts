@@ -26,9 +26,8 @@ export interface CertificatesJob {
 }
 
 /**
- * Writes certificates, CA bundles and pull secrets, and restarts or reloads the services that use them. No drain and no
- * reboot is necessary. After a crash, the daemon can repeat every step. A record names the written files until their
- * services have read them.
+ * Writes certificates, CA bundles and pull secrets, and restarts or reloads the services that use them. After a crash,
+ * the daemon can repeat every step of the rotation of certificates.
  */
 export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
   const { disk } = host;
@@ -44,8 +43,7 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
   const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
-  // The kubeconfigs are written before the CA. After a crash, the old CA on the disk shows which kubeconfigs are
-  // outdated.
+  // The daemon writes kubeconfigs before the CA, because the old CA on the disk shows which kubeconfigs are outdated.
   for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
   const originals = new Originals(disk);
@@ -58,8 +56,8 @@ function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonl
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
   const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
-  // A change of the certificate authority always restarts the kubelet, because a kubelet with an old CA cannot connect
-  // to the API server. The disruption policy of the user applies only to rollouts.
+  // A kubelet with an old certificate authority cannot connect to the API server, so the daemon always restarts it. The
+  // disruption policy of the user applies only to rollouts.
   const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

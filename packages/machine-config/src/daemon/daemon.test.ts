@@ -159,7 +159,7 @@ test('a daemon that dies at any step of an update, before or after its effect, r
   }, 1));
 
 async function firstBoot({ client, clock }: World, fleet: PlayedFleet, node: string, name: string): Promise<void> {
-  // The files of Ignition are written directly to the disk, because these writes are not steps of the daemon.
+  // Writes of Ignition are not steps of the daemon.
   const { memory: disk } = fleet.host(node);
   await disk.put(DaemonPaths.NodeAnnotations, textEntry(JSON.stringify({ [CurrentConfig]: name })));
   const config = await client.resource(machineConfigs).get(name);
@@ -179,7 +179,6 @@ test('a machine that booted with a config reboots for its kernel arguments, and 
     expect([bare.line, bare.boots]).toEqual(['ro quiet a', 1]);
     const done = { [CurrentConfig]: name, [DesiredConfig]: name, [State]: 'Done' };
     expect(await annotations(client, 'bare')).toMatchObject(done);
-    // The daemon requested no drain, because the node has no pods yet.
     expect((await annotations(client, 'bare'))[DesiredDrain]).toBeUndefined();
     fleet.host('ready').line = 'ro a quiet';
     await firstBoot(world, fleet, 'ready', name);

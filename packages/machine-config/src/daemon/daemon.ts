@@ -36,9 +36,7 @@ import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from '
 export interface NodeDaemonOptions {
   readonly nodeName: string;
   readonly client: KubeClient;
-  /** The client of the cluster with the MachineConfigs, if that cluster has no Nodes. */
   readonly configs?: KubeClient;
-  /** The last known state of the Node. `wrote` stores the Node after each write. */
   readonly node: { get(): Node | undefined; wrote(node: Node): void };
   readonly host: DaemonHost;
   readonly clock: Clock;
@@ -47,11 +45,10 @@ export interface NodeDaemonOptions {
   readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
   /**
-   * Called with the config whose files must be watched on the disk: when the daemon starts, and after each change of
-   * the stored config.
+   * Called with the config whose files the daemon must watch, at its start and after each change of the stored config.
    */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;
-  /** Returns true after the machine or the process has ended. A failure after the end is not caused by a config. */
+  /** Returns true after the machine or the process has ended. */
   readonly ended?: () => boolean;
 }
 
@@ -65,7 +62,6 @@ interface Failure {
   readonly count: number;
 }
 
-/** A config that can be applied, or the reason why it cannot be applied. */
 type ReadConfig =
   | { readonly config: MachineConfig; readonly refusal?: undefined }
   | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
@@ -103,7 +99,8 @@ export class NodeDaemon {
   /**
    * Executes all steps that are possible without waiting.
    * @returns milliseconds until the next check, or undefined to wait for the next change
-   * @throws errors of the API server. The caller must call `look` again later.
+   * @throws errors of the API
+   * server.
    */
   async look(signal: AbortSignal): Promise<number | undefined> {
     for (;;) {
@@ -113,7 +110,6 @@ export class NodeDaemon {
       const step = decide(await this.#view(node));
       if (step.kind === 'idle') return undefined;
       if (step.kind === 'wait') {
-        // If the daemon waits for a pool, it looks for the pool again in its next run.
         this.#first = undefined;
         return step.ms;
       }
@@ -170,7 +166,7 @@ export class NodeDaemon {
     const { host, node, recorder } = this.#options;
     this.#checkDue = false;
     const before = this.#drift;
-    // The watch of the files starts before the check of the disk, because no change in between must be missed.
+    // The watch of the files starts before the check of the disk, so that the daemon misses no change.
     await this.#options.onStored?.(stored);
     this.#drift = await findDrift(host.disk, stored);
     const object = node.get();
@@ -219,7 +215,7 @@ export class NodeDaemon {
         cause: error,
       });
     }
-    // A reboot of a real machine ends the process. A simulated machine continues with a new boot ID.
+    // A reboot of a real machine ends the process, and a simulated machine continues with a new boot ID.
     this.#bootId = await host.bootId();
   }
 
@@ -233,7 +229,6 @@ export class NodeDaemon {
     node.wrote(await client.resource(nodes).patch(metadata.name, { type: 'merge', body }, { signal }));
   }
 
-  /** Runs a step of the update. If the step fails, the target counts as failed. */
   async #tried(target: string, work: () => Promise<void>, { keep = false } = {}): Promise<void> {
     try {
       await work();
@@ -263,10 +258,7 @@ export class NodeDaemon {
     await this.#tried(name, () => this.#take(config));
   }
 
-  /**
-   * Adopts the config of the first boot. Ignition has written the files, so the journal contains only the kernel
-   * arguments and the reboot.
-   */
+  /** Adopts the config of the first boot, whose files Ignition has written. */
   async #take(config: MachineConfig): Promise<void> {
     const { host } = this.#options;
     const journal =
@@ -280,7 +272,7 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  /** Reads a MachineConfig. A field with a wrong type causes an error, because its meaning is unknown. */
+  /** A field with a wrong type causes an error, because its meaning is unknown. */
   async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
     const { client, configs = client } = this.#options;
     const conforming = conformingClient(configs, () => undefined);
@@ -329,7 +321,6 @@ export class NodeDaemon {
       this.#drift = drift;
       return;
     }
-    // If a file has content that cannot be read, the update fails before the daemon writes anything.
     await resolveWanted(host.disk, to);
     const actions = carriedOut(postActions(diffConfigs(from, to), policy));
     const commandLine = await host.commandLine();

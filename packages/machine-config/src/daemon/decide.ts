@@ -7,7 +7,7 @@ export type Verdict =
   | { readonly kind: 'missing' | 'refused'; readonly reason: string }
   | { readonly kind: 'fits'; readonly drains: boolean };
 
-/** The data about node and disk from which the daemon decides. All times are in milliseconds, from one clock. */
+/** The data about node and disk from which the daemon decides, with all times in milliseconds of one clock. */
 export interface DaemonView {
   readonly nodeName: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -19,23 +19,20 @@ export interface DaemonView {
         readonly phase: UpdatePhase;
         readonly to: string;
         readonly rebootDue: boolean;
-        /**
-         * True until the first boot is complete. During the first boot, the node cannot return to an earlier config.
-         */
+        /** During the first boot, the node cannot return to an earlier config. */
         readonly first?: boolean;
       }
     | undefined;
   readonly drift?: string | undefined;
-  /** True if the force file exists. The daemon then writes all files again and reboots. */
+  /** True if a user has created the force file, after which the daemon writes all files again and reboots. */
   readonly forced: boolean;
-  /** True if the node existed before it got its first config. Such a node waits until the rollout selects it. */
+  /** True if the node is older than its first config, so that the node waits for the rollout. */
   readonly settled?: boolean;
   /**
-   * The config for new nodes in the pool of the node. Before the daemon has read the pools, the value is undefined. If
-   * no pool selects the node, the value is null.
+   * The config for new nodes in the pool of the node, undefined before the daemon has read the pools, and null without
+   * a pool.
    */
   readonly first?: string | null | undefined;
-  /** The result of the check whether the node can update from the stored config to the target. */
   readonly verdict?: Verdict | undefined;
   readonly failure?: { readonly target: string; readonly reason: string; readonly retryAt: number } | undefined;
   readonly askedAt?: number;
@@ -58,21 +55,20 @@ export type DaemonStep =
 export const DRAIN_TIMEOUT_MS = 3_600_000;
 /** After this time, the daemon reports a failed uncordon. */
 export const UNCORDON_TIMEOUT_MS = 600_000;
-/** Maximum length of a reason. Source: constants.go. */
+/** Source: constants.go. */
 const REASON_LIMIT = 2_000;
-/** The interval between two checks of the disk. The daemon polls, because a repair of the disk may cause no event. */
+/** The daemon polls the disk, because a repair of the disk may cause no event. */
 const DRIFT_LOOK_MS = 60_000;
 
-/** The interval between two lookups of the node's pool. The daemon polls, because it gets no event about a new pool. */
+/** The daemon polls for its pool, because it gets no event about a new pool. */
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
-/** The prefix of a drain request. The name of the config that needs the drain follows it. */
 const DRAIN = 'drain-';
 
-/** Decides the next step of the daemon. The function has no side effects. The daemon calls it again after each step. */
+/** Decides the next step of the daemon, without side effects. */
 export function decide(view: DaemonView): DaemonStep {
   const { annotations, stored, boot, journal } = view;
   const desired = annotations[DesiredConfig] ?? '';
@@ -83,8 +79,8 @@ export function decide(view: DaemonView): DaemonStep {
     return desired === '' ? begun(view) : update(view, desired);
   }
   if (!annotations[CurrentConfig]) return write(done(view, stored));
-  // The API server was restored from a backup from before the last update. All nodes detect the restore at the same
-  // time. Each node therefore only reports its config, and waits for the rollout.
+  // After a restore of the API server, all nodes detect their newer config at the same time, so each node waits for the
+  // rollout.
   if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // New certificates have priority over a changed disk, a refused target and a drain.
@@ -104,12 +100,8 @@ const isForgotten = (annotations: DaemonView['annotations'], stored: string): bo
   annotations[CurrentConfig] !== stored &&
   annotations[CurrentConfig] === annotations[DesiredConfig];
 
-/**
- * Decides about a node without a config. At its first boot, the machine uses the config of its pool. An older node has
- * workloads, so the update controller sets its target during the rollout.
- */
+/** A node without a config that is not at its first boot has workloads, so the update controller sets its target. */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
-  // If there is no target to apply, the daemon withdraws the drain request of an earlier process.
   const asked = annotations[DesiredDrain] ?? '';
   if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
@@ -154,7 +146,6 @@ function report(view: DaemonView, state: DaemonState, reason: string, againMs: n
 
 const write = (annotations: Readonly<Record<string, string | null>>): DaemonStep => ({ kind: 'write', annotations });
 
-/** Returns the annotations that a node with the stored config must have but lacks. */
 function done({ annotations }: DaemonView, stored: string): Record<string, string | null> {
   const wanted: Record<string, string> = { [CurrentConfig]: stored, [State]: DaemonStates.Done, [Reason]: '' };
   if (!annotations[DesiredConfig]) wanted[DesiredConfig] = stored;
@@ -165,10 +156,6 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
   return changes;
 }
 
-/**
- * Completes an update. When the disk has the target, the daemon requests the uncordon, waits for it, and then reports
- * Done.
- */
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';
@@ -195,9 +182,7 @@ function update(view: DaemonView, target: string): DaemonStep {
   });
 }
 
-/**
- * Decides whether a drain is necessary. The only node of a cluster is not drained, because its pods have no other node.
- */
+/** The only node of a cluster is not drained, because its pods have no other node. */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const wanted = `${DRAIN}${target}`;
@@ -216,10 +201,7 @@ function begin(view: DaemonView, target: string): DaemonStep {
   return Object.keys(changes).length > 0 ? write(changes) : { kind: 'apply', target };
 }
 
-/**
- * Returns the annotations for an update in progress. A node that is Degraded or Unreconcilable keeps its state until
- * the update can continue.
- */
+/** A node that is Degraded or Unreconcilable keeps its state until the update can continue. */
 function working({ annotations }: DaemonView): Record<string, string> {
   const { Working, Degraded, Unreconcilable } = DaemonStates;
   const said = annotations[State] ?? '';

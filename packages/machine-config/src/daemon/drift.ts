@@ -2,7 +2,7 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { Entry, NodeDisk } from './disk/disk.ts';
 import { resolveWanted } from './disk/resolve.ts';
 
-/** Files that other programs on the node update. Source: the on-disk validation of the original. */
+/** Files that other programs on the node update. */
 const OTHERS = new Set([
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -14,7 +14,7 @@ const modeOf = (entry: Entry): number => (entry.kind === 'link' ? 0 : entry.mode
 
 /**
  * Compares the disk with a config.
- * @returns the first mismatch with the text of the original, or undefined if there is no mismatch
+ * @returns the first mismatch with the text of the original, or undefined without a mismatch
  */
 export async function findDrift(disk: NodeDisk, config: MachineConfig): Promise<string | undefined> {
   const wanted = await resolveWanted(disk, config);

@@ -10,7 +10,7 @@ export interface DaemonLife {
 
 const RETRY = { baseMs: 1_000, maxMs: 30_000, jitter: 0.2 };
 
-/** Runs the daemon after each change. Only one run is in progress at a time. */
+/** Runs the daemon after each change. Only one run of the daemon is in progress at a time. */
 export class DaemonDriver {
   readonly #daemon: NodeDaemon;
   readonly #life: DaemonLife;
@@ -21,10 +21,6 @@ export class DaemonDriver {
   #failures = 0;
   #timer: { cancel(): void } | undefined;
 
-  /**
-   * @param onError called with the error of a failed run. The driver then repeats the run. Most errors come from the
-   *   API server.
-   */
   constructor(daemon: NodeDaemon, life: DaemonLife, random: Random, onError: (error: unknown) => void) {
     this.#daemon = daemon;
     this.#life = life;

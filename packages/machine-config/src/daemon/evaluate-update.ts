@@ -17,10 +17,7 @@ export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
   reason: `MachineConfig ${JSON.stringify(name)} not found`,
 });
 
-/**
- * Checks whether a machine can change to a config, and whether it must be drained first.
- * @param from undefined if the machine has no config yet
- */
+/** Checks whether a machine can change to a config, and whether it must be drained first. */
 export function evaluateUpdate(
   from: MachineConfig | undefined,
   to: MachineConfig,
@@ -28,7 +25,6 @@ export function evaluateUpdate(
 ): Verdict {
   const { host, policy = DEFAULT_POLICY } = on;
   try {
-    // A machine without a config can apply every config that fits on its disk.
     const refused = from && irreconcilable(from, to)?.message;
     if (refused !== undefined) return { kind: 'refused', reason: refused };
     const diff = diffConfigs(from, to);

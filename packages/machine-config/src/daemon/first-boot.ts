@@ -22,8 +22,6 @@ export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
 /**
  * Returns the remaining steps of the first boot: the kernel arguments, because Ignition does not set them, and the
  * reboot.
- * @param line the kernel's command line of the next boot
- * @returns undefined if the command line contains all arguments
  */
 export function firstBootJournal(config: MachineConfig, line: string, bootId: string): Journal | undefined {
   const left = [...splitArguments([line])];

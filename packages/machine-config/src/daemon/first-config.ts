@@ -4,10 +4,7 @@ import { MembershipError, poolsOfNode } from '../pool/membership.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 
-/**
- * If a pool may contain the node through its Machine, the node waits for the update controller for this time. The
- * Machine gets the name of the node only after the join.
- */
+/** A Machine gets the name of its node only after the join, so the node waits for this time. */
 const MACHINE_MS = 120_000;
 
 /**

@@ -21,12 +21,7 @@ export class PlayedHost implements DaemonHost {
   readonly disk: NodeDisk;
   readonly actions: string[] = [];
   readonly services: string[] = [];
-  /**
-   * Number of disk operations that succeed before the simulated process ends. The process gets no result of the next
-   * operation.
-   */
   left = Number.POSITIVE_INFINITY;
-  /** True if the last operation takes effect although the process ends during the operation. */
   done = false;
   boots = 0;
   line = 'ro quiet';

@@ -8,19 +8,15 @@ const AUTHORITY_PATH = /(?<=\bcertificate-authority["']?\s*:\s*["']?)\/[^\s"',}]
 
 const textOf = (content: string | Uint8Array): string => Buffer.from(content).toString('utf8').trim();
 
-/** A kubeconfig whose CA changed. The kubelet must restart to read the new CA. */
+/** A kubeconfig whose CA changed, so that the kubelet must restart. */
 export interface RotatedKubeconfig {
   readonly path: string;
-  /** The new content of the kubeconfig. If the kubeconfig only refers to the CA file, `entry` is absent. */
   readonly entry?: WantedFile;
 }
 
 /**
  * Returns the kubeconfigs of the kubelet whose CA changes with `kubelet-ca.crt` or `root-ca.crt`. When the kubelet
- * joins, it copies the CA into its kubeconfig. A new CA file alone therefore does not change the CA that the kubelet
- * uses. A kubeconfig with another CA stays unchanged.
- * @param wanted the new certificates of the disk, by path
- * @param own the entries of the node's config. A rollout writes the kubeconfigs in these entries.
+ * joins, it copies the CA into its kubeconfig, so a new CA file alone has no effect.
  */
 export async function rotatedKubeconfigs(
   disk: NodeDisk,

@@ -49,7 +49,6 @@ test('a daemon whose config has any field missing, null or of another type repor
       expect(shown).toEqual([what, 'Unreconcilable', named, 'good']);
       expect(fleet.host(`n${index}`).actions).toEqual([]);
     }
-    // A rendered config never changes, so the corrected config has a new name.
     const name = `n${all.findIndex(({ reported }) => reported)}`;
     const body = { metadata: { annotations: { [DesiredConfig]: 'good' } } };
     await client.resource(nodes).patch(name, { type: 'merge', body });

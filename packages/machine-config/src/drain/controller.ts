@@ -31,30 +31,21 @@ import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.
 export interface DrainControllerOptions {
   readonly pods: Informer<Pod>;
   /**
-   * The informer of PodDisruptionBudgets. After a change of a budget, the controller retries the pods that the budget
-   * blocked. Without the informer, the controller retries blocked pods at a fixed interval.
+   * The informer of PodDisruptionBudgets, with which the controller retries blocked pods after a change of a budget.
    */
   readonly budgets?: Informer<PodDisruptionBudget>;
   readonly concurrency?: number;
-  /**
-   * Returns true if a node may be uncordoned (default: true). The result is false while the machine of the node is
-   * being deleted.
-   */
   readonly mayUncordon?: ((node: Node) => boolean) | undefined;
 }
 
 const CONCURRENCY = 5;
-/**
- * A drain that takes longer counts as slow, and later as failed. The drain continues in both cases. Source:
- * drain_controller.go.
- */
+/** A drain that takes longer counts as slow, and later as failed, but continues. Source: drain_controller.go. */
 const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
-/** The interval between two checks of a drain without an event. */
 const LOOK_AGAIN_MS = 60_000;
 const PODS_NAMED = 5;
 
-/** The progress of a drain. After a restart of the process, only the timers of the drain are lost. */
+/** After a restart of the process, only the timers of a drain are lost. */
 interface UnderWay {
   readonly value: string;
   readonly since: number;
@@ -123,10 +114,6 @@ class Drains {
     return this.#drain(node, request, signal);
   }
 
-  /**
-   * Retries nodes that a budget blocked, up to the number of evictions that the budget allows. The API server would
-   * refuse further evictions, so the other nodes wait for their next check.
-   */
   budgetChanged(change: Change<PodDisruptionBudget>): readonly Key[] {
     let room = budgetGivesWay(change);
     const woken: Key[] = [];
@@ -195,10 +182,7 @@ class Drains {
     return again(Math.max(latest - now.getTime(), 1_000));
   }
 
-  /**
-   * Evicts pods. Without an eviction API, the controller respects the cached budgets, and an event names the deleted
-   * pods.
-   */
+  /** Without an eviction API, the controller respects the cached budgets, and an event names the deleted pods. */
   async #evict(node: Node, going: readonly DrainPod[], options: Omit<EvictOptions, 'mayDelete'>): Promise<void> {
     const { client, target = client, recorder } = this.#context;
     const { pods, budgets } = this.#options;
@@ -215,7 +199,6 @@ class Drains {
     recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
-  /** Ends a drain. The node is read again, because another client may have uncordoned the node. */
   async #finish(name: string, { value }: DrainRequest): Promise<Outcome> {
     const { client, target = client, caches } = this.#context;
     const node = await ignoreNotFound(target.resource(nodes).get(name));
@@ -247,12 +230,12 @@ class Drains {
   }
 }
 
-/** Returns true if mcm has drained the node, for example for an in-place update. mcm uncordons such a node itself. */
+/** Returns true if mcm has drained the node, for example for an in-place update, and uncordons it itself. */
 const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   labels?.[Labels.CandidateForUpdate] !== undefined &&
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
-/** Returns the event about a slow drain. Each event is sent only once. */
+/** The event about a slow drain is sent only once. */
 function slowDrainEvent(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
   if (age >= FAILED_MS && state.reported !== 'failed') {

@@ -135,7 +135,6 @@ test('a budget with new room retries as many pods as it has room for, and a budg
       .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
     await clock.advance(120_000);
     const tries = () => writes.filter((write) => write.endsWith('/eviction')).length;
-    // The time is between two retries with the normal interval.
     const paced = tries();
     while (tries() === paced) await clock.advance(100);
     const before = tries();
@@ -164,7 +163,6 @@ test('an unknown request is reported as an event and changes nothing', () =>
     expect(events.items.map(({ reason }) => reason)).toContain('DrainRequestInvalid');
   }));
 
-/** Simulates an API server without an eviction API. */
 const withoutEvictions =
   (code: number) =>
   (transport: Transport): Transport =>

@@ -5,21 +5,14 @@ import { inParallel } from '../controllers/parallel.ts';
 const PARALLEL = 10;
 
 export interface EvictOptions {
-  /** The last response of the API server to the eviction of each pod, by UID. */
   readonly attempts: Map<string, Attempt>;
   readonly at: Date;
   readonly signal: AbortSignal;
-  /**
-   * Returns true if the budgets allow the deletion of the pod. The function is used for an API server without an
-   * eviction API.
-   */
+  /** Returns true if the budgets allow the deletion of the pod. */
   readonly mayDelete: (pod: DrainPod) => boolean;
 }
 
-/**
- * Evicts pods. The function throws only if the connection is lost or the process stops.
- * @returns the pods that were deleted because the API server has no eviction API
- */
+/** Evicts pods, and throws only if the connection is lost or the process stops. */
 export async function evict(
   client: KubeClient,
   going: readonly DrainPod[],

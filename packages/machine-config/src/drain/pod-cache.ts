@@ -3,7 +3,7 @@ import { createInformer, type Informer, type InformerRuntime, type KubeClient, t
 
 const NODE_INDEX = 'node';
 
-/** Creates the cache of pods for drains, with an index by node. The cache contains only the fields that drains read. */
+/** Creates the cache of pods for drains, with an index by node. */
 export const createPodCache = (target: KubeClient, runtime: InformerRuntime): Informer<Pod> =>
   createInformer<Pod>(target, pods, {
     ...runtime,

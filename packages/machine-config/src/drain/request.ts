@@ -2,10 +2,7 @@ import type { Node } from '@mcm/kube';
 import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 
-/**
- * A drain request of the daemon. `value` is the value of the annotation. As its response, the controller copies the
- * value to another annotation.
- */
+/** A drain request of the daemon, whose value the controller copies to another annotation as its response. */
 export interface DrainRequest {
   readonly verb: 'drain' | 'uncordon';
   readonly value: string;

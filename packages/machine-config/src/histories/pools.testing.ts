@@ -12,15 +12,11 @@ import { FaultyWire } from './wire.testing.ts';
 const MINUTE = 60_000;
 const ROLE = 'node-role.kubernetes.io/';
 
-/**
- * The pools of the simulation: the pool of the workers and two custom pools. The workers are all nodes that no custom
- * pool selects.
- */
+/** The pools of the simulation: the pool of the workers and two custom pools. */
 export const POOLS = ['worker', 'infra', 'edge'] as const;
 export type PoolName = (typeof POOLS)[number];
 const CUSTOM: readonly PoolName[] = ['infra', 'edge'];
 
-/** A random action of a user, or a fault. */
 export type PoolAct =
   | { readonly kind: 'change'; readonly pool: PoolName; readonly to: string }
   | { readonly kind: 'break'; readonly pool: PoolName }
@@ -37,29 +33,23 @@ export type PoolAct =
   | { readonly kind: 'hold'; readonly plural: string; readonly ms: number }
   | { readonly kind: 'cut' }
   | { readonly kind: 'backup' }
-  /** Restores the cluster from the last backup. With `bump`, the restore increases the resource versions. */
+  /** With `bump`, the restore increases the resource versions. */
   | { readonly kind: 'restore'; readonly bump: boolean };
 
 export interface PoolsOptions {
   readonly nodes?: Readonly<Partial<Record<PoolName, number>>>;
   readonly limit?: number;
   readonly haltAt?: number;
-  /** True for a cluster with only one node. In such a cluster, the daemons do not drain. */
   readonly single?: boolean;
-  /** Returns a transport that gives the controllers a deliberate bug. */
   readonly broken?: (transport: Transport, world: () => PoolsWorld) => Transport;
 }
 
-/**
- * A simulated cluster with pools and daemons. Nodes move between the pools. The simulation injects faults and checks
- * the rules of rollouts.
- */
+/** A simulated cluster with pools, daemons, and nodes that move between the pools. */
 export class PoolsWorld {
   readonly world: World;
   readonly wire: FaultyWire;
   readonly fleet: PlayedFleet;
   readonly verifier: PoolVerifier;
-  /** Configs that no node can apply. */
   readonly #bad = new Set<string>();
   readonly #stop = new AbortController();
   readonly options: PoolsOptions;
@@ -172,7 +162,6 @@ export class PoolsWorld {
     await this.client.resource(nodes).patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
-  /** Adds a path below a file to the config of a pool. No disk can have such a path. */
   async break(pool: PoolName): Promise<void> {
     await this.write(pool, configOf('x', '/etc/hostname/below'));
     await this.world.clock.advance(6_000);
@@ -237,7 +226,7 @@ export class PoolsWorld {
     }
   }
 
-  /** Restores a backup. Nodes that are younger than the backup register again, as kubelets do after a restart. */
+  /** Nodes that are younger than the backup register again, as kubelets do after a restart. */
   async restore(bump = false): Promise<void> {
     if (!this.#backup) return;
     const before = await this.nodes();
@@ -262,7 +251,6 @@ export class PoolsWorld {
     [host.left, host.done] = [one.steps, one.done];
   }
 
-  /** Stops the faults, and waits until the cluster no longer changes. The changes of users stay. */
   async rest(): Promise<void> {
     this.wire.repair();
     for (const name of this.fleet.hosts.keys()) this.fleet.restart(name);
@@ -291,7 +279,6 @@ export class PoolsWorld {
   }
 }
 
-/** Plays a history, and returns all problems. */
 export async function playPools(
   options: PoolsOptions,
   acts: readonly (readonly [PoolAct, number])[],

@@ -15,7 +15,6 @@ import type { PoolsWorld } from './pools.testing.ts';
 
 const { CurrentConfig, DesiredConfig } = NodeAnnotations;
 
-/** Finds unnecessary and missing writes in a simulated cluster without faults and changes. */
 export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly string[]> {
   const before = await versions(world);
   world.world.writes.length = 0;
@@ -25,7 +24,6 @@ export async function unnecessaryWrites(world: PoolsWorld): Promise<readonly str
   return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
 }
 
-/** Restarts the controllers. If the new controllers write anything, the old controllers have missed an event. */
 async function undone(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const all = await world.nodes();
@@ -77,10 +75,6 @@ async function undone(world: PoolsWorld): Promise<readonly string[]> {
   });
 }
 
-/**
- * Returns one text for each node and pool that has not recovered. After all invalid changes are reverted, the list must
- * be empty.
- */
 export async function notRecovered(world: PoolsWorld): Promise<readonly string[]> {
   const pools = await world.pools();
   const sick = (await world.nodes()).flatMap((node) => {

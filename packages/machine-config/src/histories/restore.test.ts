@@ -16,13 +16,9 @@ function nodeWriteOf({ method, path, body = '' }: TransportRequest) {
   return method === 'PATCH' && name !== undefined ? { name, body } : undefined;
 }
 
-/**
- * Reports each write that gives a node a target that does not exist on the API server. The function also records
- * cordons.
- */
+/** Reports each write that gives a node a target that does not exist on the API server. */
 function observedWrites() {
   const problems: string[] = [];
-  /** The cordoned nodes, each with the nodes that were cordoned earlier. */
   const cordons: string[] = [];
   const cordoned = new Set<string>();
   const broken =

@@ -7,8 +7,6 @@ import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { notRecovered, unnecessaryWrites } from './rest.testing.ts';
 
-/** A controller with a deliberate bug. The verifier must report the bug. */
-
 type Broken = (transport: Transport, world: () => PoolsWorld) => Transport;
 
 const { DesiredConfig } = NodeAnnotations;
@@ -82,7 +80,6 @@ const forgets: Broken = (transport) => (request) =>
     ? transport(partial<TransportRequest>({ ...request, method: 'GET', body: undefined }))
     : transport(request);
 
-/** Creates only the first rendered MachineConfig of each pool. */
 const rendersOnce: Broken = (transport) => {
   let hasRendered = false;
   return async (request) => {

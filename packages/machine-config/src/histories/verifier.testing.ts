@@ -8,16 +8,12 @@ import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 
-/** Returns the pool of a rendered config. */
 const poolOfConfig = (name: string): string => /^rendered-(.+)-[0-9a-f]{32}$/.exec(name)?.[1] ?? '';
 
 /**
  * Watches Nodes and pools, and reports violations of the rules of a rollout. The verifier reads events directly from
  * the API server, not from the caches of the controllers.
- * - A pool that sets the target of a node is responsible for the node. The responsibility ends when the node is Done
- *   and schedulable, or leaves the pool.
  * - A node that was never Done is new, and counts as unavailable.
- * - Changes by other clients are not attributed to a pool.
  */
 export class PoolVerifier {
   readonly problems: string[] = [];
@@ -28,15 +24,9 @@ export class PoolVerifier {
   readonly #charges = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #pools = new Map<string, MachineConfigPool>();
-  /** The limits of each pool in the past, each with the time at which it ended. */
   readonly #limits = new Map<string, { readonly value: MachineConfigPool['spec']; until: number }[]>();
-  /** The time of the last change that moved nodes between pools. */
   #poolsChanged = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param bad names of configs that no node can apply.
-   * @param ageMs returns the maximum age of the data on which an arriving write is based
-   */
   constructor(clock: Clock, bad: ReadonlySet<string>, ageMs: () => number) {
     [this.#clock, this.#bad, this.#ageMs] = [clock, bad, ageMs];
   }
@@ -65,7 +55,7 @@ export class PoolVerifier {
     for (const node of this.#nodes.values()) this.#discharge(node);
   }
 
-  /** Reads the state again after a restore. No controller has caused the changes by a restore. */
+  /** Reads the state again after a restore, because no controller has caused its changes. */
   #relearn(type: string, node: Node): void {
     const { name } = node.metadata;
     this.#poolsChanged = this.#clock.now().getTime();
@@ -121,7 +111,6 @@ export class PoolVerifier {
       if (!stranded) this.#charges.set(node.metadata.name, pool);
       return;
     }
-    // The node may have belonged to another pool a moment ago.
     if (this.#clock.now().getTime() - this.#poolsChanged < this.#ageMs()) return;
     this.problems.push(`${node.metadata.name} of pool ${pool || 'none'} gets the target ${desired}`);
   }
@@ -142,7 +131,6 @@ export class PoolVerifier {
     if (harmed.length > limit) say('too many are harmed', harmed);
   }
 
-  /** Returns the highest limit of the pool that a write may have used. */
   #limitOf(name: string): number {
     const since = this.#clock.now().getTime() - this.#ageMs();
     const own = [...this.#nodes.values()].filter((node) => this.#poolOf(node) === name).length;

@@ -1,10 +1,7 @@
 import type { Clock, Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 import { isWatch } from '@mcm/kube';
 
-/**
- * The failure of a write. A failure is a response 409, 429 or 500 without an effect, or a lost response after the
- * effect.
- */
+/** The failure of a write: a response 409, 429 or 500 without an effect, or a lost response after the effect. */
 export type WriteFailure = 'conflict' | 'throttled' | 'internal' | 'lost';
 
 /**
@@ -29,17 +26,14 @@ export class FaultyWire {
   #chance = 0;
   #death: Death | undefined;
   #dead = false;
-  /** The delayed watches, by plural name of the kind. A watch delivers no events before its promise resolves. */
   readonly #held = new Map<string, { readonly until: Promise<void>; readonly release: () => void }>();
   readonly #open = new Map<AbortController, string>();
-  /** Periods in which a watch delivers no events, in virtual milliseconds since 1970. */
   readonly #silences: { readonly start: number; end: number | undefined }[] = [];
 
   constructor(random: Random, onDeath: () => void) {
     [this.#random, this.#onDeath] = [random, onDeath];
   }
 
-  /** From now on, the given share of all writes fails. */
   failWrites(chance: number): void {
     this.#chance = chance;
   }
@@ -52,7 +46,6 @@ export class FaultyWire {
     this.#dead = false;
   }
 
-  /** Delays all events of a kind for some time. */
   hold(plural: string, clock: Clock, ms: number): void {
     if (this.#held.has(plural)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -70,7 +63,6 @@ export class FaultyWire {
     clock.setTimeout(release, ms);
   }
 
-  /** Returns the maximum age of the data that a controller may have used for a write that arrives now. */
   ageMs(clock: Clock): number {
     const now = clock.now().getTime();
     const since = now - WRITE_MS;

@@ -1,9 +1,6 @@
 import type { IgnitionConfig } from './versions/schema.ts';
 
-/**
- * Removes empty objects and empty lists from a config. Entries of lists stay. The given config is not changed. The
- * result shares unchanged parts with it.
- */
+/** Removes empty objects and empty lists from a config. */
 export const compactIgnition = (config: IgnitionConfig): IgnitionConfig => compact(config) as IgnitionConfig;
 
 function compact(value: unknown): unknown {

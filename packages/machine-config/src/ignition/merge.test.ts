@@ -15,7 +15,7 @@ const contents = fc.record(
 );
 const file = fc.record({ path, mode: fc.constantFrom(0o600, 0o644), contents }, { requiredKeys: ['path'] });
 
-/** Generates configs. A path may occur twice, because configs are merged before their validation. */
+/** Generates configs. */
 const config = fc
   .record({
     files: fc.array(file, { maxLength: 5 }),

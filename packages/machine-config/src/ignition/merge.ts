@@ -5,11 +5,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Merges two configs of version 3.5 by Ignition's rules.
- * - Values of the child config replace values of the parent config.
- * - Objects are merged by field, and lists are merged by the key of their entries.
- * - The order of the parent stays. New entries follow in the order of the child.
- * - The arguments are not changed, and the result shares parts with both arguments.
- * - The result of two valid configs may be an invalid config.
+ * - Values of the child config replace values of the parent config, and lists merge by the key of their entries.
+ * - `mergeIgnition` does not change its arguments, and its result shares parts with both.
  */
 export const mergeIgnition = (parent: IgnitionConfig, child: IgnitionConfig): IgnitionConfig =>
   mergeValue(IGNITION_PLAN, parent, child) as IgnitionConfig;
@@ -53,10 +50,7 @@ const keyOf = (plan: Extract<Plan, { kind: 'list' }>, entry: unknown): string =>
 
 type Places = Map<string, number>;
 
-/**
- * The indexes of merged lists. A merge passes its indexes to the result, so a chain of a hundred merges indexes each
- * entry only once.
- */
+/** Caches the indexes of merged lists, so that a chain of a hundred merges indexes each entry only once. */
 const known = new WeakMap<object, Places>();
 
 /** Returns the indexes of a list, or undefined if a key occurs twice. */
@@ -83,7 +77,6 @@ function mergeKeyed(
     const key = keyOf(plan, entry);
     const place = places.get(key);
     if (place === undefined) places.set(key, result.push(entry) - 1);
-    // The slow merge handles two rare cases: a duplicate key in the child config, or a removed entry.
     else if (place >= parent.length || isRemovedHeader(parent[place], entry))
       return mergeThrough(plan, parent, child, strangers);
     else result[place] = mergeValue(plan.entry, parent[place], entry);
@@ -116,17 +109,10 @@ function mergeThrough(
   return result;
 }
 
-/**
- * Returns true if the child config contains an HTTP header without a value. Such an entry removes the header of the
- * parent config.
- */
+/** An HTTP header without a value removes the header of the parent config. */
 const isRemovedHeader = (parent: unknown, child: unknown): boolean =>
   typeof parent === 'object' && parent !== null && 'value' in parent && !('value' in (child as object));
 
-/**
- * Returns the keys of the other lists in the group of the child. An entry of another list replaces entries with an
- * equal key.
- */
 function keysOfOthers(
   owner: Extract<Plan, { kind: 'object' }>,
   name: string,

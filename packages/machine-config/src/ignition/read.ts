@@ -54,7 +54,6 @@ function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError)
 
 /**
  * Parses a config of version 2 or 3, without a conversion between the two versions.
- * @param raw parsed JSON
  * @throws IgnitionError
  */
 export function parseIgnition(raw: unknown): ParsedIgnition {
@@ -65,7 +64,6 @@ export function parseIgnition(raw: unknown): ParsedIgnition {
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
 
-/** Returns the version of a config. Without a version, the text is empty. */
 function versionText(raw: unknown): string {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     throw invalidV3(`error at $: must be an object, not ${Array.isArray(raw) ? 'a list' : typeof raw}\n`, []);
@@ -80,7 +78,7 @@ function versionText(raw: unknown): string {
   throw invalidV3(`error at $.ignition.version: must be a text, not ${typeof version}\n`, []);
 }
 
-/** Returns a field of an object. The letter case of its name is ignored. */
+/** Returns a field of an object. */
 function field(value: object, name: string): unknown {
   const key = Object.keys(value).findLast((candidate) => candidate.toLowerCase() === name);
   return key === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[key];
@@ -107,7 +105,6 @@ function parseV3(raw: unknown, version: ReadableVersion): ParsedIgnition {
 function toCurrent(config: IgnitionConfig, minor: number): IgnitionConfig {
   config.ignition.version = IGNITION_VERSION;
   for (const { partitions = [] } of config.storage?.disks ?? []) {
-    // The partition number 0 means that the partition has no number, so the number is not written.
     for (const partition of partitions) if (partition.number === 0) delete partition.number;
   }
   if (minor >= 3) return config;
@@ -133,8 +130,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
 }
 
 /**
- * Writes the fields that were required before version 2.2. The function changes the given config. Source: translate.go
- * of each version.
+ * Writes the fields that were required before version 2.2 into the given config. Source: translate.go of each version.
  */
 function toCurrentV2(config: IgnitionV2, minor: number): IgnitionV2 {
   config.ignition.version = '2.2.0';

@@ -19,7 +19,7 @@ interface Missing {
 const luksOf = (config: IgnitionConfig) => config.storage?.luks ?? [];
 const isSpecial = ({ mode = 0 }: { mode?: number }): boolean => mode > 0o777;
 
-// Features that older versions of Ignition do not have. Source: coreos/ign-converter, translate/v34tov33 and below.
+// Source: coreos/ign-converter, translate/v34tov33 and below.
 const MISSING: readonly Missing[] = [
   {
     since: 5,

@@ -3,13 +3,9 @@ import { unknownField } from '../kinds/unknown-fields.ts';
 import type { Plan } from './plan/plan.ts';
 import { planOfVersion, readVersion } from './versions/versions.ts';
 
-/** The unknown fields of each object are cached. The objects in caches never change. */
 const known = new WeakMap<object, readonly string[]>();
 
-/**
- * Returns the unknown fields of an Ignition config, one sentence each. The reader drops unknown fields, as the original
- * does. For an invalid config, the result is empty, because another function reports its error.
- */
+/** The reader drops unknown fields, as the original does. */
 export function unknownIgnitionFields(raw: unknown): readonly string[] {
   if (!isRecord(raw) || !isRecord(raw.ignition) || typeof raw.ignition.version !== 'string') return [];
   const version = readVersion(raw.ignition.version);

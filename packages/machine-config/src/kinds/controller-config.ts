@@ -80,7 +80,7 @@ const controllerConfigStatusSchema = z
 /** Status of the ControllerConfig. */
 export type ControllerConfigStatus = z.infer<typeof controllerConfigStatusSchema>;
 
-/** The schema of the ControllerConfig. The only ControllerConfig has the name `machine-config-controller`. */
+/** The schema of the ControllerConfig. */
 export const controllerConfigSchema = crd(
   z.object({
     apiVersion: z.literal(API_VERSION),

@@ -40,8 +40,8 @@ export const UPDATE_STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as
 export type UpdateStrategy = (typeof UPDATE_STRATEGIES)[number];
 
 /**
- * The schema of `maxUnavailable`. The CRD of the original has no limits for the value, so stored values may be invalid.
- * The controller reports an invalid value. An update of other fields may keep the invalid value.
+ * The CRD of the original has no limits for `maxUnavailable`, so stored values may be invalid, and the controller
+ * reports them.
  */
 const maxUnavailable = crd(z.union([z.int(), z.string()]), {
   description: 'Maximum number of unavailable nodes: a count, or a percentage such as `10%`. Default 1.',

@@ -23,7 +23,7 @@ function clusterScoped<T extends KubeObject>(plural: string, kind: string, schem
   };
 }
 
-/** All resources of this package are cluster-scoped. */
+/** The resource of MachineConfigs, which is cluster-scoped like all resources of this package. */
 export const machineConfigs = clusterScoped<MachineConfig>('machineconfigs', 'MachineConfig', machineConfigSchema);
 /** The resource of MachineConfigPools. */
 export const machineConfigPools = clusterScoped<MachineConfigPool>(

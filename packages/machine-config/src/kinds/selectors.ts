@@ -7,7 +7,7 @@ export class SelectorError extends Error {
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /**
- * Refuses a selector with an unknown operator. The CRDs refuse unknown operators, but older objects may contain them.
+ * Refuses a selector with an unknown operator, which older objects may contain.
  * @throws SelectorError
  */
 export function checkSelector(selector: LabelSelector | undefined): void {
@@ -17,10 +17,10 @@ export function checkSelector(selector: LabelSelector | undefined): void {
 
 type Labelled = { readonly metadata: { readonly labels?: Record<string, string> } };
 
-/** Returns true if a selector exists. Some clients write null instead of an absent selector. */
+/** Some clients write null instead of an absent selector. */
 export const isSelecting = (selector: LabelSelector | null | undefined): selector is LabelSelector =>
   selector !== undefined && selector !== null && !isEmptySelector(selector);
 
-/** Returns true if the selector matches the labels. An absent or empty selector matches nothing. */
+/** A selector that is absent or empty matches nothing. */
 export const selects = (selector: LabelSelector | null | undefined, { metadata }: Labelled): boolean =>
   isSelecting(selector) && selectorMatches(selector, metadata.labels);

@@ -2,11 +2,9 @@ import { type LabelSelector, labelSelectorSchema } from '@mcm/api';
 import { CONDITION_FIELDS, crd, int64, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
 
-/** Returns the schema of a selector with a description of the field. */
 export const selector = (description: string): z.ZodType<LabelSelector, LabelSelector> =>
   crd(labelSelectorSchema, { description, 'x-kubernetes-map-type': 'atomic' });
 
-/** A reference to an object in a `source` list. */
 export const objectReferenceSchema = crd(
   z.object({
     apiVersion: optional(text('apiVersion of the referenced object.')),
@@ -30,13 +28,11 @@ const conditionSchema = z
 /** A condition of an object in the API group of machine configs. */
 export type ConfigCondition = z.infer<typeof conditionSchema>;
 
-/** Returns the schema of the conditions of a status. */
 export const conditions = (description: string) =>
   optional(crd(z.array(conditionSchema), { description, 'x-kubernetes-list-type': 'atomic' }));
 
 export const observedGeneration = () =>
   optional(int64('Generation of the spec from which the controller derived the status.'));
 
-/** Returns the schema of an object that is stored unchanged. */
 export const rawObject = (description: string) =>
   crd(z.looseObject({}), { description, 'x-kubernetes-preserve-unknown-fields': true });

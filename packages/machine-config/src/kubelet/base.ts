@@ -15,7 +15,6 @@ export function kubeletConfOf(config: MachineConfig): string | undefined {
   return file && decodeContents(file.contents?.source, file.contents?.compression).toString('utf8');
 }
 
-/** The intervals at which kubelets report their status, by latency profile. */
 const FREQUENCIES: Readonly<Record<string, string>> = {
   '': '10s',
   Default: '10s',
@@ -35,9 +34,8 @@ export function reportFrequency(profile: string): string {
 }
 
 /**
- * Returns the kubelet configuration to which the settings of users are added. The base is the kubelet.conf from the
- * templates, with the feature gates and TLS settings of the cluster. A rendered config cannot be the base, because it
- * contains settings of users.
+ * Returns the kubelet configuration to which the settings of users are added. A rendered config cannot be the base of a
+ * kubelet configuration, because it contains settings of users.
  * @throws KubeletConfigError, TemplateError
  */
 export function baseKubeletConfiguration(
@@ -57,7 +55,7 @@ export function baseKubeletConfiguration(
   return { ...base, featureGates: { ...((base.featureGates as object | undefined) ?? {}), ...featureGates } };
 }
 
-/** Returns the configuration with the settings of a latency profile. An unknown latency profile is ignored. */
+/** Returns the configuration with the settings of a latency profile. */
 export function withLatency(
   base: KubeletConfiguration,
   role: string,
@@ -73,7 +71,7 @@ const CGROUP_V1 = ['systemd.unified_cgroup_hierarchy=0', 'systemd.legacy_systemd
 
 /**
  * Returns the kernel arguments for a version of cgroups.
- * @throws KubeletConfigError for version 1, which is no longer supported
+ * @throws KubeletConfigError for version 1 of cgroups, which is no longer supported
  */
 export function cgroupArguments(mode: string, current: readonly string[]): readonly string[] {
   if (mode !== '' && mode !== 'v2') {

@@ -4,8 +4,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 const REMEMBERED = 3;
 
 /**
- * Adds a result to the conditions of a KubeletConfig. The list contains the last three results, and then one entry in
- * an older format. If the message equals the message of the last result, only the time changes.
+ * Adds a result to the conditions of a KubeletConfig.
  * @param problem the reason of the refusal, or undefined if the object was accepted
  * @param now RFC 3339
  */

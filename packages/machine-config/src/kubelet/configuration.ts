@@ -7,7 +7,7 @@ export class KubeletConfigurationError extends Error {
   override readonly name = 'KubeletConfigurationError';
 }
 
-/** A kubelet configuration without zero values. Only optional fields keep their zero values. */
+/** A kubelet configuration in which only optional fields keep their zero values. */
 export type KubeletConfiguration = Readonly<Record<string, unknown>>;
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -34,7 +34,6 @@ function decodeFields(fields: Fields, raw: Raw, path: string): Record<string, un
   return result;
 }
 
-/** Decodes a field. If the value counts as absent, the result is undefined. */
 function decodeField(type: FieldType, value: unknown, path: string): unknown {
   if (type instanceof Entries) return decodeEntries(type, value, path);
   if (typeof type === 'object') {
@@ -112,8 +111,7 @@ function wrong(path: string, wanted: string, value: unknown): never {
 const isZero = (value: unknown): boolean => value === 0 || value === false || value === '' || value === '0s';
 
 /**
- * Merges a user's settings into the base. Values of the user replace values of the base. Maps are merged by key, and
- * objects are merged by field. If the user sets a zero value, it applies only if the base has no value, because the
+ * Merges a user's settings into the base. A zero value of the user applies only if the base has no value, because the
  * original treats a zero value as absent. Source: imdario/mergo v0.3.16, WithOverride.
  */
 export const overlayKubelet = (base: KubeletConfiguration, user: KubeletConfiguration): KubeletConfiguration =>

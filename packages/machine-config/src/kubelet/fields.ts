@@ -1,6 +1,4 @@
 /**
- * The type of a field. A type `optional…` is a pointer in the original, so its zero value differs from an absent value.
- * For all other types, the zero value counts as absent.
  */
 export type FieldType =
   | 'text'
@@ -32,7 +30,7 @@ export class Pointer {
   }
 }
 
-/** A list of objects. In a merge, the new list replaces the whole old list. */
+/** A list of objects, which a merge replaces as a whole. */
 export class Entries {
   readonly fields: Fields;
   /** Fields that each entry always has, even with their zero values. */

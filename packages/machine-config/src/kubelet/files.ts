@@ -69,7 +69,6 @@ function decodeUser(raw: unknown): KubeletConfiguration {
 type Texts = Readonly<Record<string, string>>;
 const reservedOf = (user: KubeletConfiguration): Texts => (user.systemReserved ?? {}) as Texts;
 
-/** Removes the sizes of reserved resources, because a separate file contains them. */
 function withoutSizes(user: KubeletConfiguration): KubeletConfiguration {
   if (user.systemReserved === undefined) return user;
   const { systemReserved: _all, ...rest } = user;
@@ -90,7 +89,6 @@ function sizingFile(autoSizing: boolean | null | undefined, user: KubeletConfigu
 const RESERVED = ['system-reserved', 'system-reserved-compressible'];
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/** Corrects fields for which the merge rules are wrong. */
 function withExceptions(merged: KubeletConfiguration, user: KubeletConfiguration, raw: unknown): KubeletConfiguration {
   const result: Record<string, unknown> = { ...merged };
   const enforced = listOf(user.enforceNodeAllocatable);

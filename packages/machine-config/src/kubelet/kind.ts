@@ -11,10 +11,7 @@ import { kubeletFiles } from './files.ts';
 import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 
-/**
- * Returns the names that older controllers used for the generated MachineConfig. One of the names contains the UID of
- * the pool.
- */
+/** Returns the names that older controllers used for the generated MachineConfig. */
 export const formerNames = ({ metadata }: MachineConfigPool): readonly string[] => [
   `99-${metadata.name}-${metadata.uid}-kubelet`,
   `99-${metadata.name}-kubelet-managed`,

@@ -62,7 +62,6 @@ const fileOf = (files: readonly IgnitionFile[] | undefined, path: string) =>
   textOf(files?.find((one) => one.path === path));
 const confIn = (one: MachineConfig | undefined): KubeletConfiguration =>
   parseKubeletConf(fileOf(one && ignitionOf(one)?.storage?.files, '/etc/kubernetes/kubelet.conf'));
-/** Returns the kubelet.conf that results from a user's settings and a base. */
 const merged = (base: object, user: Record<string, unknown>): KubeletConfiguration =>
   parseKubeletConf(
     fileOf(

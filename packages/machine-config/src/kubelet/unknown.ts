@@ -2,12 +2,11 @@ import { isRecord } from '@mcm/kube';
 import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
-/** The fields that identify the type. The reader ignores these fields, so they are not reported as unknown. */
+/** The fields that identify the type, which the reader ignores. */
 const HEAD = ['apiVersion', 'kind'];
 
 /**
- * Returns the unknown fields of a user's KubeletConfiguration, one sentence each. mcm ignores unknown fields, as the
- * original does. Only the warning shows a typing error.
+ * mcm ignores unknown fields of a KubeletConfiguration, as the original does, so only a warning shows a typing error.
  */
 export function unknownKubeletFields(raw: unknown): readonly string[] {
   const fields = Object.fromEntries(HEAD.map((name): [string, FieldType] => [name, 'text']));

@@ -4,10 +4,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { NodeConfigError } from '../node-config/error.ts';
 import { decodeKubelet, type KubeletConfiguration, KubeletConfigurationError } from './configuration.ts';
 
-/**
- * The error if the controller refuses a KubeletConfig. A retry would fail again. The condition of the KubeletConfig
- * contains the message.
- */
+/** The error if the controller refuses a KubeletConfig. A retry would fail again. */
 export class KubeletConfigError extends NodeConfigError {
   override readonly name: string = 'KubeletConfigError';
 }
@@ -16,7 +13,6 @@ const MAX_LOG_LEVEL = 10;
 /** Settings that a KubeletConfig must not contain, because they must be equal on all nodes of a cluster. */
 const FORBIDDEN = ['cgroupDriver', 'clusterDNS', 'clusterDomain', 'featureGates', 'failSwapOn'];
 
-/** Formats a value like Go. */
 function print(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(print).join(' ')}]`;
   if (typeof value !== 'object' || value === null) return String(value);

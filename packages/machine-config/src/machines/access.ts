@@ -2,14 +2,13 @@ import type { Informer, KubeError, KubeObject } from '@mcm/kube';
 import { refusalText } from '../conditions/forbidden.ts';
 
 /**
- * Tracks whether the controller has permission to read machines. Without permission, only the pools that refer to
- * machines are blocked.
+ * Tracks whether the controller has permission to read machines. Without permission to read machines, only the pools
+ * that refer to machines are blocked.
  */
 export class MachineAccess {
   readonly #refused = new Map<string, string>();
   readonly #listeners: (() => void)[] = [];
 
-  /** Returns the error about the missing permission, or undefined if no permission is missing. */
   get refusal(): string | undefined {
     return this.#refused.size === 0 ? undefined : [...this.#refused.values()].join('; ');
   }
@@ -29,10 +28,6 @@ export class MachineAccess {
 
   isRefused = (resource: string): boolean => this.#refused.has(resource);
 
-  /**
-   * Returns the informer, or undefined if its permission is missing. A caller must not wait for an informer without
-   * permission.
-   */
   unlessRefused<T extends KubeObject>(informer: Informer<T>): Informer<T> {
     const refused = Promise.withResolvers<void>();
     const { isRefused } = this;

@@ -28,12 +28,11 @@ import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';
 
-/** A machine counts as updating for this time. If the machine is unhealthy after this time, mcm replaces it. */
+/** A machine counts as updating for this time, after which mcm replaces it if it is unhealthy. */
 const UPDATE_MS = 3_600_000;
-/** The controller extends the update time of a machine if less than this time remains. */
 const RENEW_MS = 1_200_000;
 
-/** The annotations to change. The value null removes an annotation. */
+/** The annotations to change; the value null removes an annotation. */
 type Changes = Readonly<Record<string, string | null>>;
 
 /** The changes that the update of a node requires: on the Machine, and on the Node for the autoscaler. */
@@ -59,8 +58,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   set(changes, annotations, ConfigAnnotations.ConfigState, state === '' ? null : state);
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
-  // If the node of a machine is unreachable, its update time is not extended. When the update time ends, mcm replaces
-  // the machine.
+  // The update time of a machine is not extended while its node is unreachable, so that mcm replaces the machine.
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
@@ -91,17 +89,14 @@ function set(
   if ((has[key] ?? null) !== value) changes[key] = value;
 }
 
-/**
- * Lowers the deletion priority of a machine that cannot be updated, so that a scale-in deletes it first. A machine that
- * is marked for deletion keeps its priority.
- */
+/** Lowers the deletion priority of a machine that cannot be updated, so that a scale-in deletes it first. */
 function prefer(changes: Record<string, string | null>, has: Record<string, string>, first: boolean): void {
   const ours = has[ConfigAnnotations.PriorityLowered] !== undefined;
   const marked = has[Annotations.MarkedForDeletionTime] !== undefined;
   const rank = has[Annotations.Priority] ?? String(DEFAULT_MACHINE_PRIORITY);
   const [normal, lowered] = [String(DEFAULT_MACHINE_PRIORITY), String(TRIGGERED_DELETION_PRIORITY)];
   if (first && !marked) {
-    // If another client set the priority, the priority stays unchanged.
+    // The priority of another client stays unchanged.
     if (ours || rank !== normal) return;
     changes[Annotations.Priority] = lowered;
     changes[ConfigAnnotations.PriorityLowered] = 'true';
@@ -109,13 +104,12 @@ function prefer(changes: Record<string, string | null>, has: Record<string, stri
   }
   if (!ours) return;
   changes[ConfigAnnotations.PriorityLowered] = null;
-  // The priority that another client set, or a mark for deletion, takes precedence.
   if (!marked && rank === lowered) changes[Annotations.Priority] = normal;
 }
 
 /**
- * Prevents the autoscaler from removing a node during its update. The annotation of another client stays. The machine
- * controller uses this annotation, too, and may remove it during an update.
+ * Prevents the autoscaler from removing a node during its update, and keeps the annotation of other clients. The
+ * machine controller may remove the annotation against a scale-down during an update.
  */
 function keepFromAutoscaler(node: Node, working: boolean): Changes {
   const { annotations = {} } = node.metadata;

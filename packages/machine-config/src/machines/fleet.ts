@@ -31,10 +31,6 @@ export interface MachineCaches {
   readonly access: MachineAccess;
 }
 
-/**
- * The index of deployments by pool. The pool has paused the deployment, or rollouts of the deployment wait for its
- * configuration.
- */
 export const HELD_BY = 'heldBy';
 
 const OWNER = 'owner';
@@ -59,14 +55,10 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
   };
 }
 
-/** Finds machines by their owners, and owners by their machines. Only owner references count, not names and labels. */
+/** Finds machines by their owners, and owners by their machines. */
 export interface MachineFleet {
-  /** Returns the object to which a reference points, or undefined if the object does not exist. */
   resolve(ref: MachineRef): ResolvedRef | undefined;
-  /**
-   * Returns the machines of a node. A node has several machines if one machine replaces another machine with an equal
-   * node name.
-   */
+  /** Returns the machines of a node. */
   machinesOf(nodeName: string): readonly Machine[];
   poolsOf(machine: Machine, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[];
 }
@@ -79,7 +71,6 @@ export interface ResolvedRef {
   readonly replicas: number;
 }
 
-/** A reference of a pool. If the object does not exist, `resolved` is undefined. */
 export interface PoolRef {
   readonly ref: MachineRef;
   readonly found: ResolvedRef | undefined;
@@ -88,7 +79,6 @@ export interface PoolRef {
 /** Returns the name of the Node, or '' if the machine has no Node yet. */
 export const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
-/** The caches of machines and their owners, by `namespace/name`. */
 interface FleetSource {
   machinesOfSet(uid: string): readonly Machine[];
   machinesOfNode(nodeName: string): readonly Machine[];
@@ -97,7 +87,7 @@ interface FleetSource {
   deployment(key: string): MachineDeployment | undefined;
 }
 
-/** Creates the lookups of machines. The cost of a lookup does not depend on the machines of other pools. */
+/** Creates the lookups of machines. The cost of a lookup of machines does not depend on the machines of other pools. */
 export const machineFleet = ({ machines: all, sets, deployments }: MachineCaches): MachineFleet =>
   fleetOf({
     machinesOfSet: (uid) => all.store.byIndex(OWNER, uid),
@@ -160,7 +150,7 @@ function fleetOf(source: FleetSource): MachineFleet {
   };
 }
 
-/** Returns the pools that refer to the machine of a node. If the list is empty, the node selectors of pools apply. */
+/** Returns the pools that refer to the machine of a node, or an empty list if the node selectors of pools apply. */
 export type ClaimsOf = (node: Node) => readonly MachineConfigPool[];
 
 /** Returns the {@link ClaimsOf} function of a fleet. */

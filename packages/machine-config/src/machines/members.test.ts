@@ -12,7 +12,6 @@ import { listedFleet } from './fleet.ts';
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const at = { [CurrentConfig]: 'V0', [DesiredConfig]: 'V0', [State]: 'Done' };
 
-/** Machines of one set: name, phase, and state of their node. With `none`, the machine has no node. */
 type Given = readonly [name: string, phase: string, node: 'ready' | 'not ready' | 'none', extra?: object];
 
 function planOf(given: readonly Given[], { maxUnavailable = 1, replicas = given.length, nodeTemplate = {} } = {}) {

@@ -14,30 +14,23 @@ export interface PoolMembers {
   readonly nodes: readonly Node[];
   readonly refs: readonly PoolRef[];
   readonly machines: readonly Machine[];
-  /** The machines by the names of their nodes. */
   readonly machineOf: ReadonlyMap<string, Machine>;
-  /** True if the object of a reference does not exist. */
   readonly unresolved: boolean;
-  /** The number of machines that count towards maxUnavailable, although they have no node that is counted. */
+  /** The number of machines without a counted node that count towards maxUnavailable. */
   readonly reserved: number;
-  /** The sum of the replicas. At most this number of nodes can be unavailable. */
+  /** The number of replicas, which limits the number of unavailable nodes. */
   readonly replicas: number;
   /** Names of MachineSets that are frozen because they have too many machines. */
   readonly frozen: readonly string[];
   readonly problems: readonly string[];
-  /**
-   * The reasons why templates of machines are refused, one sentence each. If a template is refused, no node gets a
-   * target and no machine is replaced.
-   */
+  /** While a template is refused, no node gets a target and no machine is replaced. */
   readonly refused: readonly string[];
 }
 
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 /**
- * Finds the nodes and machines of a pool that refers to machines. If two pools refer to a machine, it belongs to no
+ * Finds the nodes and machines of a pool that refers to machines. A machine to which two pools refer belongs to no
  * pool.
- * @param nodeOf returns the node with a name
- * @returns undefined for a pool that selects nodes
  */
 export function membersOf(
   pool: MachineConfigPool,

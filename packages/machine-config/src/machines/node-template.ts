@@ -7,8 +7,7 @@ const FIELD = 'spec.template.spec.nodeTemplate';
 
 /**
  * Finds machine templates with labels, annotations or taints that only the machine-config-controller may write. mcm
- * would copy them to all nodes at once, without a rollout. The pool waits until a user removes them.
- * @returns one sentence for each template, with the object, the field and a hint
+ * would copy labels, annotations and taints of a template to all nodes at once, without a rollout.
  */
 export const claimedTemplates = (refs: readonly PoolRef[]): readonly string[] =>
   refs.flatMap(({ ref, found }) => {

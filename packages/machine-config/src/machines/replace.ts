@@ -16,16 +16,14 @@ import type { PoolMembers } from './members.ts';
 
 /** The way in which the running machines of a pool get a new target. */
 export interface StrategyVerdict {
-  /** True if new machines replace the nodes. The old nodes then get no target. */
+  /** True if new machines replace the nodes, so that the old nodes get no target. */
   readonly replaces: boolean;
-  /** The condition about the strategy. Without a condition to report, the field is absent. */
   readonly condition?: WantedCondition;
 }
 
 /**
- * Decides whether new machines replace the nodes of a pool. `Replace` always uses new machines. `InPlaceElseReplace`
- * uses new machines if a node cannot apply the target.
- * @param machineConfig finds a rendered MachineConfig
+ * Decides whether new machines replace the nodes of a pool. With `Replace`, new machines always replace the nodes. With
+ * `InPlaceElseReplace`, new machines replace the nodes if a node cannot apply the target.
  */
 export function evaluateStrategy(
   pool: MachineConfigPool,
@@ -63,14 +61,11 @@ export function evaluateStrategy(
   return { replaces: false, ...ended };
 }
 
-/**
- * Returns true if the daemon refuses the target. The daemon can check the limits of its host. The disk of the node
- * contains the current config, even after the deletion of the MachineConfig.
- */
+/** Returns true if the daemon refuses the target, because only the daemon can check the limits of its host. */
 const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
   isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
-/** Returns true if some nodes do not have the target, but their configs differ from the target only by certificates. */
+/** Returns true if nodes without the target differ from the target only by certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
   const waiting = nodes.filter((node) => !isAt(node, target));
   const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
@@ -85,24 +80,17 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
   return old !== undefined && wanted !== undefined && differOnlyByCertificates(old, wanted);
 }
 
-/**
- * A write to a MachineDeployment. The write changes the template, which starts a rollout, or it pauses or resumes the
- * deployment.
- */
+/** A write to a MachineDeployment. */
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
-  /** The UID of the deployment that was read for the decision. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The body of the merge patch. */
   readonly body: { readonly metadata?: object; readonly spec?: object | undefined };
 }
 
 /**
- * Returns the writes to the deployments of a pool whose machines are replaced. A write changes the target in the
- * template, or pauses the deployment. If a set has no deployment, its machines get the target only when a user deletes
- * them.
+ * Returns the writes to the deployments of a pool whose machines are replaced.
  * @param closed true if windows or freezes of the pool forbid the start of a rollout
  */
 export function deploymentWrites(
@@ -121,8 +109,8 @@ export function deploymentWrites(
     if (!deployment) return [];
     const { [TemplateConfig]: has, [TemplateSince]: done } = deployment.spec.template.metadata?.annotations ?? {};
     const others = nodes.some((node) => !isAt(node, target));
-    // If machines have the content of the target, they are not replaced. If machines were created for the target and
-    // then changed in place, they are replaced, so the rollout gets a new time.
+    // Machines with the content of the target are not replaced. Machines that were created for the target and then
+    // changed in place are replaced, so the rollout gets a new time.
     const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
     const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && !closed && other && !keepsMachines(deployment);
@@ -146,12 +134,11 @@ function writeOf(
   return [{ namespace, name, uid, resourceVersion, body: { ...metadata, spec: isSpecified ? spec : undefined } }];
 }
 
-/** The annotations to change. The value null removes an annotation. */
+/** The annotations to change; the value null removes an annotation. */
 type Marks = Readonly<Record<string, string | null>>;
 
 /**
- * Adds an annotation to a deployment: its rollout waits until new machines have applied their configuration. Machines
- * with a configuration are marked first. Without the mark, the rollout would wait for them.
+ * Adds an annotation to a deployment, so that its rollout waits until new machines have applied their configuration.
  */
 function awaitMark(
   pool: string,
@@ -173,17 +160,11 @@ export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean
   annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
 
 /**
- * Returns true if a rollout of the deployment updates its machines in place. A new template does not change the config
- * of their nodes, so the pool sets the target of these nodes.
+ * Returns true if a rollout of the deployment updates its machines in place, so that a new template changes no config.
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
-/**
- * Reverts the changes that a pool made to deployments:
- * - removes the pause of the pool, if the pool replaces no machine,
- * - removes the annotations of the pool, if the pool no longer refers to the deployment.
- * @param still the UIDs of the deployments that the pool refers to
- */
+/** Removes the pauses and annotations of a pool that no longer replaces machines of the deployments. */
 export const releaseWrites = (
   pool: string,
   deployments: readonly MachineDeployment[],
@@ -200,10 +181,7 @@ export const releaseWrites = (
     return writeOf(deployment, marks, { ...pause?.spec });
   });
 
-/**
- * Removes the pause of a pool. The annotation names the pool that paused the deployment. A pause of another pool or a
- * user stays.
- */
+/** Removes the pause of a pool, but not a pause of another pool or a user. */
 function pauseOf(
   pool: string,
   paused: boolean,
@@ -217,10 +195,7 @@ function pauseOf(
   return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
-/**
- * Returns true if the node has the target. A node without a config counts too, because it gets its first config soon.
- * If the daemon of the node waits for the rollout, the result is false.
- */
+/** Returns true if the node has the target, or gets its first config soon. */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

@@ -38,7 +38,6 @@ export interface NodeConfigRoom<T extends NodeConfig> {
   readonly refused: ConfigEvent;
 }
 
-/** Creates the controller that executes the decisions of {@link planNodeConfig}. */
 export function createNodeConfigController<T extends NodeConfig>(
   context: ConfigContext,
   room: NodeConfigRoom<T>,
@@ -46,8 +45,8 @@ export function createNodeConfigController<T extends NodeConfig>(
 ): Controller {
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, room, options, key);
-  // Objects are processed one at a time, because the name of a MachineConfig depends on the names of all other
-  // MachineConfigs.
+  // The name of a MachineConfig depends on the names of all other MachineConfigs, so objects are processed one at a
+  // time.
   const controller = createController({
     name: room.name,
     concurrency: 1,
@@ -72,7 +71,6 @@ export function createNodeConfigController<T extends NodeConfig>(
   return controller;
 }
 
-/** Returns true if a change of a pool affects its KubeletConfigs and ContainerRuntimeConfigs. */
 function selectionChanged(change: Change<{ metadata: { labels?: unknown }; spec?: { nodeSelector?: unknown } }>) {
   if (change.type !== 'updated') return true;
   const text = ({ metadata, spec }: typeof change.object) => JSON.stringify([metadata.labels, spec?.nodeSelector]);
@@ -109,7 +107,6 @@ async function sync<T extends NodeConfig>(
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
   }
   if (error === undefined) return done;
-  // The controller retries only after an event, because it watches every object that can fix the failure.
   log.warn(`${room.kind.kind} is not applied`, { config: key, reason: error });
   if (verdict.problem !== undefined && !isProblemReported(config, verdict.problem)) {
     recorder.event(config, 'Warning', room.refused, `${verdict.problem}${HINT_MARK}${verdict.hint ?? ''}`);
@@ -130,7 +127,7 @@ async function carryOut<T extends NodeConfig>(
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
 }
 
-/** Deletes MachineConfigs. If the response to a create request was lost, the cache may lack the MachineConfig. */
+/** If the response to a create request was lost, the cache may lack the MachineConfig. */
 async function removeAll(
   { client }: ConfigContext,
   names: readonly string[],
@@ -155,8 +152,7 @@ async function writeObject<T extends NodeConfig>(
     metadata: { resourceVersion, annotations, finalizers },
   };
   const answer = await ignoreNotFound(client.resource(definition).patch(name, { type: 'merge', body }));
-  // The removal of the last finalizer deletes a terminating object. The response must therefore not be added to the
-  // cache.
+  // The removal of the last finalizer deletes the object, so the response must not be added to the cache.
   const gone = config.metadata.deletionTimestamp !== undefined && finalizers?.length === 0;
   if (answer && !gone) informer.recordWrite(answer);
   return answer ?? config;

@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 
-/** A KubeletConfig or ContainerRuntimeConfig. For each selected pool, the controller writes one MachineConfig. */
+/** The controller writes one MachineConfig for each pool that a KubeletConfig or ContainerRuntimeConfig selects. */
 export type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /** The input from which the files of a KubeletConfig or ContainerRuntimeConfig are computed. */
@@ -19,7 +19,6 @@ export interface NodeConfigInput {
 
 /** The parts of names that differ between KubeletConfigs and ContainerRuntimeConfigs. */
 export interface NodeConfigNaming {
-  /** The part of the name. For `kubelet`, the MachineConfigs have the name `99-<pool>-generated-kubelet`. */
   readonly part: 'kubelet' | 'containerruntime';
   readonly noun: string;
   /** Returns the names that older controllers used for the MachineConfig of a pool. */
@@ -31,24 +30,13 @@ export interface NodeConfigKind<T extends NodeConfig> {
   readonly naming: NodeConfigNaming;
   /** Returns a text with the name of an object whose pool is unknown, for messages. */
   readonly noPool: (config: T) => string;
-  /** Returns the unknown fields, one sentence each. The controller ignores unknown fields. */
   readonly unknown: (config: T) => readonly string[];
-  /**
-   * Validates a KubeletConfig or ContainerRuntimeConfig.
-   * @throws NodeConfigError naming the field
-   */
+  /** @throws NodeConfigError naming the field */
   readonly validate: (config: T) => void;
-  /**
-   * Validates a KubeletConfig or ContainerRuntimeConfig for a pool.
-   * @throws NodeConfigError naming the field
-   */
+  /** @throws NodeConfigError naming the field */
   readonly validateFor: (config: T, pool: MachineConfigPool) => void;
-  /**
-   * Returns the files that a KubeletConfig or ContainerRuntimeConfig adds to a pool.
-   * @throws NodeConfigError, TemplateError
-   */
+  /** @throws NodeConfigError, TemplateError */
   readonly files: (config: T, pool: MachineConfigPool, input: NodeConfigInput) => readonly IgnitionFile[];
-  /** Adds a result to the conditions of an object. `now` has the format RFC 3339. */
   readonly withVerdict: (
     existing: readonly ConfigCondition[],
     problem: string | undefined,

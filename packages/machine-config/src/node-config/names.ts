@@ -28,9 +28,8 @@ function suffixMap({ metadata }: NodeConfig): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the suffix of an object for a pool. In the original, all pools of an object share one suffix, so two objects
- * may overwrite each other's MachineConfig. If the annotation of mcm contains no suffix for a pool, the suffix of the
- * original applies.
+ * Returns the suffix of an object for a pool. Without a suffix of mcm for a pool, the suffix of the original applies to
+ * all pools.
  */
 export function suffixOf(config: NodeConfig, pool: string): string | undefined {
   const suffixes = suffixMap(config);
@@ -40,7 +39,7 @@ export function suffixOf(config: NodeConfig, pool: string): string | undefined {
     : config.metadata.annotations?.[ConfigAnnotations.MachineConfigNameSuffix];
 }
 
-/** Returns the annotations with the suffix for a pool. All other annotations stay unchanged. */
+/** Returns the annotations with the suffix for a pool. */
 export function withSuffixFor(config: NodeConfig, pool: string, suffix: string): Record<string, string> {
   const { annotations = {} } = config.metadata;
   const suffixes = { ...suffixMap(config), [pool]: suffix };
@@ -64,13 +63,11 @@ export interface NamingInput {
 export interface NodeConfigName {
   readonly name: string;
   readonly suffix: string;
-  /** An older name of the MachineConfig. The MachineConfig with the new name replaces it. */
   readonly former?: string | undefined;
 }
 
 /**
- * Returns the name of a MachineConfig. A new object gets the largest suffix, so it takes precedence over older objects.
- * A free smaller suffix is not used.
+ * Returns the name of a MachineConfig.
  * @throws NodeConfigError if the pool has too many objects
  */
 export function nameNodeConfig(input: NamingInput): NodeConfigName {
@@ -93,10 +90,7 @@ function findSuffix(input: NamingInput): string {
   return recovered ?? nextSuffix(input, rivals);
 }
 
-/**
- * Returns the objects that select the pool.
- * @throws NodeConfigError for an invalid selector
- */
+/** Returns the objects that select the pool. */
 export function selecting<T extends NodeConfig>(pool: MachineConfigPool, stored: readonly T[]): readonly T[] {
   try {
     for (const { spec } of stored) checkSelector(spec?.machineConfigPoolSelector ?? undefined);
@@ -112,10 +106,6 @@ function isNewest(config: NodeConfig, rivals: readonly NodeConfig[]): boolean {
   return rivals.every(({ metadata }) => Date.parse(metadata.creationTimestamp) <= born);
 }
 
-/**
- * Returns the largest suffix in the finalizers of an object. The finalizers contain the names of the generated
- * MachineConfigs.
- */
 function fromFinalizers({ naming, config, pool, exists }: NamingInput): string | undefined {
   const base = baseName(naming, pool);
   const suffixes = (config.metadata.finalizers ?? []).flatMap((name) => {

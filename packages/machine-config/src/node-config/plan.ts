@@ -23,12 +23,10 @@ export interface NodeConfigSnapshot<T extends NodeConfig> extends Omit<NodeConfi
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
   readonly controllerConfig: ControllerConfig | undefined;
-  /** The hash of the controller's build. */
   readonly hash: string;
 }
 
 export interface NodeConfigVerdict {
-  /** The reason of the refusal, or undefined if the object was accepted. */
   readonly problem?: string;
   readonly hint?: string;
   /** A text about unknown fields. Unknown fields do not cause a refusal. */
@@ -36,14 +34,13 @@ export interface NodeConfigVerdict {
 }
 
 /**
- * The actions for a KubeletConfig or ContainerRuntimeConfig. The controller first writes the MachineConfigs, then the
- * object and its status, and then deletes outdated MachineConfigs.
+ * The actions for a KubeletConfig or ContainerRuntimeConfig. The controller writes MachineConfigs first, then the
+ * object and its status, and deletes outdated MachineConfigs last.
  */
 export interface NodeConfigPlan {
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
   readonly remove: readonly string[];
-  /** The new annotations. If the stored annotations are correct, the field is absent. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly finalizers?: readonly string[] | undefined;
   readonly verdict?: NodeConfigVerdict;
@@ -79,19 +76,16 @@ export function planNodeConfig<T extends NodeConfig>(
   }
 }
 
-/**
- * Plans the deletion of an object. Each call deletes one MachineConfig, in the order of the finalizers. The object
- * itself is deleted last.
- */
+/** Plans the deletion of an object: each call deletes one MachineConfig, and the last call the object. */
 function takeDown({ metadata }: NodeConfig): NodeConfigPlan {
   const [first, ...rest] = metadata.finalizers ?? [];
   return first === undefined ? NOTHING : { ...NOTHING, remove: [first], finalizers: rest };
 }
 
-/** The error if no name is free for the MachineConfig. The original reports this failure with another text. */
+/** The error if no name is free for the MachineConfig. */
 class NamingFailure extends NodeConfigError {}
 
-/** Collects the actions for an object. If one pool fails, the results of the earlier pools are kept. */
+/** Collects the actions for an object; if one pool fails, the results of the earlier pools stay. */
 class Work<T extends NodeConfig> {
   readonly names: string[] = [];
   readonly #kind: NodeConfigKind<T>;
@@ -180,7 +174,7 @@ class Work<T extends NodeConfig> {
     return { apiVersion: API_VERSION, kind: 'MachineConfig', metadata: metadata as MachineConfig['metadata'], spec };
   }
 
-  /** Stores the suffix in an annotation and the name in a finalizer. Finalizers in older formats are removed. */
+  /** Finalizers in older formats are removed. */
   #remember(pool: string, suffix: string, name: string): void {
     const { metadata } = this.#config;
     const wanted = withSuffixFor(this.#config, pool, suffix);
@@ -212,7 +206,6 @@ const ownerOf = (kind: string, { metadata }: NodeConfig): OwnerReference => ({
 
 /**
  * Finds MachineConfigs of another version of the controller that are no longer necessary.
- * - A MachineConfig without a version in its annotations belongs to a user.
  * - A MachineConfig with a known owner stays, because its deletion would remove settings from the pools for a moment.
  */
 function leftOver<T extends NodeConfig>(

@@ -25,10 +25,6 @@ export function isProblemReported({ metadata, status }: Reported, problem: strin
 export const isIgnoredReported = ({ status }: Reported, ignored: string | undefined): boolean =>
   conditionOf(status?.conditions, UnknownFields)?.message === ignored;
 
-/**
- * Returns the conditions with a new result. The condition about unknown fields is first in the list, and exists only
- * while there are unknown fields.
- */
 export function verdictConditions<T extends NodeConfig>(
   kind: NodeConfigKind<T>,
   { status }: Reported,

@@ -2,14 +2,10 @@ import { Annotations, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import type { NodeNotice } from './sources.ts';
 
-/** The prefixes of notice IDs that the daemon writes and removes. Other agents use other IDs. */
+/** The prefixes of notice IDs that the daemon writes and removes. */
 const OURS = /^(azure|gce)-/;
 
-/**
- * Returns the annotation of the Node: a text, null for its removal, or undefined for no change. If there are several
- * notices, the notice with the earliest deadline applies. The times in the annotation stay unchanged while the metadata
- * service reports the notice. An annotation that a user edited is written again.
- */
+/** Returns the annotation of the Node: a text, null for its removal, or undefined for no change. */
 export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date): string | null | undefined {
   const stored = node.metadata.annotations?.[Annotations.Interruption];
   const known = fieldsOf(stored);
@@ -22,10 +18,7 @@ export function planNotice(node: Node, notices: readonly NodeNotice[], now: Date
   return value === stored ? undefined : value;
 }
 
-/**
- * Returns a notice with its deadline. If the cloud gives no deadline, the deadline is at most `withinMs` in the future.
- * An edited annotation cannot delay the deadline.
- */
+/** Returns a notice with its deadline, which an edited annotation cannot delay. */
 function timed(notice: NodeNotice, known: Known | undefined, now: Date) {
   const latest = new Date(now.getTime() + notice.withinMs).toISOString();
   const before = isTime(known?.deadline) && Date.parse(known.deadline) < Date.parse(latest) ? known.deadline : latest;

@@ -5,10 +5,7 @@ import { z } from 'zod';
 export interface NodeNotice {
   readonly id: string;
   readonly kind: 'Terminate' | 'Maintenance';
-  /**
-   * The time at which the cloud acts, in RFC 3339. Without a deadline, the cloud acts `withinMs` or more after the
-   * first report.
-   */
+  /** Without a deadline, the cloud acts `withinMs` or more after the first report. */
   readonly deadline?: string | undefined;
   /** The cloud waits at least this time between a notice and its event. */
   readonly withinMs: number;
@@ -16,7 +13,7 @@ export interface NodeNotice {
 }
 
 /**
- * Reads the notices.
+ * Reads the notices of a metadata service.
  * @throws Error if the metadata service does not respond
  */
 export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promise<readonly NodeNotice[]>;
@@ -26,15 +23,8 @@ export type NoticeSource = (transport: Transport, signal: AbortSignal) => Promis
  * for Linux VMs.
  */
 const AZURE_PREEMPT_MS = 30_000;
-/**
- * Azure starts any other event at the earliest after this time from its notice. Source: learn.microsoft.com, Scheduled
- * Events for Linux VMs.
- */
+/** Azure starts any other event at the earliest after this time from its notice (Scheduled Events for Linux VMs). */
 const AZURE_EVENT_MS = 5 * 60_000;
-/**
- * Google ends a preempted VM at the earliest after this time from its notice. Source: cloud.google.com, preemption
- * process.
- */
 const GCE_PREEMPT_MS = 30_000;
 /**
  * Google starts host maintenance at the earliest after this time from its notice. Source: cloud.google.com, maintenance
@@ -62,8 +52,7 @@ const AZURE_KINDS: Readonly<Record<string, NodeNotice['kind']>> = {
 };
 
 /**
- * Reads Scheduled Events of Azure. The service reports the events of all VMs in an availability set, so only the events
- * of the node's VM are used. `Freeze` pauses the VM for a few seconds, so it is ignored.
+ * Reads Scheduled Events of Azure for the VM of the node. `Freeze` pauses the VM for a few seconds, so it is ignored.
  */
 export const azureSource =
   (vmName: string): NoticeSource =>

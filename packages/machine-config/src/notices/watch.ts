@@ -27,17 +27,13 @@ export interface NoticeWatchOptions {
   readonly source: NoticeSource;
   readonly metadata: Transport;
   readonly client: KubeClient;
-  /** Returns the Node of the daemon from the cache, or undefined before the Node is registered. */
   readonly node: () => Node | undefined;
   readonly wrote: (node: Node) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/**
- * Reads the notices of the metadata service until the signal aborts. The notice with the earliest deadline is written
- * to the Node.
- */
+/** Reads the notices of the metadata service until the signal aborts. */
 export async function watchNotices(options: NoticeWatchOptions, signal: AbortSignal): Promise<void> {
   const { clock, log } = options;
   const outages = createOutageLog('Request for interruptions to the metadata service', clock, log);
@@ -69,7 +65,7 @@ async function look({ source, metadata, client, node, wrote, clock, log }: Notic
     const body = { metadata: { uid, annotations: { [Annotations.Interruption]: value } } };
     wrote(await client.resource(nodes).patch(name, { type: 'merge', body }, { signal }));
   } catch (error) {
-    // The Node was deleted or replaced in the meantime. The notice is written to the new Node after the next read.
+    // If the Node was replaced in the meantime, the next read writes the notice to the new Node.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   } finally {
     timer.cancel();

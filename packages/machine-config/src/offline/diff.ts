@@ -9,7 +9,6 @@ interface Line {
   readonly text: string;
 }
 
-/** Compares lines with the longest common subsequence. */
 function compare(old: readonly string[], now: readonly string[]): readonly Line[] {
   const width = now.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
@@ -36,10 +35,7 @@ function compare(old: readonly string[], now: readonly string[]): readonly Line[
   return lines;
 }
 
-/**
- * Maximum number of lines in a comparison. The comparison of longer files would need too much memory, so they are shown
- * as completely changed.
- */
+/** Maximum number of lines in a comparison, because a comparison of longer files would need too much memory. */
 const MOST = 4000;
 
 function changesOf(old: readonly string[], now: readonly string[]): readonly string[] {
@@ -55,10 +51,7 @@ function changesOf(old: readonly string[], now: readonly string[]): readonly str
   });
 }
 
-/**
- * Returns the differences between two MachineConfigs as lines. Without a difference, the list is empty.
- * @param old undefined if the node has no config yet
- */
+/** Returns the differences between two MachineConfigs as lines. Without a difference, the list is empty. */
 export function diffMachineConfigs(old: MachineConfig | undefined, now: MachineConfig | undefined): readonly string[] {
   const [before, after] = [old, now].map((config) => (config ? configParts(config) : new Map<string, string[]>()));
   const names = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].toSorted();

@@ -3,13 +3,13 @@ import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 
-/** The lines of a config, by part. Examples of parts are `file /etc/a`, `unit x.service` and `kernelArguments`. */
+/** The lines of a config, by part. */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;
 
 const PRIVATE = 0o077;
 const DEFAULT_MODE = 0o644;
 
-/** Returns the content of a file. If only its owner may read the file, the result is a digest. */
+/** Returns the content of a file. */
 function contentOf({ contents, mode = DEFAULT_MODE }: IgnitionFile): readonly string[] {
   if (contents?.source === undefined) return ['(content of the existing file)'];
   if (!contents.source.startsWith('data:')) return [`(from ${contents.source})`];

@@ -29,10 +29,6 @@ import { unknownInSpec } from './unknown.ts';
 
 /** Input of a rendering without a cluster. */
 export interface OfflineInput {
-  /**
-   * The objects: MachineConfigs, pools, a ControllerConfig, KubeletConfigs, ContainerRuntimeConfigs and Secrets.
-   * Objects of other kinds are ignored.
-   */
   readonly objects: readonly KubeObject[];
   readonly tree: TemplateTree;
   readonly tlsProfile?: TlsProfile;
@@ -49,15 +45,11 @@ export interface OfflinePool {
 /** The results for all objects. */
 export interface OfflineResult {
   readonly pools: readonly OfflinePool[];
-  /** Errors of objects, each with kind, name and field. */
   readonly problems: readonly string[];
-  /** Fields without effect, each with the kind and the name of its object. */
   readonly warnings: readonly string[];
 }
 
-/**
- * The identity for the annotations of all objects. All objects have equal versions, because the results are not stored.
- */
+/** The identity for the annotations of all objects, which have equal versions because they are not stored. */
 const IDENTITY: ControllerIdentity = { version: 'offline', hash: 'offline' };
 
 const builtIn = (name: string): MachineConfigPool =>
@@ -142,7 +134,7 @@ function render(
   }
 }
 
-/** Refuses two objects of one kind for a pool. Without a cluster, the order of their creation is unknown. */
+/** Refuses two objects of one kind for a pool, because their order of creation is unknown without a cluster. */
 function checkOnePerPool<T extends NodeConfig>(
   { kind }: NodeConfigKind<T>,
   stored: readonly T[],
@@ -195,7 +187,7 @@ function read(objects: readonly KubeObject[], problems: string[], warnings: stri
       return [];
     });
   return {
-    // Rendered and generated MachineConfigs are ignored, because the offline rendering generates them itself.
+    // The offline rendering generates MachineConfigs itself, so it ignores rendered and generated MachineConfigs.
     machineConfigs: of<MachineConfig>('MachineConfig', machineConfigSchema).filter(
       ({ metadata }) => !metadata.annotations?.[ConfigAnnotations.GeneratedByControllerVersion],
     ),

@@ -4,8 +4,8 @@ import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /**
- * Returns a text about the unknown fields of a spec, or undefined without unknown fields. In a cluster, the API server
- * reports unknown fields. The fields of `config` are omitted, because the Ignition reader checks them.
+ * Returns a text about the unknown fields of a spec, or undefined without unknown fields. The fields of `config` are
+ * omitted, because the Ignition reader checks them.
  */
 export function unknownInSpec(kind: string, schema: z.ZodObject, spec: unknown): string | undefined {
   const own = unknownIn(schema, { spec }, '');
@@ -21,8 +21,7 @@ function unknownIn(schema: unknown, value: unknown, path: string): readonly stri
     return value.flatMap((entry, index) => unknownIn(schema.element, entry, `${path}[${index}]`));
   }
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return [];
-  // Objects with arbitrary fields are skipped. The reader of Ignition, of the kubelet or of templates checks their
-  // fields.
+  // The reader of Ignition, of the kubelet or of templates checks the fields of these objects.
   const open = schema.def.catchall !== undefined || schema.meta()?.['x-kubernetes-preserve-unknown-fields'] === true;
   const known = Object.keys(schema.shape);
   return Object.entries(value).flatMap(([key, inner]) => {

@@ -6,8 +6,8 @@ import type { PoolSnapshot } from './model/snapshot.ts';
 import { type PoolPlan, planPool } from './plan.ts';
 
 /**
- * The topology of a cluster with an arbiter. The masters and the arbiter form the quorum, so only one node of both
- * pools may be unavailable.
+ * The topology of a cluster with an arbiter. Masters and arbiter form the quorum, so only one node of both pools may be
+ * unavailable.
  */
 const ARBITER_TOPOLOGY = 'HighlyAvailableArbiter';
 
@@ -17,7 +17,7 @@ export interface PlannedPool {
   readonly plan: PoolPlan;
 }
 
-/** Plans a pool. In a cluster with an arbiter, the plan of the masters includes the plan of the arbiter. */
+/** Plans all pools; in a cluster with an arbiter, the plan of the masters includes the plan of the arbiter. */
 export function planPools(
   snapshot: PoolSnapshot,
   snapshotOf: (pool: MachineConfigPool) => PoolSnapshot,
@@ -36,7 +36,6 @@ export function planPools(
   return alone(planPool(snapshot));
 }
 
-/** Plans the pool of the arbiter. The pool is processed alone only while the pool of the masters is paused. */
 function planArbiter(
   snapshot: PoolSnapshot,
   master: MachineConfigPool | undefined,
@@ -46,10 +45,7 @@ function planArbiter(
   return free ? planPool(snapshot) : statusOnly(snapshot);
 }
 
-/**
- * Plans the pools of masters and arbiter together. The masters are updated first. The arbiter is updated only if no
- * master is or becomes unavailable.
- */
+/** The arbiter is updated only if no master is or becomes unavailable. */
 function together(master: PoolSnapshot, arbiter: PoolSnapshot): readonly PlannedPool[] {
   const blocked = arbiter.nodes.some(isUnavailable);
   const masterPlan = planPool(blocked ? withoutSlots(master) : master);

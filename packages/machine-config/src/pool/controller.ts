@@ -51,24 +51,17 @@ import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
 
 /** Options of the UpdateController. */
 export interface UpdateControllerOptions {
-  /** Changes are collected for this time in milliseconds before a pool is processed. */
   readonly delayMs?: number;
   /** Filters that temporarily exclude candidates for the target. */
   readonly filters?: readonly CandidateFilter[];
-  /**
-   * The rollout stops when this number of nodes with the target is Degraded. The default is 0, which means no limit.
-   */
+  /** The number of Degraded nodes with the target that stops the rollout; 0 means no limit. */
   readonly haltAt?: number;
-  /** The caches of machines, for pools that refer to machines. Without these caches, such pools have no nodes. */
   readonly machines?: MachineCaches | undefined;
 }
 
 const PARALLEL_WRITES = 32;
 
-/**
- * Changes are collected for this time. The original waits for 5 s, which would add minutes to the update of a thousand
- * nodes.
- */
+/** The original waits for 5 s, which would add minutes to the update of a thousand nodes. */
 const DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -144,7 +137,6 @@ function watchMachines(
   controller.watch(machines, (change) => {
     if (change.type === 'updated' && machineFacts(change.old) === machineFacts(change.object)) return [];
     const node = caches.nodes.store.get(nodeNameOf(change.object));
-    // If another pool refers to the machine of the node, the pool that selects the node may lose it.
     const selecting = node ? pools().filter(({ spec }) => selects(spec?.nodeSelector, node)) : [];
     return later([...fleet.poolsOf(change.object, pools()), ...selecting].map(({ metadata }) => metadata.name));
   });
@@ -153,7 +145,7 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool that paused the deployment may be deleted. No other controller ends the pause.
+  // No other controller ends the pause of a deleted pool.
   controller.watch(deployments, ({ object }) =>
     later([
       ...referring('MachineDeployment', object),
@@ -183,7 +175,7 @@ async function update(context: ConfigContext, options: UpdateControllerOptions, 
   return again(RETRY_MS);
 }
 
-/** Reports a missing permission on the pool, and retries at an interval. Only an operator can grant the permission. */
+/** Only an operator can grant a missing permission, so the controller retries at an interval. */
 async function reportRefusal(
   context: ConfigContext,
   options: UpdateControllerOptions,
@@ -218,10 +210,7 @@ function snapshotOf(
   return snapshot;
 }
 
-/**
- * Starts the replacement of machines. The replacement is the last step, because new machines boot with the config in
- * the status of the pool.
- */
+/** Starts the replacement of machines last, because new machines boot with the config in the status of the pool. */
 async function replaceMachines(
   { client, caches, clock }: ConfigContext,
   { machines }: UpdateControllerOptions,
@@ -240,8 +229,6 @@ async function replaceMachines(
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
   for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
-    // A changed template replaces all machines. Therefore, the write has the observed version of the deployment as a
-    // precondition.
     const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
@@ -250,10 +237,7 @@ async function replaceMachines(
   }
 }
 
-/**
- * Plans the replacement of a deployment's machines. The result is `not` if no machine is replaced, and `later` if the
- * replacement is blocked.
- */
+/** Plans the replacement of a deployment's machines. */
 function handOver(
   pool: MachineConfigPool,
   members: PoolMembers,
@@ -269,7 +253,7 @@ function handOver(
 }
 
 /**
- * Executes the plan of a pool. The status is written even if a permission is missing.
+ * Executes the plan of a pool.
  * @returns the missing permission
  */
 async function carryOut(context: ConfigContext, { pool, plan }: PlannedPool): Promise<string | undefined> {
@@ -289,15 +273,10 @@ async function reportToPool(
   for (const { type, reason, message } of events) context.recorder.event(pool, type, reason, message);
 }
 
-/**
- * Sets the target of a node and removes the taint with one write. The original needs three writes for each node: one
- * for the target, one to add the taint, and one to remove the taint.
- */
+/** Sets the target of a node and removes the taint with one write; the original needs three writes. */
 function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: NodeWrite): NodeWrite {
   const desired = write.annotations[NodeAnnotations.DesiredConfig];
   const node = caches.nodes.store.get(write.name);
-  // The write has the observed version of the Node as a precondition. If the Node has changed, the write fails with a
-  // conflict.
   if (typeof desired !== 'string' || !node) return write;
   const annotations = { ...node.metadata.annotations, [NodeAnnotations.DesiredConfig]: desired };
   const taints = wantedTaints({ ...node, metadata: { ...node.metadata, annotations } }, pool);
@@ -305,7 +284,7 @@ function targeted({ caches }: ConfigContext, pool: MachineConfigPool, write: Nod
   return { ...rest, taints };
 }
 
-/** Writes a Node. After a conflict, the controller reads the Node again. */
+/** Writes a change of a Node, and reads the Node again after a conflict. */
 async function writeNode({ client, target = client, caches }: ConfigContext, write: NodeWrite): Promise<void> {
   const { name, resourceVersion, annotations, labels, taints } = write;
   const body = {

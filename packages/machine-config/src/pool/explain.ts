@@ -32,12 +32,7 @@ export interface NodeStanding {
   readonly desired: string;
   readonly state: string;
   readonly updated: boolean;
-  /** True if the node counts towards maxUnavailable. */
   readonly unavailable: boolean;
-  /**
-   * The reason why the node does not have the target, or the current step of its update. If the node has the target,
-   * the text is empty.
-   */
   readonly why: string;
 }
 
@@ -45,19 +40,15 @@ export interface NodeStanding {
 export interface PoolExplanation {
   readonly name: string;
   readonly target: string;
-  /** The last config that all nodes had. */
   readonly completed: string;
   readonly updateStrategy: string;
   readonly paused: boolean;
   readonly nodes: number;
   readonly updated: number;
   readonly unavailable: number;
-  /** The maximum number of unavailable nodes. If the pool's `maxUnavailable` is invalid, the field is absent. */
   readonly maxUnavailable?: number | undefined;
-  /** The nodes that get the target in the next step of the controller. */
   readonly next: readonly string[];
   readonly standing: readonly NodeStanding[];
-  /** The reasons that block the pool, from its conditions and from the decision. */
   readonly blockers: readonly string[];
   readonly hints: readonly string[];
 }
@@ -102,10 +93,6 @@ function limitOf({ pool, nodes, replicas = Infinity }: PoolSnapshot): number | u
 
 const REPLACED = 'mcm replaces the machine of the node';
 
-/**
- * Returns the reason that blocks the nodes of the pool. If only the limit of unavailable nodes blocks them, the result
- * is undefined.
- */
 function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan | undefined): string | undefined {
   if (targetOf(pool) === '') return 'the pool has no target configuration yet';
   if (pool.spec?.paused) return 'the pool is paused';
@@ -115,7 +102,7 @@ function holdOf({ pool, frozen, replaces, haltAt }: PoolSnapshot, plan: PoolPlan
   if (waits && waits.reason !== 'NodePostponed') return waits.message;
   if (replaces) return REPLACED;
   const halted = said.find(({ type, status }) => type === PoolConditions.RolloutHalted && status === 'True');
-  // Only the controller has the flag with the limit of Degraded nodes. Other programs read the condition.
+  // Only the controller has the flag with the limit of Degraded nodes, so other programs read the condition.
   if (halted || (haltAt === undefined && isTrue(pool.status?.conditions, PoolConditions.RolloutHalted))) {
     return 'the rollout is stopped';
   }
@@ -182,7 +169,6 @@ function working(node: Node): string {
     : 'the node must apply the target configuration, but the daemon has not started the update';
 }
 
-/** If all machines of a pool are replaced, the pool is not blocked. */
 function heldPool(
   { replaces }: PoolSnapshot,
   standing: readonly NodeStanding[],

@@ -7,19 +7,19 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
 
-/** The error for a node that several pools select. The controller does not change such a node. */
+/** The error for a node that several pools select, and that the controller therefore does not change. */
 export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** Returns true for a custom pool. The pool of the arbiter counts as a custom pool. */
+/** Returns true for a custom pool. */
 export const isCustomPool = ({ metadata }: MachineConfigPool): boolean =>
   metadata.name !== MASTER_POOL && metadata.name !== WORKER_POOL;
 
 const isWindows = ({ metadata }: Node): boolean => metadata.labels?.[NodeLabels.OperatingSystem] === 'windows';
 
 /**
- * Returns the pools of a node, with the primary pool first. Only the primary pool counts and updates the node.
+ * Returns the pools of a node, with the primary pool first. Only the primary pool counts and updates a node.
  * @param claimsOf pools that refer to the node's machine, which take precedence over all selectors.
  * @returns an empty list for an unmanaged node
  * @throws MembershipError if several custom pools select the node, or if a selector is invalid
@@ -49,10 +49,7 @@ function poolsMatching(node: Node, pools: readonly MachineConfigPool[]): readonl
   return pools.filter(({ spec }) => selects(spec?.nodeSelector, node));
 }
 
-/**
- * Sorts the pools of a node, with the primary pool first.
- * @throws MembershipError if several custom pools contain the node
- */
+/** @throws MembershipError if several custom pools contain the node */
 export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const named = (name: string) => claiming.filter(({ metadata }) => metadata.name === name);
   const [master, worker, custom] = [named(MASTER_POOL), named(WORKER_POOL), claiming.filter(isCustomPool)];
@@ -66,10 +63,7 @@ export function primaryFirst(node: Node, claiming: readonly MachineConfigPool[])
   return master.length > 0 ? [...master, ...worker] : [...custom, ...worker];
 }
 
-/**
- * Returns the nodes whose primary pool is the given pool. If several custom pools contain a node, it belongs to no
- * pool.
- */
+/** Returns the nodes whose primary pool is the given pool. */
 export function nodesOfPool(
   pool: MachineConfigPool,
   nodes: readonly Node[],

@@ -11,16 +11,14 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { planPool } from './plan.ts';
 
-/** From any state after crashes and changes, the controllers and the daemons must reach the target without a user. */
-
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const HOUR = 3_600_000;
 const START = Date.parse('2026-01-01T12:00:00Z');
 const TARGET = 'rendered-worker-good';
-/** The first and the second config. Each node can leave the first config, but no node can apply the second config. */
+/** The first config, which each node can leave, and the second config, which no node can apply. */
 const FORMER = 'rendered-worker-former';
 const BAD = 'rendered-worker-bad';
-/** The maximum number of steps between two waits of a daemon. The number is larger than any real number of steps. */
+/** The maximum number of steps between two waits of a daemon, larger than any real number of steps. */
 const MOST_STEPS = 50;
 
 const config = fc.constantFrom(TARGET, FORMER, BAD);
@@ -28,14 +26,10 @@ const anyNode = fc.record({
   stored: fc.constantFrom(TARGET, FORMER, undefined),
   desired: fc.option(config, { nil: undefined }),
   state: fc.constantFrom(...Object.values(DaemonStates), undefined),
-  /** The last drain request of the daemon: its verb, its config, and whether the controller has responded. */
   drain: fc.option(fc.record({ verb: fc.constantFrom('drain', 'uncordon'), of: config, answered: fc.boolean() }), {
     nil: undefined,
   }),
-  /**
-   * The config that the Node reports. After a crash or a restore of the cluster, the reported config may differ from
-   * the disk.
-   */
+  /** The config that the Node reports, which may differ from the disk after a crash or a restore. */
   current: fc.constantFrom('disk', TARGET, FORMER, undefined),
   isNew: fc.boolean(),
   drains: fc.boolean(),
@@ -76,7 +70,6 @@ class PlayedNode {
       [LastAppliedDrain]: drain?.answered ? asked : undefined,
     };
     this.#annotations = Object.fromEntries(Object.entries(all).filter((one): one is [string, string] => !!one[1]));
-    // A drain starts with a cordon. A node whose drain has no response yet may already be cordoned.
     this.#unschedulable = drain !== undefined && (drain.verb === 'drain') === drain.answered;
     this.#born = isNew ? START - 60_000 : START - 48 * HOUR;
   }
@@ -108,7 +101,6 @@ class PlayedNode {
     if (taints) this.#taints = taints;
   }
 
-  /** Runs the daemon until it must wait. The drain controller then responds. */
   live(pool: MachineConfigPool, now: number): void {
     for (let steps = 0; steps < MOST_STEPS; steps += 1) {
       this.#answerDrain();
@@ -122,10 +114,6 @@ class PlayedNode {
     throw new Error(`${this.name} does not come to rest: ${JSON.stringify(this.#annotations)}`);
   }
 
-  /**
-   * Responds to an open drain request of the daemon.
-   * @returns whether there was an open request
-   */
   #answerDrain(): boolean {
     const { [DesiredDrain]: asked, [LastAppliedDrain]: answered } = this.#annotations;
     if (asked === undefined || asked === answered) return false;
@@ -173,7 +161,6 @@ function live(
 ): {
   readonly played: readonly PlayedNode[];
   readonly pool: MachineConfigPool;
-  /** Names of nodes that were in use when they got the target. */
   readonly disturbed: ReadonlySet<string>;
 } {
   const played = states.map((state, index) => new PlayedNode(`n${index}`, state));
@@ -225,7 +212,7 @@ function expectArrival(state: AnyState): void {
   expect([left, conditionOf(pool.status?.conditions, 'Updated')?.status]).toEqual([[], 'True']);
 }
 
-/** An invalid target must stop after maxUnavailable nodes. The pool must report each broken node with the reason. */
+/** Expects that an invalid target stops after maxUnavailable nodes, and that the pool reports each broken node. */
 function expectHonesty(state: AnyState): void {
   const { played, pool, disturbed } = live(state, BAD);
   const isHarmed = ({ node }: PlayedNode) => annotationOf(node, DesiredConfig) === BAD;

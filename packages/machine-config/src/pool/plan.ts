@@ -21,13 +21,10 @@ import { checkSettings, settingConditions } from './rollout/settings.ts';
 import { evaluateWindows, type WindowVerdict } from './rollout/windows.ts';
 import { poolStatus } from './status.ts';
 
-/** A change of a Node. The value null removes a label or an annotation. */
+/** A change of a Node. */
 export interface NodeWrite {
   readonly name: string;
-  /**
-   * The observed resource version of the Node, as a precondition. In a newer version, the Node may belong to another
-   * pool or have different taints.
-   */
+  /** The observed resource version of the Node, because a newer Node may belong to another pool. */
   readonly resourceVersion?: string;
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -36,15 +33,10 @@ export interface NodeWrite {
 
 /** The actions for a pool. */
 export interface PoolPlan {
-  /** The error that blocks the rollout. The controller writes the status in spite of the error. */
   readonly error?: string;
-  /** The changes of Nodes, with one write for each Node. */
   readonly nodes: readonly NodeWrite[];
-  /** The time until the next check in milliseconds, if no event starts an earlier check. */
   readonly againMs?: number | undefined;
-  /** Conditions that the controller adds to the status in the same write. */
   readonly conditions?: readonly WantedCondition[];
-  /** The nodes that get the target, in the order of their writes. */
   readonly targeted: readonly string[];
   readonly status?: MachineConfigPoolStatus | undefined;
   readonly events: readonly PlannedEvent[];
@@ -129,7 +121,6 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number, windows: Window
   };
 }
 
-/** Returns the conditions about a delayed rollout, and the time at which the first delay may end. */
 function waitOf(
   ...delays: readonly { readonly condition?: WantedCondition | undefined; readonly againMs?: number | undefined }[]
 ): Pick<PoolPlan, 'conditions' | 'againMs'> {
@@ -140,10 +131,7 @@ function waitOf(
   };
 }
 
-/**
- * Sets the target of new machines. New machines are already unavailable, so they do not count towards the limit. Older
- * machines wait for the rollout.
- */
+/** Sets the target of new machines, which are already unavailable and do not count towards the limit. */
 function targetNew({ pool, nodes, targetsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
   const first = targetsNew ? bootConfigName(pool) : undefined;
   if (first === undefined) return;
@@ -194,7 +182,6 @@ function targetEvents(chosen: readonly Node[], target: string): readonly Planned
   return [{ type: 'Normal', reason: ConfigEvents.SetDesiredConfig, message }];
 }
 
-/** Collects the changes of each Node, so that each Node needs only one write. */
 class NodeWrites {
   readonly #order: readonly Node[];
   readonly #writes = new Map<
@@ -255,12 +242,10 @@ function refusalCondition({ pool, refusal }: PoolSnapshot): readonly WantedCondi
 const NAMED = 3;
 
 /**
- * Returns the conditions about nodes that several custom pools select. Such a node gets no target. The original only
- * logs the problem.
+ * Returns the conditions about nodes that several custom pools select. The original only logs nodes that several custom
+ * pools select.
  */
 function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly WantedCondition[] {
-  // The pool of the workers does not report a node that several custom pools select, because it never updates such a
-  // node.
   const claims = isCustomPool(pool) ? given : [];
   const { NodesClaimed, Degraded } = PoolConditions;
   if (claims.length === 0) {
@@ -274,10 +259,7 @@ function claimConditions({ pool, claims: given = [] }: PoolSnapshot): readonly W
   return [NodesClaimed, Degraded].map((type) => ({ type, status: 'True', reason, message }));
 }
 
-/**
- * The conditions that are also sent as events. Each new message of the condition causes an event with the name of the
- * condition.
- */
+/** Each new message of the condition causes an event with the name of the condition. */
 const REPORTED = [
   PoolConditions.WritesForbidden,
   PoolConditions.NodesClaimed,

@@ -94,10 +94,6 @@ test.each([
 });
 
 type Ready = 'R' | 'NR' | undefined;
-/**
- * Returns a node with the current config `c` and the desired config `d`. By default, the node is Done if both configs
- * are equal, and Working if they differ.
- */
 function at(name: string, current: string, desired: string, ready: Ready = 'R', state?: string): Node {
   const conditions = ready === undefined ? [] : [{ type: 'Ready', status: ready === 'R' ? 'True' : 'False' } as const];
   return partial<Node>({

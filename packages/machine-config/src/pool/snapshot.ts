@@ -24,14 +24,12 @@ import { postponedNodes } from './rollout/windows.ts';
 /** The caches and functions from which the data about a pool is read. */
 export interface PoolSources {
   readonly pools: readonly MachineConfigPool[];
-  /** Returns all nodes that the pool selects. The result may contain other nodes. */
+  /** Returns all nodes that the pool selects. */
   readonly nodesNear: (pool: MachineConfigPool) => readonly Node[];
   readonly node: (name: string) => Node | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
-  /** The lookups of machines. If the controller does not read machines, the field is absent. */
   readonly fleet?: MachineFleet | undefined;
-  /** The text about the missing permission to read machines. */
   readonly refusal?: string | undefined;
 }
 
@@ -79,7 +77,7 @@ const NOT_FOLLOWED: MemberCondition = {
 
 /**
  * Returns the reason why the nodes of the pool are unknown. If the controller cannot read machines, another pool may
- * refer to the machine of a node. A pool with a selector then sets no target.
+ * refer to the machine of a node.
  */
 function unclear(pools: readonly MachineConfigPool[], refusal: string | undefined): readonly CandidateFilter[] {
   if (refusal === undefined || pools.every((pool) => referencesOf(pool).length === 0)) return [];
@@ -122,10 +120,6 @@ function memberFacts(
   };
 }
 
-/**
- * Finds the machines of deployments with in-place updates. A rollout of these deployments replaces no machine and does
- * not change the config.
- */
 function keptMachines({
   refs,
   unresolved,
@@ -144,7 +138,6 @@ function keptMachines({
   };
 }
 
-/** Finds MachineSets without a MachineDeployment. These sets replace no machines, so the pool reports them. */
 function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { readonly message: string } | undefined {
   const bare = refs.filter(({ found }) => found && !found.deployment).map(({ ref }) => `${ref.namespace}/${ref.name}`);
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
@@ -155,7 +148,6 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   };
 }
 
-/** Excludes nodes whose machine is being deleted, or is being changed by mcm. */
 const steadyOnly =
   ({ machineOf }: PoolMembers): CandidateFilter =>
   (_pool, candidates) =>

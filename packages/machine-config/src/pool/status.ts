@@ -18,13 +18,12 @@ import type { MemberFacts } from './model/snapshot.ts';
 
 /** Data about the machines of the pool, and additional conditions. */
 export interface StatusFacts extends MemberFacts {
-  /** Additional conditions. If several conditions have one type, only the last one is set. */
+  /** Additional conditions. */
   readonly more?: readonly WantedCondition[];
 }
 
 /**
- * Returns the status of a pool, computed from its nodes. Conditions of other clients are kept, and unchanged values
- * keep their times.
+ * Returns the status of a pool, computed from its nodes.
  * @param now RFC 3339
  */
 export function poolStatus(
@@ -63,7 +62,6 @@ export function poolStatus(
   };
 }
 
-/** Returns the counts of the status under their old field names, for clients that read the old fields. */
 const aliases = (pool: MachineConfigPool, counts: { updated: number; unavailable: number; ready: number }) => ({
   currentMachineConfig: targetOf(pool),
   updatingMachines: counts.updated,
@@ -117,7 +115,7 @@ function warnings(old: readonly ConfigCondition[] | undefined, degraded: readonl
           reason: `${degraded.length} nodes are reporting degraded status on sync`,
         }
       : { type: NodeDegraded, status: 'False' };
-  // The old condition about an image build is set to False, because no other controller of mcm does it.
+  // No other controller of mcm sets the old condition about an image build to False.
   const stale: readonly WantedCondition[] = isTrue(old, IMAGE_BUILD_DEGRADED)
     ? [{ type: IMAGE_BUILD_DEGRADED, status: 'False', reason: 'NoLayeredObjects', message: CLEARED }]
     : [];

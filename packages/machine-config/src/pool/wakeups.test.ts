@@ -16,11 +16,6 @@ import {
   type WorldOptions,
 } from '../testing.ts';
 
-/**
- * The tests cover changes of pools and machines that move nodes without an event of the node. Each pool must be
- * processed once.
- */
-
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {

@@ -24,10 +24,7 @@ const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = 
 const sameTaints = (a: Node, b: Node): boolean =>
   JSON.stringify(a.spec?.taints ?? []) === JSON.stringify(b.spec?.taints ?? []);
 
-/**
- * Returns the names of the pools of a node. If several custom pools select the node, the result contains all of them,
- * because each pool reports the node.
- */
+/** If several custom pools select a node, each of them reports the node. */
 function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: ClaimsOf = () => []): readonly string[] {
   try {
     return poolsOfNode(node, pools, claimsOf).map(({ metadata }) => metadata.name);
@@ -38,7 +35,7 @@ function namesOf(node: Node, pools: readonly MachineConfigPool[], claimsOf: Clai
   }
 }
 
-/** Returns true if a change of a Node affects its pool. Heartbeats do not affect a pool. */
+/** Returns true if a change of a Node affects its pool, in contrast to a heartbeat. */
 export function matters(old: Node, node: Node): boolean {
   if (!sameRecord(old.metadata.labels, node.metadata.labels) || !sameTaints(old, node)) return true;
   if (WATCHED.some((key) => annotationOf(old, key) !== annotationOf(node, key))) return true;
@@ -66,8 +63,8 @@ const selection = ({ spec }: MachineConfigPool): string =>
   JSON.stringify([spec?.nodeSelector, spec?.machineRef, spec?.machineRefs]);
 
 /**
- * Returns the pools to reconcile after a change of a pool. A created or deleted pool, or a changed selector, starts a
- * reconcile of all pools, because nodes may move without an event.
+ * Returns the pools to reconcile after a change of a pool. A changed selector starts a reconcile of all pools, because
+ * nodes may move without an event.
  */
 export function poolsToWakeWith(
   change: Change<MachineConfigPool>,

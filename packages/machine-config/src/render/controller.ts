@@ -20,10 +20,7 @@ export interface RenderControllerOptions {
   /** Whether the controller renders paused pools, as the original does (default: false). */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
-  /**
-   * The number of unused rendered MachineConfigs that are kept for each pool (default: 10). With a negative number, all
-   * of them are kept.
-   */
+  /** The number of unused rendered MachineConfigs that are kept for each pool (default: 10). */
   readonly keepRenders?: number;
 }
 
@@ -52,8 +49,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     return [];
   };
   controller.watch(caches.pools, (change) =>
-    // When a pool is resumed, it is rendered without a delay. With a delay, nodes could get the target from before the
-    // pause.
+    // When a pool is resumed, it is rendered at once, because nodes could get the target from before the pause.
     isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
   );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
@@ -95,10 +91,7 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
   return again(RETRY_MS);
 }
 
-/**
- * The rendered MachineConfig is written before the target. If the process stops in between, the MachineConfig of the
- * target still exists.
- */
+/** Writes the rendered MachineConfig before the target, so that the MachineConfig of the target always exists. */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
   const { certificates, create, update, configuration, condition, degraded } = plan;
@@ -124,9 +117,7 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
   return newest;
 }
 
-/**
- * Deletes old rendered MachineConfigs after a change of the pool's target. A MachineConfig that a node may need stays.
- */
+/** Deletes old rendered MachineConfigs that no node may need, after a change of the pool's target. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
   const old = oldRenders({

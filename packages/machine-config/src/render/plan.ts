@@ -26,7 +26,6 @@ import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 /** The input for the decision about the rendering of a pool. */
 export interface RenderSnapshot {
   readonly pool: MachineConfigPool;
-  /** All MachineConfigs that the pool selects. The list may contain other MachineConfigs. */
   readonly configs: readonly MachineConfig[];
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly controllerConfig: ControllerConfig | undefined;
@@ -38,25 +37,15 @@ export interface RenderSnapshot {
   readonly renderWhilePaused?: boolean | undefined;
 }
 
-/** The actions for the rendering of a pool. The controller executes them in the order of the fields. */
+/** The actions for the rendering of a pool, in the order of their execution. */
 export interface RenderPlan {
-  /**
-   * The MachineConfig with the certificates of the pool. The controller creates or updates this MachineConfig. This
-   * write does not depend on the other writes.
-   */
   readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
-  /** The rendered MachineConfig, if it does not exist and must be created. */
   readonly create?: MachineConfig | undefined;
-  /** The rendered MachineConfig, if another client changed it and it must be restored. */
   readonly update?: MachineConfig | undefined;
-  /** The new target of the pool, or its current target with different sources. */
   readonly configuration?: PoolConfiguration | undefined;
-  /** The condition to write. If the stored condition is correct, the field is absent. */
   readonly condition?: WantedCondition;
-  /** The condition Degraded of a pool whose nodes are not counted. */
   readonly degraded?: WantedCondition | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The error for the log. A later change of an object starts another reconcile. */
   readonly error?: string;
 }
 
@@ -75,10 +64,7 @@ export function planRender(snapshot: RenderSnapshot): RenderPlan {
   return { ...certificates, ...planTarget(snapshot) };
 }
 
-/**
- * Plans the certificates of a pool. If no MachineConfig of the pool contains a certificate, the stored certificates
- * stay.
- */
+/** Plans the certificates of a pool. */
 function planCertificates({
   pool,
   configs,
@@ -131,10 +117,7 @@ const SELECTING_ALL: PlannedEvent = {
   message: 'This machineconfigpool is selecting all machineconfigs. A non-empty selector is required.',
 };
 
-/**
- * Returns the error about invalid templates, which stop the rendering of every pool. The original reports invalid
- * templates only in the ControllerConfig. While the TemplateController is working, no error is reported.
- */
+/** The original reports invalid templates only in the ControllerConfig. */
 function failingTemplates(
   pool: MachineConfigPool,
   config: ControllerConfig | undefined,
@@ -160,8 +143,8 @@ const selectsAllNodes = ({ spec }: MachineConfigPool): boolean =>
   Boolean(spec?.nodeSelector) && !isSelecting(spec?.nodeSelector);
 
 /**
- * Returns the conditions for a pool with an empty selector. The UpdateController does not process such a pool, so the
- * RenderController sets all conditions. The original only sends an event.
+ * Returns the conditions for a pool with an empty selector. The original only sends an event for a pool with an empty
+ * selector.
  */
 function selectingAll(
   pool: MachineConfigPool,
@@ -207,7 +190,7 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
   const applied = stored && applyMachineConfig(stored, rendered.machineConfig);
   const configuration = configurationOf(rendered);
   const same = JSON.stringify(configuration) === JSON.stringify(pool.spec?.configuration);
-  // The MachineConfig is or becomes the target. Therefore, changes by other clients are reverted.
+  // The MachineConfig of the target must stay correct, so changes by other clients are reverted.
   const restore = applied?.modified;
   return {
     create: !stored ? rendered.machineConfig : undefined,
@@ -226,7 +209,6 @@ function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonl
   return { ...rendered, bytes: framed('size validation failed', () => checkSize(machineConfig, sources)) };
 }
 
-/** Adds the name of the failed rendering step to an error, as the original does. */
 function framed<T>(step: string, work: () => T): T {
   try {
     return work();
@@ -259,7 +241,7 @@ function generatedEvents(
   return [generated, { type: 'Normal', reason: ConfigEvents.OSImageURLOverridden, message }];
 }
 
-/** If a KubeletConfig or ContainerRuntimeConfig is refused, the pool is Degraded. The other objects are rendered. */
+/** Sets a pool with a refused KubeletConfig or ContainerRuntimeConfig to Degraded, but renders all other objects. */
 function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: readonly string[]): RenderPlan {
   if (rejected.length === 0) {
     // A pool with an invalid selector is rendered, because the target must be ready when a user corrects the selector.
@@ -272,9 +254,6 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 
-/**
- * Returns a condition only if it has changed. If the condition is already False, a new message alone is not a change.
- */
 function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderPlan, 'condition'> {
   const old = conditionOf(pool.status?.conditions, wanted.type);
   if (old?.status === 'False' && wanted.status === 'False') return {};
@@ -283,10 +262,7 @@ function changed(pool: MachineConfigPool, wanted: WantedCondition): Pick<RenderP
   return same ? {} : { condition: wanted };
 }
 
-/**
- * Returns events about unknown fields in MachineConfigs, after a change of the target. Only these warnings show that
- * unknown fields have no effect.
- */
+/** Returns events about unknown fields in MachineConfigs, after a change of the target. */
 function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent[] {
   const sentences = configs.flatMap(({ metadata, spec }) =>
     unknownIgnitionFields(spec?.config).map((sentence) => `MachineConfig ${metadata.name}: ${sentence}`),
@@ -295,10 +271,6 @@ function unknownEvents(configs: readonly MachineConfig[]): readonly PlannedEvent
   return message === undefined ? [] : [{ type: 'Warning', reason: ConfigEvents.UnknownFields, message }];
 }
 
-/**
- * Returns an event for each new rendered MachineConfig that is nearly too large. The user can act before the next file
- * is refused.
- */
 function sizeEvents({ machineConfig, bytes }: Rendered & { readonly bytes: number }): readonly PlannedEvent[] {
   if (bytes <= MAX_RENDERED_BYTES * LARGE_RENDERED_SHARE) return [];
   const share = Math.floor((bytes / MAX_RENDERED_BYTES) * 100);

@@ -10,20 +10,13 @@ export interface PruneSnapshot {
   readonly pool: MachineConfigPool;
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: readonly MachineConfig[];
-  /**
-   * Returns true if a node uses the MachineConfig: as its current config, as its target, or as the config of its first
-   * boot.
-   */
   readonly isOnNode: (name: string) => boolean;
   readonly keep?: number;
 }
 
 const PREFIX = 'rendered-';
 
-/**
- * Returns the rendered MachineConfigs to delete, oldest first. No pool and no node refers to them. The newest unused
- * MachineConfigs are kept as a history.
- */
+/** Returns the rendered MachineConfigs to delete, oldest first. No pool and no node refers to them. */
 export function oldRenders({
   pool,
   pools,
@@ -32,8 +25,7 @@ export function oldRenders({
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
-  // Returns true if machines were created for a config that differs only by older certificates. Without the config,
-  // these machines would count as outdated.
+  // Without their config, machines that differ only by older certificates would count as outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
     (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
     target !== undefined &&

@@ -6,10 +6,6 @@ import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
 
-/**
- * Returns the pools of a MachineConfig. A rendered MachineConfig belongs to its owner. Any other MachineConfig belongs
- * to all pools that select it.
- */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {
   const owner = controllerOf(config);
   const owning = pools.find(({ metadata }) => metadata.name === owner?.name && metadata.uid === owner.uid);
@@ -19,10 +15,7 @@ function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): re
   return pools.filter(({ spec }) => selects(spec?.machineConfigSelector, config));
 }
 
-/**
- * Returns the pools that must be rendered after a change of a MachineConfig. If its labels change, the old and the new
- * pools are rendered. Other metadata has no effect.
- */
+/** Returns the pools that must be rendered after a change of a MachineConfig. */
 export function poolsToRender(change: Change<MachineConfig>, pools: readonly MachineConfigPool[]): readonly string[] {
   const now = poolsOf(change.object, pools);
   if (change.type !== 'updated') return now.map(({ metadata }) => metadata.name);
@@ -33,10 +26,7 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
   return [...new Set([...now, ...before].map(({ metadata }) => metadata.name))];
 }
 
-/**
- * Returns true if a pool inherits the MachineConfigs of the workers. The pool of the arbiter does not inherit them,
- * although it counts as a custom pool.
- */
+/** Returns true if a pool inherits the MachineConfigs of the workers, in contrast to the pool of the arbiter. */
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 

@@ -3,12 +3,7 @@ import type { ConfigCondition } from '../kinds/shared.ts';
 
 const REMEMBERED = 3;
 
-/**
- * Adds a result at the end of the conditions of a ContainerRuntimeConfig. If the result equals the last result, only
- * the time changes.
- * @param problem the reason of the refusal, or undefined if the object was accepted
- * @param now RFC 3339
- */
+/** Adds a result at the end of the conditions of a ContainerRuntimeConfig. */
 export function withRuntimeVerdict(
   existing: readonly ConfigCondition[],
   problem: string | undefined,

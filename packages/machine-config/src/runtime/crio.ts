@@ -3,18 +3,13 @@ import type { ContainerRuntimeConfiguration } from '../kinds/container-runtime-c
 import { setTomlKey, tomlString } from './toml.ts';
 import { bytesOf } from './validate.ts';
 
-/** The configuration file with the size of container layers. The file exists only on nodes with CRI-O. */
 export const STORAGE_CONF_PATH = '/etc/containers/storage.conf';
 const DROP_INS = '/etc/crio/crio.conf.d/01-ctrcfg-';
 
 const dropIn = (field: string, key: string, value: string): IgnitionFile =>
   textFile(DROP_INS + field, `[crio]\n\n  [crio.runtime]\n    ${key} = ${value}\n`);
 
-/**
- * Returns the files for CRI-O, as in the original: the storage configuration with the wanted size, and a drop-in for
- * each other setting.
- * @param storageConf the content of {@link STORAGE_CONF_PATH} in the templates
- */
+/** @param storageConf the content of {@link STORAGE_CONF_PATH} in the templates */
 export function crioFiles(wanted: ContainerRuntimeConfiguration, storageConf: string): readonly IgnitionFile[] {
   const { logLevel = '', pidsLimit = 0, defaultRuntime = '' } = wanted;
   const overlay = bytesOf('overlaySize', wanted.overlaySize) ?? 0n;

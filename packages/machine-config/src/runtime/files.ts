@@ -9,10 +9,7 @@ import { generateForRole } from '../templates/generate.ts';
 import { crioFiles, STORAGE_CONF_PATH } from './crio.ts';
 import { refuse } from './validate.ts';
 
-/**
- * A test value and a hint for each setting. With the test value, mcm finds out whether the templates use the setting.
- * If they do not, the error contains the hint.
- */
+/** A test value and a hint for each setting, to find out whether the templates use the setting. */
 const SETTINGS: Readonly<Record<keyof RuntimeSettings, { readonly probe: string | number; readonly hint: string }>> = {
   logLevel: { probe: 'trace', hint: 'write the file in a MachineConfig' },
   defaultRuntime: { probe: 'crun', hint: 'write the file in a MachineConfig' },
@@ -26,8 +23,8 @@ const isSet = (value: unknown): boolean => value !== undefined && value !== '' &
 /**
  * Returns the files of a ContainerRuntimeConfig for a pool.
  * - For nodes with CRI-O, the result contains the files of the original.
- * - For all other nodes, the result contains the templates whose output depends on the settings
- *   (`containerRuntime.logLevel`). Only the templates contain the format of their configuration.
+ * - For nodes without CRI-O, the result contains the templates whose output depends on the settings
+ * (`containerRuntime.logLevel`).
  * @throws NodeConfigError for a setting that the templates do not use; TemplateError
  */
 export function runtimeFiles(

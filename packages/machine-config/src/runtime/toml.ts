@@ -1,12 +1,9 @@
 const HEADER = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/;
 
-/** Returns a text as a string of TOML. TOML has the escapes of JSON. */
+/** Returns a text as a string of TOML. */
 export const tomlString = (text: string): string => JSON.stringify(text);
 
-/**
- * Sets a key in a TOML text. All other lines and comments of the text stay.
- * @param value the value in the syntax of TOML
- */
+/** Sets a key in a TOML text. */
 export function setTomlKey(text: string, table: string, key: string, value: string): string {
   const lines = text.split('\n');
   const line = `${key} = ${value}`;

@@ -18,10 +18,7 @@ export function refuse(field: string, value: unknown, hint: string): never {
   throw new NodeConfigError(`spec.containerRuntimeConfig.${field} is ${JSON.stringify(value)}: ${hint}`);
 }
 
-/**
- * Returns a size in bytes, rounded up. Without a size, the result is undefined.
- * @throws NodeConfigError
- */
+/** @throws NodeConfigError */
 export function bytesOf(field: string, value: string | number | undefined): bigint | undefined {
   if (value === undefined || value === '') return undefined;
   const parsed = parseQuantity(value);
@@ -41,10 +38,7 @@ export function unknownRuntimeFields({ spec }: ContainerRuntimeConfig): readonly
   );
 }
 
-/**
- * Validates a ContainerRuntimeConfig with the rules of the original.
- * @throws NodeConfigError naming the field
- */
+/** @throws NodeConfigError naming the field */
 export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   const wanted = spec?.containerRuntimeConfig ?? {};
   const { pidsLimit = 0, logLevel = '', defaultRuntime = '' } = wanted;
@@ -64,7 +58,7 @@ export function validateRuntimeConfig({ spec }: ContainerRuntimeConfig): void {
   validateStores(wanted);
 }
 
-/** Settings for which the original requires a feature gate. mcm refuses these settings. */
+/** Settings for which the original requires a feature gate, and which mcm refuses. */
 const STORES = ['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'] as const;
 
 function validateStores(wanted: ContainerRuntimeConfiguration): void {

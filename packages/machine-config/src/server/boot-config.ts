@@ -9,23 +9,19 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 
-/** The file with the node annotations of the first boot. The daemon reads the file once. */
+/** The file with the node annotations of the first boot. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
 /** The kubeconfig with which the kubelet requests its certificate. */
 export const BOOTSTRAP_KUBECONFIG_PATH = '/etc/kubernetes/kubeconfig';
 /** The file with the complete MachineConfig of the first boot. */
 export const CONTENT_PATH = '/etc/mcs-machine-config-content.json';
-/**
- * The file with the parts of a MachineConfig that are not Ignition, such as the OS image and kernel arguments. The
- * first boot of the node applies these parts of the MachineConfig.
- */
+/** The file with the parts of a MachineConfig that are not Ignition, such as the OS image and kernel arguments. */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
 /**
  * Returns the name of the rendered MachineConfig with which a new machine of a pool boots:
- * - the target, if at least one node has applied it,
- * - the last config that all nodes had, if no node has applied the target,
- * - the target, if the pool has not completed any config.
+ * - the target, if at least one node has applied the target;
+ * - the last config that all nodes had, if no node has applied the target.
  */
 export function bootConfigName({ spec, status }: MachineConfigPool): string | undefined {
   const [target, completed] = [spec?.configuration?.name, status?.configuration?.name];
@@ -44,12 +40,8 @@ const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
 export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
-  /** The certificates of the pool, which may be newer than the certificates in the MachineConfig. */
   readonly certificates?: MachineConfig | undefined;
-  /**
-   * The bootstrap token of the request. With this token, the kubelet joins the cluster. Without a token, no kubeconfig
-   * is written.
-   */
+  /** The bootstrap token of the request; without it, no kubeconfig is written. */
   readonly bootstrapToken?: string;
 }
 
@@ -90,10 +82,9 @@ export function bootIgnition({
   return mergeIgnition(base, { ...emptyIgnition(), storage: { files: [...rotated, ...files] } });
 }
 
-/** Returns a file that only root can read. */
 const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
-/** Returns a kubeconfig as JSON. JSON is valid YAML, so no quoting is necessary. */
+/** Returns a kubeconfig as JSON. JSON is valid YAML, so the kubeconfig needs no quoting. */
 function kubeconfigOf(config: ControllerConfig | undefined, token: string): string | undefined {
   const { apiServerURL: server, kubeAPIServerServingCAData, rootCAData } = config?.spec ?? {};
   if (!server) return undefined;

@@ -20,22 +20,15 @@ import { versionFor } from './version.ts';
 
 /** Options of the config server. */
 export interface ConfigEndpointOptions {
-  /** The client of the cluster with the pools, MachineConfigs and Machines. */
   readonly control: KubeClient;
   readonly target: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Caches for the lookup of a token's machine. Without `caches`, the server sends list requests. */
   readonly caches?: TokenCaches | undefined;
-  /** The maximum rate of requests from one address. */
   readonly limit?: RateLimit;
   readonly onAnswer?: (status: number) => void;
 }
 
-/**
- * The default limit of the request rate. A booting machine repeats its request until it gets a response, and several
- * machines may share an address.
- */
 const LIMIT: RateLimit = { burst: 60, perMinute: 120 };
 const POOL_PATH = /^\/config\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 
@@ -45,10 +38,7 @@ const text = (status: number, body: string, headers: Record<string, string> = {}
   body,
 });
 
-/**
- * Creates the handler of `GET /config/<pool>`. The handler returns the Ignition config of a pool to a machine that
- * boots.
- */
+/** Creates the handler of `GET /config/<pool>`, which returns the Ignition config of a pool to a machine that boots. */
 export function createConfigEndpoint(options: ConfigEndpointOptions): (request: PlainRequest) => Promise<PlainAnswer> {
   const { log, onAnswer } = options;
   const endpoint = new Endpoint(options);
@@ -134,10 +124,7 @@ class Endpoint {
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }
 
-  /**
-   * Returns true if a token may read the config of the pool. The token of a machine is valid only for the pool of the
-   * machine. For other tokens, RBAC decides.
-   */
+  /** The token of a machine is valid only for the pool of the machine. */
   async #isOf(pool: MachineConfigPool | undefined, name: string, user: TokenUser): Promise<boolean> {
     const id = bootstrapIdOf(user);
     if (pool && id !== undefined && (await this.#machines.isOf(pool, id))) return true;

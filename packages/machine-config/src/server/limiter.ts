@@ -8,9 +8,6 @@ export interface RateLimit {
 
 /** Counts the requests of each address. Inactive addresses are removed. */
 export interface RateLimiter {
-  /**
-   * Counts a request. The result is undefined if the request is allowed, or else the number of seconds before a retry.
-   */
   take(address: string): number | undefined;
 }
 
@@ -18,7 +15,7 @@ export interface RateLimiter {
 const REMEMBERED = 10_000;
 const MINUTE_MS = 60_000;
 
-/** Creates a rate limiter. Each address has a bucket of `burst` requests, which refills over time. */
+/** Creates a rate limiter, which has a bucket of `burst` requests for each address. */
 export function createRateLimiter({ burst, perMinute }: RateLimit, clock: Clock): RateLimiter {
   const buckets = new Map<string, { left: number; at: number }>();
   return {

@@ -13,11 +13,10 @@ import {
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 
 export interface MachineTokens {
-  /** Returns true if the machine of the token belongs to an object to which the pool refers. */
   isOf(pool: MachineConfigPool, tokenId: string): Promise<boolean>;
 }
 
-/** The caches for the lookup of machines by token. The caller runs the caches. */
+/** The caches for the lookup of machines by token. */
 export interface TokenCaches {
   readonly machines: Informer<Machine>;
   readonly sets: Informer<MachineSet>;
@@ -61,7 +60,10 @@ interface FleetList extends Fleet {
   readonly at: number;
 }
 
-/** A list of machines is used for this time. If a thousand machines boot at the same time, one list is sufficient. */
+/**
+ * The time for which a list of machines is used. If a thousand machines boot at the same time, one list of machines is
+ * sufficient.
+ */
 const KEPT_MS = 2000;
 
 /** Returns the objects that a pool refers to. */
@@ -71,9 +73,7 @@ export const referencesOf = ({ spec }: MachineConfigPool): readonly MachineRef[]
 ];
 
 /**
- * Finds the machine of a bootstrap token. If the caches do not contain the machine, the function searches a list that
- * is kept for two seconds. The ID of the token is a digest of the machine's UID, so no Secret is read. Only owner
- * references determine the owner of a machine.
+ * Finds the machine of a bootstrap token. The ID of the token is a digest of the machine's UID, so no Secret is read.
  */
 export function createMachineTokens(client: KubeClient, clock: Clock, caches?: TokenCaches): MachineTokens {
   const fleets = new Map<string, Promise<FleetList>>();
@@ -109,7 +109,7 @@ export function createMachineTokens(client: KubeClient, clock: Clock, caches?: T
       const references = referencesOf(pool);
       if (caches && references.some((reference) => owns(reference, cached(caches, reference.namespace), tokenId)))
         return true;
-      // The caches contain the machine, so the result is final. The owner of a machine does not change.
+      // The owner of a machine does not change, so the result of the caches is final.
       if (caches && isFollowed(caches, tokenId)) return false;
       for (const reference of references) if (await isInList(reference, tokenId, now)) return true;
       return false;
@@ -125,7 +125,6 @@ const cached = ({ machines: all, sets }: TokenCaches, namespace: string): Fleet 
   },
 });
 
-/** Returns true if the caches contain the machine of the token and all its owners. */
 function isFollowed(caches: TokenCaches, tokenId: string): boolean {
   const [machine] = caches.machines.store.byIndex(TOKEN, tokenId);
   const owner = machine && controllerOf(machine);

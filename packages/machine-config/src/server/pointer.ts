@@ -5,9 +5,7 @@ export interface PointerOptions {
   /** URL of the config server, such as `https://config.example:22623`. */
   readonly server: string;
   readonly pool: string;
-  /** The CA of the config server, in PEM format. */
   readonly authority: string;
-  /** A bootstrap token, or the placeholder that the machine controller replaces. */
   readonly token: string;
 }
 

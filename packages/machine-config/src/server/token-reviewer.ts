@@ -9,28 +9,23 @@ export interface TokenUser {
 }
 
 export interface TokenReviewer {
-  /** Returns the user of a token, or undefined for an invalid token. */
   userOf(token: string): Promise<TokenUser | undefined>;
   /** Returns true if RBAC allows a user to get `machineconfigpools/bootconfig` of a pool. */
   mayBoot(user: TokenUser, pool: string): Promise<boolean>;
 }
 
 /**
- * Matches the user of a bootstrap token. The name of the user contains the ID, which is the part of the token before
- * the dot.
+ * Matches the user of a bootstrap token. The name of a bootstrap user contains the token ID, which is the part of the
+ * token before the dot.
  */
 const BOOTSTRAP_USER = /^system:bootstrap:([a-z0-9]{6})$/;
 
 export const bootstrapIdOf = ({ username }: TokenUser): string | undefined => BOOTSTRAP_USER.exec(username)?.[1];
 
-/** The results of reviews are cached for this time, as in the delegated authenticators of kube-apiserver. */
 const KEPT_MS = 10_000;
 const KEPT_MOST = 1024;
 
-/**
- * Creates a reviewer that uses TokenReview and SubjectAccessReview. The user of a token is cached for 10 s. The key of
- * the cache is a digest of the token.
- */
+/** Creates a reviewer that uses TokenReview and SubjectAccessReview. */
 export function createTokenReviewer(client: KubeClient, clock: Clock): TokenReviewer {
   const kept = new Map<string, { readonly until: number; readonly user: Promise<TokenUser | undefined> }>();
   const ask = async (token: string): Promise<TokenUser | undefined> => {

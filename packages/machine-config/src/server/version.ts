@@ -1,7 +1,6 @@
 import type { ServedVersion } from '../ignition/index.ts';
 
 const MEDIA_TYPE = 'application/vnd.coreos.ignition+json';
-/** The version of Ignition if the `Accept` header is absent or invalid. */
 const OLDEST: ServedVersion = '2.2.0';
 const NEWEST_MINOR = 5;
 const OLDEST_MINOR = 1;

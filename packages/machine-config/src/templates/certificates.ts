@@ -13,7 +13,7 @@ const FIELDS = [
   ['AdditionalTrustBundle', 'additionalTrustBundle'],
 ] as const;
 
-/** Returns the certificates of a bundle for the status. The API stores times without fractions of a second. */
+/** The API stores times without fractions of a second. */
 
 function certificatesIn(bundleFile: string, base64: string): readonly Reported[] {
   const pem = Buffer.from(base64, 'base64').toString('utf8');
@@ -28,10 +28,7 @@ function certificatesIn(bundleFile: string, base64: string): readonly Reported[]
 
 const oneLine = (name: string | undefined): string => (name ?? '').split('\n').join(',');
 
-/**
- * Parses a certificate. For an invalid certificate, the result is undefined. Nodes get an invalid certificate, but the
- * status contains no dates for it.
- */
+/** Parses a certificate, or returns undefined for an invalid one, which nodes get but whose dates are unknown. */
 function parsed(text: string): X509Certificate | undefined {
   try {
     return new X509Certificate(text);

@@ -21,13 +21,10 @@ import type { TemplateTree } from './tree.ts';
 /** Options of the TemplateController. */
 export interface TemplateControllerOptions {
   readonly tree: TemplateTree;
-  /** The Secrets. Without this informer, a ControllerConfig with a pull secret is refused. */
+  /** The informer of Secrets, without which a ControllerConfig with a pull secret is refused. */
   readonly secrets?: Informer<Secret>;
   readonly settings?: ClusterSettingsSource;
-  /**
-   * Whether the controller writes the version to the ControllerConfig (default: true). In OpenShift, another program
-   * writes the version.
-   */
+  /** In OpenShift, another program writes the version to the ControllerConfig. */
   readonly stampVersion?: boolean;
 }
 
@@ -88,7 +85,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   for (const one of update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
-  // The controller watches the object with the error. A change of the object starts the next reconcile.
+  // The controller watches the object with the error, so a change of the object starts the next reconcile.
   log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
     const hint = `correct the template, or the field in spec of ControllerConfig ${newest.metadata.name}`;

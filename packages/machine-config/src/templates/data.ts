@@ -3,16 +3,14 @@ import { cloudProviderOf, platformOf } from './platform.ts';
 
 /** The variables of templates that do not come from the ControllerConfig. */
 export interface TemplateInputs {
-  /** The pull secret as compact JSON. */
   readonly pullSecret?: string | undefined;
-  /** The minimum TLS version with the name that the kubelet uses, such as `VersionTLS12`. */
   readonly tlsMinVersion: string;
   readonly tlsCipherSuites: readonly string[];
-  /** The settings of the container runtime. Without `containerRuntime`, the templates use their defaults. */
+  /** The settings of the container runtime for templates, or undefined for their defaults. */
   readonly containerRuntime?: RuntimeSettings;
 }
 
-/** The variable `containerRuntime` of templates. An absent setting is an empty text or 0. */
+/** The variable `containerRuntime` of templates. */
 export interface RuntimeSettings {
   readonly logLevel?: string;
   readonly defaultRuntime?: string;
@@ -26,7 +24,6 @@ const NO_RUNTIME_SETTINGS = { logLevel: '', defaultRuntime: '', pidsLimit: 0, lo
 /** Constants for templates, such as paths on a node. */
 export const TEMPLATE_CONSTANTS = { apiServerURLFile: '/etc/kubernetes/apiserver-url.env' } as const;
 
-/** Fields that a template may use although the ControllerConfig does not set them. */
 const DEFAULTS = {
   clusterDNSIP: '',
   clusterDomain: 'cluster.local',

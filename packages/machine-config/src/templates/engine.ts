@@ -5,8 +5,7 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-// The options of the template language Liquid. A template has variables, filters, conditions and loops, but cannot run
-// code or read files. An unknown name causes an error.
+// The options of the template language Liquid, which cannot run code or read files.
 const OPTIONS: LiquidOptions = {
   strictVariables: true,
   strictFilters: true,

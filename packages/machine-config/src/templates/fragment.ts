@@ -19,7 +19,7 @@ const unitFragment = z.strictObject({
   dropins: optional(z.array(z.strictObject({ name: z.string(), contents: optional(z.string()) }))),
 });
 
-/** Parses the YAML of a template. Modes are octal numbers with a leading zero, as in YAML 1.1. */
+/** Parses the YAML of a template. Modes in a template are octal numbers with a leading zero, as in YAML 1.1. */
 function read<T extends z.ZodType>(schema: T, path: string, text: string): z.output<T> {
   let raw: unknown;
   try {
@@ -32,10 +32,7 @@ function read<T extends z.ZodType>(schema: T, path: string, text: string): z.out
   throw new TemplateError(`template ${path}: ${z.prettifyError(parsed.error)}`);
 }
 
-/**
- * Returns the Ignition config with the file of a template.
- * @throws TemplateError
- */
+/** @throws TemplateError */
 export function fileConfig(path: string, text: string): IgnitionConfig {
   const { contents, ...file } = read(fileFragment, path, text);
   const source = contents?.inline === undefined ? undefined : encodeDataUrl(contents.inline);
@@ -43,10 +40,7 @@ export function fileConfig(path: string, text: string): IgnitionConfig {
   return { ...emptyIgnition(), storage: { files: [{ ...file, ...content }] } };
 }
 
-/**
- * Returns the Ignition config with the unit of a template.
- * @throws TemplateError
- */
+/** @throws TemplateError */
 export const unitConfig = (path: string, text: string): IgnitionConfig => ({
   ...emptyIgnition(),
   systemd: { units: [read(unitFragment, path, text)] },

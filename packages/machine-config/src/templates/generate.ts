@@ -57,10 +57,7 @@ function named<T>(role: string, work: () => T): T {
   }
 }
 
-/**
- * Returns an owner reference to a ControllerConfig. Without a UID, the ControllerConfig is not stored yet and cannot be
- * an owner.
- */
+/** Returns an owner reference to a ControllerConfig that is already stored. */
 const ownerOf = ({ metadata }: ControllerConfig): OwnerReference | undefined =>
   metadata.uid
     ? {
@@ -79,7 +76,7 @@ const directoryOf = (role: string): string =>
 
 /**
  * Returns the MachineConfigs of a role, without an owner and without the hash of the build.
- * @param role the name of a pool, for the label. A custom pool uses the templates of the workers.
+ * A custom pool uses the templates of the workers.
  * @throws TemplateError
  */
 export function generateForRole(input: GenerateInput, role: string): readonly MachineConfig[] {

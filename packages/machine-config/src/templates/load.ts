@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { TemplateTree } from './tree.ts';
 
-/** Loads the templates of a directory. Files with a leading dot are ignored. */
+/** Loads the templates of a directory. */
 export async function loadTemplates(directory: string): Promise<TemplateTree> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));

@@ -25,21 +25,18 @@ export interface TemplateSnapshot {
   readonly tlsProfile?: TlsProfile | null | undefined;
   /** Whether the controller writes the version to the ControllerConfig, because no other program does. */
   readonly stampVersion: boolean;
-  /** The current time in RFC 3339. */
   readonly now: string;
 }
 
-/** The actions for the ControllerConfig. The controller executes them in the order of the fields. */
+/** The actions for the ControllerConfig, which the controller executes in the order of the fields. */
 export interface TemplatePlan {
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * The status that is written before the MachineConfigs. While this status is set, no pool is rendered, because the
-   * MachineConfigs may be incomplete.
+   * The status before the MachineConfigs, with which no pool is rendered because the MachineConfigs may be incomplete.
    */
   readonly begin?: ControllerConfigStatus | undefined;
   readonly create: readonly MachineConfig[];
   readonly update: readonly MachineConfig[];
-  /** The status to write at the end. If the stored status is correct, the field is absent. */
   readonly status?: ControllerConfigStatus;
   readonly error?: string;
 }
@@ -74,10 +71,7 @@ function stamp({ controllerConfig, identity, stampVersion }: TemplateSnapshot): 
   return { annotations: { ...annotations, [key]: identity.version } };
 }
 
-/**
- * Returns the status that is written before the MachineConfigs of a new generation. With this status, the rendering
- * waits for the MachineConfigs, even after a crash.
- */
+/** Returns the status before the MachineConfigs of a new generation, so that the rendering waits even after a crash. */
 function beginning({ controllerConfig, identity, now }: TemplateSnapshot): ControllerConfigStatus | undefined {
   const { metadata, status = {} } = controllerConfig;
   const generation = metadata.generation ?? 0;

@@ -39,14 +39,11 @@ const platformStatusOf = (config: ControllerConfig): Fields =>
 /** The platform of a cluster, which determines its templates. */
 export interface Platform {
   readonly name: string;
-  /** The name of a platform that mcm does not support. For such a platform, the templates of `none` are used. */
+  /** The name of a platform that mcm does not support, and that uses the templates of `none`. */
   readonly unknown?: string;
 }
 
-/**
- * Returns the platform in lower case, from the Infrastructure object or from `spec.platform`.
- * @throws TemplateError if both are missing
- */
+/** Returns the platform in lower case, from the Infrastructure object or from `spec.platform`. */
 export function platformOf(config: ControllerConfig): Platform {
   const type = platformStatusOf(config).type ?? config.spec?.platform;
   if (typeof type !== 'string' || type === '') {
@@ -60,9 +57,6 @@ export function platformOf(config: ControllerConfig): Platform {
 /** Returns the value for the kubelet flag `--cloud-provider`. */
 export const cloudProviderOf = ({ name }: Platform): string => (EXTERNAL_CLOUD.has(name) ? 'external' : '');
 
-/**
- * Returns true if the cluster runs its own DNS server in a cloud, and the addresses of its load balancers are known.
- */
 function hasOwnNames(config: ControllerConfig): boolean {
   const { type, ...platforms } = platformStatusOf(config);
   const own = fieldsOf(platforms[String(type).toLowerCase()]);

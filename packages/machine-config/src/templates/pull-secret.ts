@@ -9,8 +9,7 @@ const KEY = '.dockerconfigjson';
 export type SecretLookup = (namespace: string, name: string) => Secret | undefined;
 
 /**
- * Returns the pull secret of a ControllerConfig as compact JSON. If the ControllerConfig refers to no pull secret, the
- * result is undefined. The original fails in this case.
+ * Returns undefined if the ControllerConfig refers to no pull secret; the original fails without a pull secret.
  * @throws TemplateError naming the Secret and its problem
  */
 export function pullSecretOf({ spec, metadata }: ControllerConfig, secretOf: SecretLookup): string | undefined {

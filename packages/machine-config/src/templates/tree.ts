@@ -3,12 +3,10 @@ import { compareBytes } from '../config/order.ts';
 /** Templates by path: `<role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>`. */
 export type TemplateTree = ReadonlyMap<string, string>;
 
-/** The directory with the templates that every role has in its first MachineConfig. */
 const COMMON = 'common';
 
 type TemplateKind = 'files' | 'units' | 'extensions';
 
-/** The selected templates by base name, in order. */
 export interface ChosenTemplates {
   readonly name: string;
   readonly files: ReadonlyMap<string, Template>;
@@ -21,10 +19,7 @@ export interface Template {
   readonly text: string;
 }
 
-/**
- * Returns true if the output of a template is not empty. A template with empty output does not override an earlier
- * template.
- */
+/** Returns true if the output of a template is not empty, and therefore overrides an earlier template. */
 export type SaysSomething = (template: Template) => boolean;
 
 function directories(tree: TemplateTree, parent: string): readonly string[] {
@@ -56,10 +51,7 @@ export function templatesOfRole(
   });
 }
 
-/**
- * Selects the templates of several directories. Later directories take precedence. An empty template file removes an
- * earlier template with an equal name.
- */
+/** Selects the templates of several directories; later directories take precedence. */
 function chooseTemplates(
   tree: TemplateTree,
   places: readonly string[],

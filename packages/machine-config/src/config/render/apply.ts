@@ -11,10 +11,6 @@ export interface Applied {
 
 type Pairs = Record<string, string>;
 
-/**
- * Merges labels or annotations. Existing keys stay, but required keys take precedence. A required key with a trailing
- * `-` removes the key.
- */
 function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   const merged = { ...existing };
   for (const [key, value] of Object.entries(required)) {
@@ -24,10 +20,6 @@ function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
   return merged;
 }
 
-/**
- * Merges owner references. Two references are equal if their kind and name are equal. If two references are equal, the
- * required reference is used.
- */
 function mergeOwners(
   existing: readonly OwnerReference[] = [],
   required: readonly OwnerReference[] = [],
@@ -63,9 +55,8 @@ function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): Ma
 }
 
 /**
- * Applies a generated MachineConfig to the stored MachineConfig. Labels, annotations and owners of other clients stay.
- * If the content differs, it is restored. A different order of keys is not a difference. Source:
- * machine-config-operator, lib/resourcemerge.
+ * Applies a generated MachineConfig to the stored MachineConfig, but keeps labels, annotations and owners of other
+ * clients. Source: machine-config-operator, lib/resourcemerge.
  */
 export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
   const { labels, annotations, ownerReferences } = existing.metadata;

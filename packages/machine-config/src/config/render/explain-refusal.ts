@@ -3,21 +3,15 @@ import { type Irreconcilable, irreconcilable, type StorageOverride } from '../re
 
 export interface Case {
   readonly current: MachineConfig;
-  /** The config that the controller refused after the rendering. */
   readonly rendered: MachineConfig;
   readonly refusal: Irreconcilable;
-  /** The sources of `rendered`, in the order of the merge. */
   readonly sources: readonly MachineConfig[];
-  /** Names of the sources of `current`. */
   readonly formerSources: readonly string[];
   readonly overrides: readonly StorageOverride[];
   readonly renderWithout: (name: string) => MachineConfig | undefined;
 }
 
-/**
- * Returns the name of the MachineConfig because of which the controller refused a rendered config. If no single
- * MachineConfig is the cause, the text names the deleted MachineConfigs.
- */
+/** Returns the name of the MachineConfig because of which the controller refused a rendered config. */
 export function explainRefusal(incident: Case): string {
   const { current, rendered, refusal, sources, formerSources } = incident;
   const from = `current config ${JSON.stringify(current.metadata.name)}`;

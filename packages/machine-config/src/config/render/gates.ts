@@ -6,7 +6,7 @@ import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { selects } from '../../kinds/selectors.ts';
 
-/** Returns the reason why the ControllerConfig cannot be rendered yet, or undefined if it can be rendered. */
+/** Returns the reason why the ControllerConfig cannot be rendered yet, or undefined without a reason. */
 export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
   if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
   const { status } = config;
@@ -31,23 +31,15 @@ function observationGate(kind: string, { metadata, status }: Observed): string |
 
 /** The KubeletConfigs and ContainerRuntimeConfigs of a pool that affect its rendering. */
 export interface ConfigGate {
-  /**
-   * A KubeletConfig or ContainerRuntimeConfig that has no MachineConfig yet. The rendering waits for its MachineConfig.
-   */
   readonly waiting?: string;
-  /**
-   * The refused KubeletConfigs and ContainerRuntimeConfigs, which the pool reports. The rendering continues without
-   * them.
-   */
   readonly rejected: readonly string[];
 }
 
 type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
 
 /**
- * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. An object with an empty selector belongs to no pool.
- * In the original, an object that is not processed yet stops every pool, and a refused object stops its pools without a
- * message.
+ * Checks the KubeletConfigs and ContainerRuntimeConfigs of a pool. In the original, an object that is not processed yet
+ * stops every pool, and a refused object stops its pools without a message.
  */
 export function nodeConfigGate(
   pool: MachineConfigPool,
@@ -71,10 +63,7 @@ export function nodeConfigGate(
   return { rejected };
 }
 
-/**
- * Returns true for an accepted object, the message for a refused object, and undefined before the decision. Only the
- * last condition applies, because earlier conditions are history.
- */
+/** Only the last condition of a KubeletConfig applies, because earlier conditions are history. */
 function verdictOf({ status }: NodeConfig): true | string | undefined {
   const last = status?.conditions?.at(-1);
   if (!last) return undefined;

@@ -20,9 +20,7 @@ import { checkWritable } from './writable.ts';
 
 /** The identity of the controller, which is written to annotations. */
 export interface ControllerIdentity {
-  /** The release version. The ControllerConfig must have an equal release version. */
   readonly version: string;
-  /** The hash of the build. Generated MachineConfigs must have an equal hash. */
   readonly hash: string;
 }
 
@@ -41,12 +39,11 @@ export interface RenderInput {
 export interface Rendered {
   readonly machineConfig: MachineConfig & { readonly spec: Merged['spec'] };
   readonly sources: readonly MachineConfig[];
-  /** True if a MachineConfig of a user overrides the OS image of the cluster. */
   readonly imageOverridden: boolean;
 }
 
 /**
- * Renders the configuration of a pool. Equal inputs in any order result in the same bytes.
+ * Renders the configuration of a pool. The order of the inputs does not change the rendered bytes.
  * @throws RenderError, IgnitionError
  */
 export function renderPool(input: RenderInput): Rendered {
@@ -59,7 +56,7 @@ export function renderPool(input: RenderInput): Rendered {
   return rendered;
 }
 
-/** Validates a MachineConfig. In contrast to the original, the error contains the name of the MachineConfig. */
+/** The original does not name the invalid MachineConfig in its error. */
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {
@@ -76,13 +73,13 @@ function validateNamed(config: MachineConfig): void {
   }
 }
 
-/** Refuses a MachineConfig with fields of a wrong type. The cache removes such fields, so the nodes would lose them. */
+/** The cache removes fields of a wrong type, so the nodes would lose them. */
 function checkFaults(config: MachineConfig): void {
   const [fault] = faultsOf(config);
   if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { hint: `correct ${fault.field}` });
 }
 
-/** Refuses inputs of different versions. During an upgrade, objects of two versions exist. */
+/** Refuses inputs of different versions, which exist during an upgrade. */
 function checkVersions(
   { metadata }: ControllerConfig,
   configs: readonly MachineConfig[],
@@ -122,7 +119,6 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
-    // The text of the error is the text of the original, because programs search for it.
     throw new RenderError(
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
       { hint: imageHint(pool.metadata.name, stream, spec.osImageURL, sources) },
@@ -177,7 +173,7 @@ export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
 
 function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rendered): void {
   const { current, pool, configs, storageOverrides: overrides = [] } = input;
-  // Only the in-place strategy changes running machines. All other strategies replace them.
+  // Only the in-place strategy changes running machines; all other strategies replace them.
   if (!current || (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace') return;
   const refusal = irreconcilable(current, machineConfig, overrides);
   if (!refusal) return;
@@ -201,8 +197,6 @@ function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rende
 
 /**
  * Checks that an object is within the limit of the API server.
- * @param machineConfig the object to send.
- * @param sources the sources of the object, so that the message can name the largest files.
  * @throws RenderError with the size and the limit
  */
 export function checkSize(

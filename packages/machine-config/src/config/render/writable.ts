@@ -4,15 +4,11 @@ import { DaemonPaths } from '../daemon-paths.ts';
 import { RenderError } from '../error.ts';
 import { ignitionOf } from '../parsed.ts';
 
-/** The configs that passed the check. Each config is checked once, because objects in caches never change. */
 const fine = new WeakSet<object>();
 
 /**
- * Finds entries that Ignition accepts, but that a daemon cannot or must not write:
- * - unit names that lead out of the directory of units,
- * - invalid paths,
- * - files that belong to the daemon,
- * - content that is not in the config.
+ * Refuses entries that Ignition accepts, but that a daemon cannot or must not write.
+ * -
  * @throws RenderError with the field and a hint
  */
 export function checkWritable(machineConfig: MachineConfig): void {
@@ -44,7 +40,7 @@ function checkUnitNames({ systemd }: IgnitionConfig): void {
 
 const { Certificates, CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } =
   DaemonPaths;
-/** The files of the daemon. A config with one of these files would overwrite data of the daemon. */
+/** A config with one of these files would overwrite data of the daemon. */
 const KEPT_FILES: ReadonlySet<string> = new Set([
   Certificates,
   CurrentConfig,
@@ -59,7 +55,6 @@ const isKept = (path: string): boolean =>
   KEPT_DIRECTORIES.some((directory) => path === directory || path.startsWith(`${directory}/`)) ||
   [...KEPT_FILES].some((file) => path.startsWith(`${file}/`));
 
-/** The directory of the daemon. Only paths below this directory are compared with the list of the daemon's files. */
 const KEPT_BELOW = '/etc/machine-config-daemon';
 
 function checkPaths({ storage = {} }: IgnitionConfig): void {

@@ -16,9 +16,8 @@ const LETTER = new RegExp(`^(?![${LATER_LETTERS.join('')}])\\p{L}$`, 'u');
 const DIGIT = new RegExp(`^(?![${LATER_DIGITS}])\\p{Nd}$`, 'u');
 
 /**
- * Compares keys with the order of yaml.v2: digits by their value, and other characters before letters. For keys that
- * mix digits and letters at one position, the order is not total, but Ignition has no such keys. Source: go-yaml v2,
- * sorter.go.
+ * Compares keys with the order of yaml.v2: digits by their value, and other characters before letters. Source: go-yaml
+ * v2, sorter.go.
  */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;

@@ -1,5 +1,4 @@
-// Words that YAML 1.1 does not read as texts. The rules in this file come from go-yaml v2 (resolve.go, encode.go) and
-// from the packages strconv and time of Go.
+// The rules in this file come from go-yaml v2 (resolve.go, encode.go) and from the packages strconv and time of Go.
 
 const WORDS: ReadonlySet<string> = new Set(
   ['', '~', '<<', 'y', 'Y', 'n', 'N', '.nan', '.NaN', '.NAN'].concat(
@@ -12,13 +11,10 @@ const WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Returns true for a word that YAML 1.1 reads as a boolean, null or a special float. */
 export const isWord = (text: string): boolean => WORDS.has(text);
 
-/** Matches an integer with a radix prefix. Decimal integers match the next pattern. */
 const MARKED_INTEGER = /^([-+]?)0(?:[xX]([0-9a-fA-F]+)|[oO]([0-7]+)|[bB]([01]+))$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-/** Matches a float without an integer part, with underscores between digits. */
 const FRACTION = /^\.\d+(_\d+)*([eE][-+]?\d+(_\d+)*)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
 const TIMESTAMP =
@@ -27,9 +23,7 @@ const TIMESTAMP =
 const MAX_INT = 2n ** 63n;
 const MAX_UINT = 2n ** 64n;
 
-/** Returns true if YAML would read the unquoted text as a different type. */
 export function resolves(text: string): boolean {
-  // The original does not quote the merge key `<<`.
   if (text === '<<') return false;
   if (isWord(text)) return true;
   if (text.startsWith('.')) return FRACTION.test(text) && isFiniteFloat(text.replaceAll('_', ''));
@@ -39,12 +33,10 @@ export function resolves(text: string): boolean {
   return isMarkedInteger(plain) || (FLOAT.test(plain) && isFiniteFloat(plain));
 }
 
-/** Returns true for a finite float. Go reads a float that overflows as a text. */
+/** Go reads a float that overflows as a text. */
 const isFiniteFloat = (text: string): boolean => Number.isFinite(Number(text));
 
-/**
- * Returns true for an integer with a radix prefix that fits into 64 bits. Only an unsigned integer may use all 64 bits.
- */
+/** Returns true for an integer with a radix prefix that fits into 64 bits. */
 function isMarkedInteger(text: string): boolean {
   const [, sign, hex, octal, binary] = MARKED_INTEGER.exec(text) ?? [];
   if (sign === undefined) return false;
@@ -53,7 +45,6 @@ function isMarkedInteger(text: string): boolean {
   return sign === '-' ? value <= MAX_INT : value < MAX_INT;
 }
 
-/** Returns true if Go reads the text as a date, with or without a time. */
 function isTimestamp(text: string): boolean {
   const match = TIMESTAMP.exec(text);
   if (!match) return false;

@@ -1,34 +1,22 @@
 import { isWord, resolves } from './yaml-resolve.ts';
 
-/** The maximum column of a line. Longer lines are folded at blanks. */
 const WIDTH = 80;
-/** The maximum length of a simple key in bytes. A longer key is written after a `?`. */
 const SIMPLE_KEY_BYTES = 128;
 
-// The rules in this file come from go-yaml v2, encode.go and emitterc.go. The output must equal the output of the
-// original, because the name of a rendered config is a hash of the output. With another name, a take-over would update
-// every node.
+// The rules in this file come from go-yaml v2, encode.go and emitterc.go. The YAML output must equal the output of the
+// original, because the name of a rendered config is a hash of the output. With another name of the rendered config, a
+// take-over would update every node.
 
-/** Matches a text without blanks and special characters, which is the most frequent case. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
 const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
-/**
- * Returns the YAML text of a key.
- * @returns undefined for a long key or a key with several lines. The caller prints such a key after a `?`.
- */
 export function printKey(key: string): string | undefined {
   if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
   if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;
   return print(key, 0, 0, true);
 }
 
-/**
- * Returns a text as a YAML scalar. If a block scalar ends with a line break, its line is complete.
- * @param indent columns before the next lines
- * @param column column of the first character
- */
 export const printText = (text: string, indent: number, column: number): string => print(text, indent, column, false);
 
 function print(text: string, indent: number, column: number, key: boolean): string {
@@ -48,13 +36,11 @@ interface Traits {
   readonly literal: boolean;
 }
 
-/** Characters that the original escapes. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\r\n\u0085\u2028\u2029]/;
-/** Printable line breaks. The original does not escape them. */
+/** The line separators that the original does not escape. */
 const LINE_END = /[\n\u2028\u2029]/;
 
-/** Returns the YAML styles in which the text can be written. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
   const indicators =
@@ -75,10 +61,7 @@ function analyze(text: string): Traits {
 
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
-/**
- * Folds a text at single blanks. The line after U+2028 or U+2029 is indented, unless it contains only the closing
- * quote, as in the original.
- */
+/** The line after U+2028 or U+2029 is indented, unless it contains only the closing quote, as in the original. */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;
   let result = '';
@@ -178,7 +161,6 @@ function doubleQuoted(text: string, indent: number, start: number, key: boolean)
   return `"${result}"`;
 }
 
-/** Prints a text as a block scalar. The first character after a line break is preceded by the indent. */
 function literal(text: string, indent: number): string {
   const hint = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
   const [last = '', before = ''] = [text.at(-1), text.at(-2)];

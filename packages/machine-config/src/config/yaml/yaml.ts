@@ -7,11 +7,7 @@ export class YamlError extends Error {
 
 const FORBIDDEN = /[\u007f-\u0084\u0086-\u009f\ufffe\uffff]/;
 
-/**
- * Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, and quotes where necessary. Each
- * byte of the YAML affects {@link renderedName}.
- * @throws YamlError for control characters
- */
+/** Prints JSON as the YAML that the original hashes: sorted keys, lists without indent, and quotes where necessary. */
 export function printYaml(value: unknown): string {
   const pieces: string[] = [];
   const rest = printTo((piece) => pieces.push(piece), value);
@@ -20,21 +16,13 @@ export function printYaml(value: unknown): string {
 
 export type YamlSink = (piece: string) => void;
 
-/**
- * Prints the YAML in pieces, so that a large YAML text is never in memory as a whole.
- * @returns the last piece, which the sink has not received
- * @throws YamlError for control characters
- */
 export function printTo(sink: YamlSink, value: unknown): string {
   if (isFilledObject(value)) return printObject(sink, value, 0, '', false);
   if (isFilledList(value)) return printList(sink, value, 0, '', false);
   return line(printScalar(value, 2, 0));
 }
 
-/**
- * The size of a piece. JavaScript stores a growing text as a tree, and the garbage collector moves long-lived trees. A
- * small text is freed before the garbage collector moves it.
- */
+/** JavaScript stores a growing text as a tree, which the garbage collector moves if it lives long. */
 const PIECE = 8192;
 
 const isFilledObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -47,7 +35,6 @@ const pad = (width: number): string => {
   return pads[width];
 };
 
-/** The cached YAML texts of frequent keys. Configs contain only a few hundred different keys. */
 const keyTexts = new Map<string, string>();
 
 /** Returns the YAML text of a key, or undefined for a key that must follow a `?`. */
@@ -59,10 +46,7 @@ function keyText(key: string): string | undefined {
   return printed;
 }
 
-/**
- * A cache for the sorted keys of objects: a tree with one level for each key. Thousands of files have four equal keys,
- * so the order of these keys is computed only once.
- */
+/** A cache for the sorted keys of objects, because thousands of files have four equal keys. */
 interface KeyOrders {
   readonly next: Map<string, KeyOrders>;
   sorted?: readonly string[];
@@ -87,7 +71,6 @@ function sortedKeys(keys: readonly string[]): readonly string[] {
   return at.sorted;
 }
 
-/** Prints an object. A single growing text is faster than a list of a hundred thousand pieces. */
 function printObject(
   sink: YamlSink,
   fields: Readonly<Record<string, unknown>>,
@@ -127,13 +110,12 @@ function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, befor
   return text + line(printScalar(value, indent + 2, indent + 2));
 }
 
-/** Ends a line. If the text is a block scalar, its line may already be complete, for example after U+2028. */
+/** The line of a block scalar may already be complete, for example after U+2028. */
 function line(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
 }
 
-/** Returns the number of columns of a text. Each Unicode character counts as one column. */
 const width = (text: string): number => (/[\ud800-\udfff]/.test(text) ? [...text].length : text.length);
 
 function printList(
@@ -169,9 +151,9 @@ function printScalar(value: unknown, indent: number, column: number): string {
 const UNREADABLE = 'error converting JSON to YAML: yaml: ';
 
 /**
- * Returns a text after the conversion that the original applies. The original writes JSON and reads it as YAML. The
- * YAML reader refuses control characters, and treats U+0085 as the end of a line. Unpaired surrogates become U+FFFD, as
- * in the API server.
+ * Returns a text after the conversion of the original, which writes JSON and reads it as YAML. The YAML reader of the
+ * original refuses control characters, and treats U+0085 as the end of a line. Unpaired surrogates become U+FFFD, as in
+ * the API server.
  */
 function clean(text: string): string {
   if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;
@@ -183,7 +165,6 @@ function clean(text: string): string {
   return whole.replace(/ *\u0085[ \u0085]*/g, (breaks) => '\n'.repeat(breaks.replaceAll(' ', '').length - 1) || ' ');
 }
 
-/** The YAML reader of the original searches for the colon of a key only within this number of characters. */
 const KEY_CHARACTERS = 1024;
 
 function cleanKey(key: string): string {

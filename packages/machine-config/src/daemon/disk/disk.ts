@@ -1,8 +1,7 @@
-/** A file on the disk of a node. The owner is an ID or a name (default: root). */
+/** The owner of a file is an ID or a name (default: root). */
 export interface WantedFile {
   readonly kind: 'file';
   readonly content: Uint8Array;
-  /** The permission bits of the file. */
   readonly mode: number;
   readonly user?: string | number | undefined;
   readonly group?: string | number | undefined;
@@ -26,16 +25,11 @@ export interface WantedDirectory {
 /** An entry at a path. */
 export type Entry = WantedFile | WantedLink | WantedDirectory;
 
-/**
- * The disk of a node. Every change is atomic. A change is durable when its promise resolves. Paths are absolute, as
- * programs on the node use them.
- */
+/** The disk of a node. Every change of the disk is atomic, and is durable when its promise resolves. */
 export interface NodeDisk {
-  /** Returns the entry at a path, or undefined. Owners are returned as IDs. Hard links are returned as files. */
   read(path: string): Promise<Entry | undefined>;
-  /** Writes an entry. An existing entry is replaced, and parent directories are created. */
   put(path: string, entry: Entry): Promise<void>;
-  /** Removes an entry if it exists. A directory is removed only if it is empty. */
+  /** Removes an entry if it exists; a directory is removed only if it is empty. */
   remove(path: string): Promise<void>;
   owned(found: Entry, wanted: Entry): Promise<boolean>;
 }
@@ -48,10 +42,7 @@ export async function readText(disk: NodeDisk, path: string): Promise<string | u
   return entry?.kind === 'file' ? decoder.decode(entry.content) : undefined;
 }
 
-/**
- * Returns a file entry with the given text, for {@link NodeDisk.put}.
- * @param mode permission bits
- */
+/** Returns a file entry with the given text, for {@link NodeDisk.put}. */
 export const textEntry = (text: string, mode = 0o600): WantedFile => ({
   kind: 'file',
   content: new TextEncoder().encode(text),

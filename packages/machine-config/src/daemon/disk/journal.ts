@@ -3,13 +3,10 @@ import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { PostAction } from '../policy/disruption.ts';
 import { type NodeDisk, readText, textEntry } from './disk.ts';
 
-/**
- * The phase of an update. In the phase `applied`, all files of the target are on the disk, and the actions or the
- * reboot follow.
- */
+/** The phase of an update. */
 export type UpdatePhase = 'applying' | 'undoing' | 'applied';
 
-/** The journal of an update. With the journal, the daemon can continue the update after a crash at any step. */
+/** The journal of an update, with which the daemon can continue after a crash at any step. */
 export interface Journal {
   readonly phase: UpdatePhase;
   readonly from?: MachineConfig | undefined;
@@ -17,9 +14,6 @@ export interface Journal {
   readonly actions: readonly PostAction[];
   readonly commandLine: string;
   readonly bootId: string;
-  /**
-   * True for the journal of a first boot. Ignition has written the files, and the daemon executes the remaining steps.
-   */
   readonly first?: true;
 }
 

@@ -1,10 +1,10 @@
-/** Splits kernel arguments at blanks outside of quotes. One entry of a config may contain several arguments. */
+/** Splits kernel arguments at blanks outside of quotes. */
 export function splitArguments(entries: readonly string[]): readonly string[] {
   return entries.flatMap((entry) => entry.match(/(?:[^\s"']|"[^"]*"|'[^']*'|["'])+/g) ?? []);
 }
 
 /**
- * Returns the operations that replace old kernel arguments by new arguments. The operations first delete all old
+ * Returns the operations that replace old kernel arguments by new arguments. The operations first delete all old kernel
  * arguments, and then add all new arguments.
  */
 export function kernelArgumentOperations(old: readonly string[], wanted: readonly string[]): readonly string[] {
@@ -14,9 +14,7 @@ export function kernelArgumentOperations(old: readonly string[], wanted: readonl
   ];
 }
 
-/**
- * Returns the command line of the kernel after {@link kernelArgumentOperations}. Unchanged arguments keep their order.
- */
+/** Returns the command line of the kernel after {@link kernelArgumentOperations}. */
 export function nextCommandLine(line: string, old: readonly string[], wanted: readonly string[]): string {
   const present = [...splitArguments([line])];
   for (const argument of splitArguments(old)) {

@@ -8,10 +8,7 @@ type StoredEntry =
 /** The content of a simulated disk, as JSON. */
 export type DiskImage = Readonly<Record<string, StoredEntry>>;
 
-/**
- * A simulated disk in memory, for simulated machines and tests. The simulated disk refuses all operations that a real
- * disk refuses.
- */
+/** The simulated disk refuses all operations that a real disk refuses. */
 export class MemoryDisk implements NodeDisk {
   readonly #entries = new Map<string, Entry>();
   readonly #onChange: (() => void) | undefined;

@@ -5,10 +5,7 @@ import { textEntry } from './disk.ts';
 const originalOf = (path: string): string => `${DaemonPaths.Originals}${path}.mcdorig`;
 const noOriginalOf = (path: string): string => `${DaemonPaths.NoOriginals}${path}.mcdnoorig`;
 
-/**
- * Stores the original entries of the operating system. The daemon stores an original entry before it replaces the entry
- * for the first time.
- */
+/** Stores the original entries of the operating system. */
 export class Originals {
   readonly #disk: NodeDisk;
 
@@ -28,16 +25,13 @@ export class Originals {
     else await disk.put(noOriginalOf(path), textEntry(''));
   }
 
-  /** Returns the original content of a file. If the file did not exist, the content is empty. */
+  /** Returns the original content of a file. */
   async content(path: string): Promise<Uint8Array> {
     const kept = await this.#disk.read(originalOf(path));
     return kept?.kind === 'file' ? kept.content : new Uint8Array();
   }
 
-  /**
-   * Restores the original entry of a path. Without an original entry, the path is removed. The record stays until
-   * {@link forget} is called.
-   */
+  /** Restores the original entry of a path. */
   async restore(path: string): Promise<void> {
     const kept = await this.#disk.read(originalOf(path));
     if (kept) await this.#disk.put(path, kept);

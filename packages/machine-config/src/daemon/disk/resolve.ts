@@ -7,10 +7,8 @@ import { Originals } from './originals.ts';
 import { wantedDisk } from './wanted.ts';
 
 /**
- * Returns the entries of {@link wantedDisk}, and the entries that depend on the disk:
- * - units of the operating system,
- * - files whose content is appended to the original content,
- * - certificates. The certificates on the disk may be newer than the config, so they stay.
+ * Returns the entries of a config and the entries that depend on the disk, such as units of the operating system.
+ * - The certificates on the disk may be newer than the config, so they stay.
  */
 export async function resolveWanted(
   disk: NodeDisk,

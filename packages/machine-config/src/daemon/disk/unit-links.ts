@@ -1,6 +1,6 @@
 import { DaemonPaths } from '../../config/daemon-paths.ts';
 
-/** Returns the links that systemd creates for an enabled unit. The section Install of the unit determines the links. */
+/** Returns the links that systemd creates for an enabled unit. */
 export function installLinks(name: string, contents: string): readonly string[] {
   const links: string[] = [];
   let inInstall = false;

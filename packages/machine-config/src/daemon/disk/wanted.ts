@@ -6,10 +6,7 @@ import type { Entry, WantedFile } from './disk.ts';
 import { installLinks } from './unit-links.ts';
 
 interface AppendedFile extends Omit<WantedFile, 'content'> {
-  /**
-   * The content from the config to which the other parts are appended. If `base` is undefined, the parts are appended
-   * to the original file.
-   */
+  /** The content from the config to which the other parts are appended. */
   readonly base: Uint8Array | undefined;
   readonly append: Uint8Array;
 }
@@ -19,7 +16,6 @@ export interface WantedDisk {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Files whose content starts with the original content of the operating system. */
   readonly appended: ReadonlyMap<string, AppendedFile>;
-  /** Paths that must not exist: the links of disabled units. */
   readonly absent: ReadonlySet<string>;
 }
 
@@ -28,11 +24,7 @@ const DIRECTORY_MODE = 0o755;
 
 const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
 
-/**
- * Returns all entries that a config writes to a disk. The function does not read the disk.
- * @param vendorUnit text of a unit that the operating system provides
- * @throws DataUrlError for content that is not in the config, IgnitionError
- */
+/** Returns all entries that a config writes to a disk. */
 export function wantedDisk(
   config: Pick<MachineConfig, 'spec'> | undefined,
   vendorUnit: (name: string) => string | undefined = () => undefined,
@@ -105,8 +97,8 @@ function addUnit(
 }
 
 /**
- * Returns the paths that a config writes. The links of units that the operating system provides are missing, because
- * the function does not read these units.
+ * Returns the paths that a config writes. The links of units of the operating system are missing, because `wantedPaths`
+ * does not read these units.
  */
 export function wantedPaths(config: MachineConfig): readonly string[] {
   const { entries, appended } = wantedDisk(config);

@@ -38,7 +38,7 @@ export const disruptionPolicySchema = z.strictObject({
   sshkey: z.strictObject({ actions }).optional(),
 });
 
-/** An action after an update. `Special` is the rule of the original for registries.conf. */
+/** An action after an update. */
 export type PostAction = z.infer<typeof policyAction> | { readonly type: 'Special' };
 
 /** The actions after a change, for each file, each unit and the SSH keys. */
@@ -59,7 +59,7 @@ export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service'
 /** The built-in disruption policy, as NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    // A rotation of certificates is not disruptive. The trust bundle has its own entry in the policy.
+    // The trust bundle has its own entry in the disruption policy.
     ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
@@ -71,7 +71,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    // These files contain a CA, and CAs rotate. A restart of the kubelet affects no pod.
+    // A restart of the kubelet after the rotation of a CA affects no pod.
     ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
     { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {
@@ -123,10 +123,7 @@ function actionsOfPath(path: string, { files }: DisruptionPolicy): readonly Post
   return rest.reduce((longest, one) => (one.path.length > longest.path.length ? one : longest), first).actions;
 }
 
-/**
- * Returns true if the actions need a drain.
- * @param isSafe true if the change of registries.conf is safe, for `Special`
- */
+/** Returns true if the actions need a drain. */
 export const needsDrain = (list: readonly PostAction[], isSafe: () => boolean): boolean =>
   list.some(({ type }) => type === 'Drain' || type === 'Reboot' || (type === 'Special' && !isSafe()));
 

@@ -1,4 +1,3 @@
-/** A registry in registries.conf, or a mirror of a registry. */
 interface Endpoint {
   readonly fields: Record<string, unknown>;
   readonly mirrors: Endpoint[];
@@ -10,8 +9,8 @@ interface Registries {
 }
 
 /**
- * Returns true if a change of registries.conf affects no running pod. A safe change only adds registries with pulls by
- * digest, or adds search registries at the end. A file that cannot be parsed is unsafe. Source: pkg/daemon/drain.go.
+ * Returns true if a change of registries.conf affects no running pod, such as an additional registry with pulls by
+ * digest. Source: pkg/daemon/drain.go.
  */
 export function isSafeRegistriesChange(before: string, after: string): boolean {
   const [old, next] = [readRegistries(before), readRegistries(after)];
@@ -38,10 +37,7 @@ function onlyDigestsAdded(old: readonly Endpoint[], next: readonly Endpoint[], b
   return left.size === 0;
 }
 
-/**
- * Returns true if images of a registry or a mirror are pulled only by digest. A mirror may inherit the setting of its
- * registry. A registry has the setting only if all its mirrors have the setting.
- */
+/** Returns true if images of a registry or a mirror are pulled only by digest. */
 function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean {
   if (inherited || fields['mirror-by-digest-only'] === true || fields['pull-from-mirror'] === 'digest-only')
     return true;
@@ -51,7 +47,7 @@ function isByDigest({ fields, mirrors }: Endpoint, inherited: boolean): boolean 
 const sameFields = (a: Record<string, unknown>, b: Record<string, unknown>): boolean =>
   JSON.stringify(Object.entries(a).toSorted()) === JSON.stringify(Object.entries(b).toSorted());
 
-/** Parses the subset of TOML that registries.conf uses. For a text outside of the subset, the result is undefined. */
+/** Parses the subset of TOML that registries.conf uses. */
 function readRegistries(text: string): Registries | undefined {
   const registries: Endpoint[] = [];
   let at: Record<string, unknown> = {};
@@ -80,7 +76,6 @@ function readRegistries(text: string): Registries | undefined {
   return Array.isArray(search) ? { search: search.map(String), registries } : undefined;
 }
 
-/** Returns the lines of a text without comments. A list that spans several lines becomes one line. */
 function logicalLines(text: string): readonly string[] {
   const lines: string[] = [];
   let open = '';

@@ -5,7 +5,6 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** The path of the value, such as `$.storage.files.0.mode`. */
   readonly path: string;
-  /** The rule that the value violates. */
   readonly detail: string;
   constructor(path: string, detail: string) {
     super(`error at ${path}: ${detail}`);
@@ -75,7 +74,6 @@ function decodeObject(
 const fieldOf = (plan: Extract<Plan, { kind: 'object' }>, key: string): FieldPlan | undefined =>
   plan.byName.get(key) ?? plan.byName.get(key.toLowerCase());
 
-/** Returns the value that Go sets for an absent field. */
 function zeroOf(plan: Plan): unknown {
   switch (plan.kind) {
     case 'string':

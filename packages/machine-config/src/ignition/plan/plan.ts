@@ -1,20 +1,14 @@
 import * as z from 'zod';
 
 interface ListRule {
-  /** Returns the key of a list entry. Entries with equal keys are merged. */
   readonly key?: (entry: never) => string;
-  /**
-   * The name of a group of lists in one object. An entry of one list removes entries with its key from the other lists
-   * of the group.
-   */
+  /** An entry of one list removes entries with its key from the other lists of the group. */
   readonly shared?: string;
-  /** Whether the lists are concatenated, including duplicate entries. */
   readonly append?: true;
 }
 
 const rules = new WeakMap<z.ZodType, ListRule>();
 
-/** Adds a merge rule to the schema of a list. JSON schemas cannot contain merge rules. */
 export function list<T extends z.ZodType>(
   entry: T,
   rule: { key?: (entry: z.output<T>) => string; shared?: string; append?: true } = {},
@@ -27,21 +21,17 @@ export function list<T extends z.ZodType>(
 export interface FieldPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Whether Go always writes the field, even with its zero value. Examples are names, paths and devices. */
   readonly required: boolean;
 }
 
-/** The properties of a schema that decoding, merging and validation need. The plan of a schema is computed once. */
 export type Plan =
   | { readonly kind: 'boolean' }
-  /** A text or a number. If `accepts` refuses a value, the decoding fails. */
   | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
   | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }
   | {
       readonly kind: 'object';
       readonly fields: readonly FieldPlan[];
-      /** The fields by their names in lower case, because keys are case-insensitive. */
       readonly byName: ReadonlyMap<string, FieldPlan>;
     };
 

@@ -4,11 +4,8 @@ import type { Add } from './validate-storage.ts';
 type ObjectPlan = Extract<Plan, { kind: 'object' }>;
 type ListPlan = Extract<Plan, { kind: 'list' }>;
 
-/** The lists of a schema with their groups, computed once for each schema. */
 interface Traits {
-  /** The lists whose entries have keys, and the group in which the keys must be unique. */
   readonly keyed: readonly { readonly name: string; readonly plan: ListPlan; readonly space: string }[];
-  /** The fields that contain lists with keyed entries at any depth. */
   readonly deep: readonly FieldPlan[];
 }
 
@@ -35,16 +32,11 @@ function isDeep(plan: Plan): boolean {
 /**
  * Reports two entries with an equal key, in one list or in lists that share their keys. Source:
  * config/validate/validate.go.
- * @param at path of the value
  */
 export function checkDuplicates(plan: Plan, value: object, at: string, add: Add): void {
   if (plan.kind === 'object') checkObject(plan, value, [at], add);
 }
 
-/**
- * Checks an object.
- * @param trail path of the value, in parts. The parts are joined only for a problem.
- */
 function checkObject(plan: ObjectPlan, value: object, trail: (string | number)[], add: Add): void {
   const { keyed, deep } = traitsOf(plan);
   const fields = value as Readonly<Record<string, unknown>>;

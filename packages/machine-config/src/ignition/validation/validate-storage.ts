@@ -4,13 +4,12 @@ import type { Issue } from '../values/report.ts';
 import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from '../versions/schema.ts';
 
 export type Storage = NonNullable<IgnitionConfig['storage']>;
-/** Adds a problem at a path. If the problem is undefined, nothing is added. */
 export type Add = (path: At, problem: string | undefined) => void;
 
 /** Checks the section storage of a config. Source: ignition, config/v3_5/types/storage.go. */
 export function checkStorage(storage: Storage, at: At, add: Add, minor: number): void {
   const { directories = [], files = [], links = [] } = storage;
-  // Most configs have no links. For them, the comparison with links is skipped.
+  // Most configs have no links, so the comparison with links is skipped for them.
   const below = links.map(({ path }) => `${path}/`);
   const usesLink = (path: string) => below.some((prefix) => path.startsWith(prefix));
   if (links.length > 0) {
@@ -36,7 +35,7 @@ export function checkStorage(storage: Storage, at: At, add: Add, minor: number):
   }
 }
 
-/** Checks a disk and its partitions. Source: disk.go. */
+/** Source: disk.go. */
 export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (disk.device === '') {
     add(`${at}.device`, 'disk device is required');
@@ -66,7 +65,6 @@ export function checkDisk(disk: IgnitionDisk, at: At, add: Add): void {
   if (label !== undefined) add(`${at}.partitions.${label}`, 'cannot use the same partition label twice');
 }
 
-/** The position and size of a partition. A partition that starts at 0 is placed in free space. */
 interface Extent {
   readonly index: number;
   readonly start: number;
@@ -88,7 +86,6 @@ function overlapping(partitions: readonly IgnitionPartition[]): number | undefin
 }
 
 const GUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
-/** Returns the problem of a GUID. An empty GUID is valid. */
 export const guidProblem = (guid: string | undefined): string | undefined =>
   guid === undefined || guid === '' || GUID.test(guid)
     ? undefined

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { parseIgnition } from '../read.ts';
 import { IgnitionError } from '../values/report.ts';
 
-/** Returns the problems as text. For a valid config, the text is empty. */
 function problems(config: object, minor = 2): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `2.${minor}.0` } });
@@ -90,7 +89,6 @@ describe('a config of version 2 that its decoder refuses', () => {
     throw new Error('the config is valid');
   };
   const hash = (text: string) => file({ contents: { verification: { hash: text } } });
-  /** Creates a version 1 config with files. In version 1, a file belongs to a filesystem. */
   const withFilesystemFiles = (fields: object, files: unknown) => ({
     storage: { ...file(fields).storage, filesystems: [{ files }] },
   });

@@ -10,8 +10,7 @@ type Storage = NonNullable<IgnitionV2['storage']>;
 type Reference = NonNullable<NonNullable<IgnitionV2['ignition']['config']>['replace']>;
 
 /**
- * Returns the problems of a config of version 2. The list is empty for a valid config. In version 2, duplicates are
- * valid, and the only rule for paths is that they are absolute. Source: ignition 0.35, config/v2_0/types to
+ * Returns the problems of a config of version 2, or an empty list. Source: ignition 0.35, config/v2_0/types to
  * config/v2_2/types.
  * @param minor version 2.x of the rules
  */
@@ -39,7 +38,6 @@ function checkReferences({ ignition: { config, security } }: IgnitionV2, minor: 
   }
 }
 
-/** Fields of a user. The deprecated object `create` can contain these fields, too. */
 const CREATE_FIELDS = ['gecos', 'groups', 'homeDir', 'noCreateHome', 'noLogInit', 'noUserGroup'] as const;
 const MORE_CREATE_FIELDS = ['primaryGroup', 'shell', 'system', 'uid'] as const;
 
@@ -99,7 +97,6 @@ function checkDevices({ disks = [], filesystems = [], raid = [] }: Storage, mino
 type Disk = NonNullable<Storage['disks']>[number];
 type Partition = NonNullable<Disk['partitions']>[number];
 
-/** The number of sectors in one MiB. Partitions start at a multiple of one MiB. */
 const ALIGNMENT = 2_048;
 
 function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add): void {
@@ -119,10 +116,6 @@ function checkDisk({ device = '', partitions = [] }: Disk, at: string, add: Add)
   }
 }
 
-/**
- * Returns true if two partitions overlap. A partition that starts at 0 is placed in free space, so it overlaps no
- * partition. The original treats two equal partitions as one partition.
- */
 function overlap(one: Partition, other: Partition): boolean {
   if (!one.start || !other.start || isSame(one, other)) return false;
   const end = ({ start = 0, size = 0 }: Partition) => (size === 0 ? start : start + size - 1);
@@ -150,7 +143,6 @@ function checkFilesystem(
   if (path !== undefined) add(at, 'filesystem has both mount and path defined');
   if (create && wipeFilesystem) add(at, 'cannot use both create object and wipeFilesystem field');
   if (create && options.length > 0) add(at, 'cannot use both create object and mount-level options field');
-  // Version 2.0 supports the first three formats.
   if (!FORMATS.slice(0, minor === 0 ? 3 : 5).includes(format)) add(`${at}.mount.format`, 'invalid filesystem format');
   checkPath(device, `${at}.mount.device`, add);
   add(`${at}.mount.label`, filesystemLabelProblem(format, label));

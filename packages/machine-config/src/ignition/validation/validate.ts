@@ -25,10 +25,8 @@ import {
 } from './validate-storage.ts';
 
 /**
- * Returns the problems of a config of version 3, with the texts and the order of the original. The list is empty for a
- * valid config. Warnings of the original (unused keys, units without an install section) have no effect and are not
- * reported. Source: ignition, config/v3_0/types to config/v3_5/types.
- * @param minor version 3.x of the rules; a config is validated by the rules of its own version
+ * Returns the problems of a config of version 3, with the texts and the order of the original. Source: ignition,
+ * config/v3_0/types to config/v3_5/types.
  */
 export function validateIgnition(config: IgnitionConfig, minor = 5): readonly Issue[] {
   const { issues, add } = collector();
@@ -58,7 +56,6 @@ function checkConfig({ systemd, storage }: IgnitionConfig, add: Add): void {
 
 type Check<T> = (value: T, at: At, add: Add) => void;
 
-/** The checks of an object. Problems of the object itself are reported before problems of its fields. */
 interface Checks {
   readonly own?: Check<never>;
   readonly fields?: Readonly<Record<string, Checks>>;
@@ -102,9 +99,7 @@ const OWNER = own<{ id?: number; name?: string }>(({ id, name }, at, add) => {
 const HASHES: Readonly<Record<string, number>> = { sha512: 128 };
 const LATER_HASHES: Readonly<Record<string, number>> = { ...HASHES, sha256: 64 };
 
-/**
- * Returns the problem of a hash, or undefined for a valid hash. Later minor versions support one more hash function.
- */
+/** Returns the problem of a hash, or undefined for a valid hash. */
 export function verificationProblem(hash: string | undefined, minor: number): string | undefined {
   if (hash === undefined) return undefined;
   const dash = hash.indexOf('-');
@@ -123,7 +118,7 @@ function headerProblem({ httpHeaders, source }: IgnitionResource): string | unde
 
 /**
  * Returns the checks of a resource.
- * @param isContent true if the resource is the content of a file. In version 3.0, other resources have fewer rules.
+ * @param isContent true if the resource is the content of a file.
  */
 const resource = (minor: number, isContent: boolean): Checks => ({
   ...own<IgnitionResource>((resource, at, add) => {
@@ -175,7 +170,6 @@ const checkDirectory: Check<{ path: string; mode?: number }> = ({ path, mode }, 
   checkMode(mode, at, add);
 };
 
-/** The RAID levels. The first four levels do not support spare devices. */
 export const RAID_LEVELS = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror'].concat(
   ['raid4', '4', 'raid5', '5'].concat(['raid6', '6', 'raid10', '10']),
 );

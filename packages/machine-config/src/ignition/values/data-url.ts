@@ -6,7 +6,6 @@ export class DataUrlError extends Error {
 }
 
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`{|}~-]";
-/** The known media types, and experimental media types with `x-`. */
 const TYPE = `(?:(?:text|image|audio|video|application|message|multipart)${TOKEN}*|[xX]-${TOKEN}*)`;
 const MEDIA_TYPE = new RegExp(`^(?:${TYPE}/${TOKEN}*)?(?:;${TOKEN}+=(?:${TOKEN}+|"(?:[^"\\\\]|\\\\.)*"))*$`);
 const BAD_ESCAPE = /=(?!")[^;]*%(?![0-9A-Fa-f]{2})/;
@@ -33,7 +32,7 @@ export function parseDataUrl(url: string): DataUrl {
   return { data: base64 ? fromBase64(unescapePercent(text).toString('latin1')) : unescapePercent(text) };
 }
 
-/** Returns the position of the comma that separates the header from the data. A quoted parameter may contain commas. */
+/** A quoted parameter may contain commas. */
 function commaOf(url: string): number {
   let quoted = false;
   for (let index = 5; index < url.length; index += 1) {
@@ -80,7 +79,6 @@ export const encodeBase64DataUrl = (content: string | Uint8Array): string =>
 
 /**
  * Decodes the content of a file.
- * @param source the `data:` URL. Without a URL, the content is empty.
  * @throws DataUrlError for any other URL, and for content with another compression
  */
 export function decodeContents(source: string | undefined, compression: string | undefined): Buffer {
@@ -101,9 +99,5 @@ export function decodeContents(source: string | undefined, compression: string |
   }
 }
 
-/**
- * Returns true if the data starts with a gzip header (RFC 1952): ten bytes with the magic number and the method
- * deflate.
- */
 const hasGzipHeader = (data: Buffer): boolean =>
   data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

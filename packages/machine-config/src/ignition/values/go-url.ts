@@ -1,14 +1,12 @@
 export interface GoUrl {
-  /** The scheme in lower case, or '' for a URL without a scheme. */
   readonly scheme: string;
-  /** The text after the scheme if it does not start with a slash. */
   readonly opaque: string;
   readonly query: string;
 }
 
 /**
- * Parses a URL like Go's `url.Parse`. If Go refuses the URL, the result is undefined. The class `URL` of JavaScript has
- * other rules. Source: net/url, parse and parseAuthority.
+ * Parses a URL like Go's `url.Parse`. The class `URL` of JavaScript has other rules than Go's `url.Parse` (net/url,
+ * parse and parseAuthority).
  */
 export function parseGoUrl(text: string): GoUrl | undefined {
   const hash = text.indexOf('#');
@@ -23,7 +21,7 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   const read = { scheme: scheme?.toLowerCase() ?? '', opaque: '', query };
   if (!rest.startsWith('/')) {
     if (scheme !== undefined) return { ...read, opaque: rest };
-    // If a URL has no scheme, Go refuses a colon in the first segment of its path, as in `::` or ` data:,x`.
+    // Go refuses a colon in the first segment of a path without a scheme, as in `::` or ` data:,x`.
     return rest.split('/', 1)[0]?.includes(':') || !isEscaped(rest) ? undefined : read;
   }
   const withAuthority = rest.startsWith('//') && (scheme !== undefined || !rest.startsWith('///'));
@@ -32,7 +30,6 @@ export function parseGoUrl(text: string): GoUrl | undefined {
   return isAuthority(authority) && isEscaped(path) ? read : undefined;
 }
 
-/** Returns the values of one parameter of a query. Invalid parts of the query are skipped. */
 export function queryValues(query: string, name: string): readonly string[] {
   return query.split('&').flatMap((pair) => {
     const [, key = '', value = ''] = /^([^=]*)=?([\s\S]*)$/.exec(pair) ?? [];
@@ -40,7 +37,6 @@ export function queryValues(query: string, name: string): readonly string[] {
   });
 }
 
-/** Returns true if every percent sign starts an escaped byte. */
 const isEscaped = (text: string): boolean => !/%(?![0-9A-Fa-f]{2})/.test(text);
 
 const USER_INFO = /^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/;
@@ -53,7 +49,7 @@ function isAuthority(authority: string): boolean {
 
 function isHost(host: string): boolean {
   const port = host.startsWith('[') ? /\](:\d*)?$/ : /^[^:]*(?::\d*)?$/;
-  // As in Go, a host may contain several colons. Only the text after the last colon must be a port.
+  // A host may contain several colons in Go, and only the text after the last colon must be a port.
   const checked = host.startsWith('[') ? host : host.slice(Math.max(host.lastIndexOf(':'), 0));
   if (!port.test(checked)) return false;
   // In a host, Go accepts escapes only for the percent sign and for bytes beyond ASCII.

@@ -18,10 +18,8 @@ export const joinPaths = (...paths: readonly string[]): string => {
   return given.length === 0 ? '' : cleanPath(given.join('/'));
 };
 
-/** Matches a path that is already in its shortest form: no empty part, and no part that starts with a dot. */
 const SHORTEST = /^(?:\/[^/.][^/]*)+$/;
 
-/** Returns the problem of a path, or undefined for an absolute path in its shortest form. */
 export function pathProblem(path: string): string | undefined {
   if (SHORTEST.test(path)) return undefined;
   if (path === '') return 'path not specified';
@@ -29,7 +27,7 @@ export function pathProblem(path: string): string | undefined {
   return cleanPath(path) === path ? undefined : 'path is not fully simplified';
 }
 
-/** Returns the extension of a path with its dot. Without an extension, the text is empty. */
+/** Returns the extension of a path with its dot. */
 export const extensionOf = (name: string): string => {
   const base = name.slice(name.lastIndexOf('/') + 1);
   const dot = base.lastIndexOf('.');

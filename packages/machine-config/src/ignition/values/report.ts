@@ -1,6 +1,5 @@
 /** A problem of an Ignition config. */
 export interface Issue {
-  /** The path of the value, such as `$.storage.files.0.path`. */
   readonly path: string;
   readonly message: string;
 }
@@ -8,7 +7,6 @@ export interface Issue {
 /** The error for an invalid config, with the texts of the original. */
 export class IgnitionError extends Error {
   override readonly name = 'IgnitionError';
-  /** The problems of single values. If the config as a whole is invalid, the list is empty. */
   readonly issues: readonly Issue[];
   constructor(message: string, issues: readonly Issue[] = [], options?: ErrorOptions) {
     super(message, options);

@@ -1,12 +1,10 @@
 type PrintText = (text: string) => string;
 
-/** The maximum length of a line that systemd reads. */
 const MAX_LINE = 2048;
 
 /**
  * Returns the problem of a unit, or undefined if systemd can read it. Text before the first section is ignored, as in
  * the parser of the original. Source: coreos/go-systemd, unit/deserialize.go.
- * @param print formats the text after the name of a section for the message. Ignition 2 uses {@link printBytes}.
  */
 export function unitProblem(contents: string | undefined, print: PrintText = JSON.stringify): string | undefined {
   if (contents === undefined) return undefined;
@@ -19,12 +17,11 @@ export function unitProblem(contents: string | undefined, print: PrintText = JSO
 
 const isComment = (character: string): boolean => character === '#' || character === ';';
 
-/** Matches white space in Go: U+0085 counts as white space, and the byte order mark does not. */
+/** Matches white space in Go, in which U+0085 counts and the byte order mark does not. */
 const SPACE = /^\p{White_Space}$/u;
 const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
 const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');
 
-/** Formats bytes like Go, for example `[120 121]`. */
 export const printBytes: PrintText = (text) => `[${[...Buffer.from(text)].join(' ')}]`;
 
 class Reader {

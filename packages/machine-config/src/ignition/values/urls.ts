@@ -1,16 +1,11 @@
 import { parseDataUrl } from './data-url.ts';
 import { parseGoUrl, queryValues } from './go-url.ts';
 
-/** Returns the scheme of a URL, '' for a URL without a scheme, or undefined for an invalid URL. */
 export const schemeOf = (url: string): string | undefined => parseGoUrl(url)?.scheme;
 
-/** Matches the most frequent case: a `data:` URL with plain text and without escapes. */
 const PLAIN = /^data:,[A-Za-z0-9\-_.!~*'();/?:@&=+$,]*$/;
 
-/**
- * Returns the problem of a URL, or undefined if Ignition can fetch it.
- * @param minor the minor version of a config of version 3. Later versions support more schemes.
- */
+/** Returns the problem of a URL, or undefined if Ignition can fetch it. */
 export function urlProblem(url: string, minor = 5): string | undefined {
   if (PLAIN.test(url)) return undefined;
   const parsed = parseGoUrl(url);
@@ -34,7 +29,6 @@ export function urlProblem(url: string, minor = 5): string | undefined {
   }
 }
 
-/** Returns the problem of a URL, or undefined if Ignition can fetch it. */
 export function urlProblemV2(url: string, minor: number): string | undefined {
   if (PLAIN.test(url)) return undefined;
   const scheme = schemeOf(url);
@@ -47,11 +41,7 @@ export function urlProblemV2(url: string, minor: number): string | undefined {
 const s3Problem = (query: string): string | undefined =>
   queryValues(query, 'versionId')[0] === '' ? 'invalid S3 object VersionId' : undefined;
 
-/**
- * Returns true for an ARN of an S3 object.
- * @param rest an ARN without its scheme: partition, service, region, account and resource. The resource may contain
- *   colons.
- */
+/** Returns true for an ARN of an S3 object. */
 function isS3Arn(rest: string): boolean {
   const [, service, , , ...resource] = rest.split(':');
   if (resource.length === 0 || service !== 's3') return false;

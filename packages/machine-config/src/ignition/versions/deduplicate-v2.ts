@@ -4,9 +4,7 @@ import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
 
 /**
  * Removes duplicate entries of a version 2 config, because version 3 does not allow duplicate entries.
- * - If several files have one path, the last file stays.
- * - If several units have one name, the last unit stays, with the drop-ins of all these units.
- * - The keys of all entries of the user core are combined.
+ * - If several files or units have one path or name, the last one stays.
  *
  * The order of files and units is reversed, as in the original, because the order is part of the name of a rendered
  * config. Source: machine-config-operator, pkg/controller/common/helpers.go.

@@ -7,9 +7,6 @@ import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './version
  * Returns whether another decoder accepts a config of version 2 that its own decoder refuses. If the decoder of an
  * older version accepts the config, the original reports an unknown version. Source: ignition 0.35,
  * config/v2_2/config.go to config/v1/config.go, config/util/parsingErrors.go.
- * @param raw parsed JSON
- * @param version version that the config names
- * @returns `older` or `newer`, or `none` if no decoder accepts the config
  */
 export function decoderOfRest(raw: unknown, { minor }: ReadableVersion): 'older' | 'newer' | 'none' {
   for (let older = minor - 1; older >= 0; older -= 1) {

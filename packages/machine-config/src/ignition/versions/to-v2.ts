@@ -8,8 +8,7 @@ const refuse = (what: string): never => {
 const ROOT = 'root';
 
 /**
- * Converts a config of version 3 to version 2.2. A value that means "absent" in version 2 is omitted. Source:
- * coreos/ign-converter, translate/v32tov22.
+ * Converts a config of version 3 to version 2.2. Source: coreos/ign-converter, translate/v32tov22.
  * @throws IgnitionError for fields that version 2 does not have
  */
 export function toV2(config: IgnitionConfig): object {
@@ -69,7 +68,6 @@ function check({ ignition, storage = {} }: IgnitionConfig): void {
   }
 }
 
-/** Returns a function that finds the filesystem of a path, and the path within that filesystem. */
 function placing(filesystems: readonly { path?: string }[]) {
   const mounts = filesystems.flatMap(({ path }) => path ?? []).toSorted((a, b) => b.length - a.length);
   return <T extends { path: string }>(node: T): T & { filesystem: string } => {
@@ -79,7 +77,7 @@ function placing(filesystems: readonly { path?: string }[]) {
   };
 }
 
-/** Version 2 allows only one content for each file. Each appended content therefore becomes a separate entry. */
+/** Version 2 allows only one content for each file, so each appended content becomes a separate entry. */
 function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesystem: string }): object[] {
   const overwrite = file.overwrite ?? false;
   const own = contents?.source !== undefined || append.length === 0;
@@ -89,7 +87,6 @@ function fileParts({ append = [], contents, ...file }: IgnitionFile & { filesyst
   ];
 }
 
-/** Removes undefined values. Objects and lists that become empty are removed, too. */
 function dropUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(dropUndefined);
   if (typeof value !== 'object' || value === null) return value;

@@ -74,8 +74,8 @@ export function translateV2({ ignition, networkd, passwd, storage = {}, systemd 
 }
 
 /**
- * Refuses partitions with a position or a size. Version 2 counts sectors, but version 3 counts MiB. The size of a
- * sector is unknown, so the numbers cannot be converted.
+ * Refuses partitions with a position or a size, because version 2 counts sectors and version 3 counts MiB. The size of
+ * a sector is unknown, so mcm cannot convert partitions from sectors to MiB.
  */
 function checkPartitions({ disks = [] }: Storage): void {
   const partitions = disks.flatMap((disk) => disk.partitions ?? []);
@@ -113,7 +113,6 @@ function checkNodes({ files = [], directories = [], links = [] }: Storage): void
   for (const link of links) check('Link', link);
 }
 
-/** Returns the final path of an entry. All entries are on the root filesystem. */
 const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
 
 const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
@@ -127,7 +126,7 @@ const translateNode = (node: NodeV2) => ({
   path: pathOf(node),
 });
 
-/** Converts a file of version 2. In version 2, a file replaces an existing file, unless it appends content. */
+/** Converts a file of version 2, which replaces an existing file unless it appends content. */
 function translateFile({ append = false, contents, mode, ...node }: FileV2) {
   const { compression, source = '', verification } = contents ?? {};
   const content = withoutUndefined({ compression: some(compression), source, verification });

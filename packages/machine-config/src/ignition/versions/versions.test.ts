@@ -4,7 +4,6 @@ import { toIgnitionVersion } from '../to-version.ts';
 import { parseGoUrl, queryValues } from '../values/go-url.ts';
 import { IgnitionError } from '../values/report.ts';
 
-/** Returns the problems as text. For a valid config, the text is empty. */
 function problems(minor: number, config: object): string {
   try {
     parseIgnition({ ...config, ignition: { ...(config as { ignition?: object }).ignition, version: `3.${minor}.0` } });

@@ -12,12 +12,11 @@ export interface ReadableVersion {
   readonly minor: number;
 }
 
-// Matches the supported versions. Versions 2.0 and 2.1 are subsets of 2.2. Error texts do not name 2.0 and 2.1,
-// although mcm supports both versions.
+// Error texts do not name the versions 2.0 and 2.1, although mcm supports both.
 const READABLE = /^(?:2\.[012]|3\.[0-5])\.0$/;
 
 /**
- * Reads a version. Leading zeros are ignored. A version with build metadata is not supported.
+ * Reads a version.
  * @returns `invalid` for an invalid version, `unknown` for an unsupported version
  */
 export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknown' {
@@ -29,7 +28,7 @@ export function readVersion(text: string): ReadableVersion | 'invalid' | 'unknow
   return { major: major === 2 ? 2 : 3, minor };
 }
 
-/** For each field, the minor version of Ignition that added the field. Source: ignition, docs/migrating-configs.md. */
+/** Source: ignition, docs/migrating-configs.md. */
 type Later = Readonly<Record<string, number>>;
 
 const LATER: Later = {
@@ -54,10 +53,7 @@ const LATER: Later = {
   'storage.luks.cex': 5,
 };
 
-/**
- * For each field, the minor version of Ignition 2 that added the field. Source: ignition 0.35, config/v2_0/types to
- * config/v2_2/types.
- */
+/** For each field, the minor version of Ignition 2 that added the field. */
 const LATER_V2: Later = {
   'ignition.timeouts': 1,
   'ignition.security': 2,
@@ -94,7 +90,6 @@ const hash = (text: string): boolean => text.includes('-');
 const unsigned = (number: number): boolean => number >= 0;
 const unsigned32 = (number: number): boolean => number >= 0 && number <= 0xff_ff_ff_ff;
 
-/** The checks of values in a decoder, by the path of the field. */
 type Limits = Readonly<{
   texts: Readonly<Record<string, (text: string) => boolean>>;
   numbers: Readonly<Record<string, (number: number) => boolean>>;
@@ -121,7 +116,6 @@ const LIMITS_V2_0: Limits = {
 
 const plans = new Map<string, Plan>();
 
-/** Returns the plan of a version. The plan drops fields of later versions. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
   const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
@@ -130,8 +124,8 @@ export function planOfVersion({ major, minor }: ReadableVersion): Plan {
 }
 
 /**
- * Returns the plan of version 2. Only the decoder of version 2.0 checks URLs, hashes and unsigned numbers. In later
- * versions, the validation checks these values. Source: config/v2_0/types.
+ * Returns the plan of version 2; only the decoder of version 2.0 checks URLs, hashes and unsigned numbers. Source:
+ * config/v2_0/types.
  */
 const planOfV2 = (minor: number): Plan => {
   const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);

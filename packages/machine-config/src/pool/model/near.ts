@@ -4,7 +4,7 @@ import { NODE_LABEL_INDEX } from '../../controllers/caches.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import { isSelecting } from '../../kinds/selectors.ts';
 
-/** Converts a selector to sets of index keys. Every selected node has at least one key of each set. */
+/** Converts a selector to sets of index keys. */
 function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly (readonly string[])[] {
   const labels = Object.entries(matchLabels).map(([key, value]) => [`${key}=${value}`]);
   const expressed = matchExpressions.flatMap(({ key, operator, values = [] }) => {
@@ -14,10 +14,7 @@ function termSets({ matchLabels = {}, matchExpressions = [] }: LabelSelector): r
   return [...labels, ...expressed];
 }
 
-/**
- * Returns the nodes that a pool may select, from the index of labels. The cost for a small pool does not depend on the
- * number of all nodes. If a selector has only exclusions, the result contains all nodes.
- */
+/** Returns the nodes that a pool may select, at a cost that does not depend on the number of all nodes. */
 export function nodesNear({ spec }: MachineConfigPool, store: Store<Node>): readonly Node[] {
   const selector = spec?.nodeSelector;
   if (!isSelecting(selector)) return [];

@@ -6,16 +6,8 @@ import type { MachineConfigPool, MachineConfigPoolStatus } from '../../kinds/mac
 
 /** Data about the machines of a pool that its nodes do not contain. */
 export interface MemberFacts {
-  /**
-   * True if a referenced object does not exist, or if its template is refused. No further node then gets the target, as
-   * in a paused pool.
-   */
   readonly unresolved?: boolean | undefined;
   readonly members?: Partial<MachineConfigPoolStatus> | undefined;
-  /**
-   * A text about refused templates or frozen MachineSets. With this text, no further node gets the target, as in a
-   * paused pool.
-   */
   readonly frozen?: string | undefined;
 }
 
@@ -25,10 +17,7 @@ export interface Deferred {
   readonly event?: PlannedEvent;
 }
 
-/**
- * Excludes candidates for some time. Examples are leaders, nodes whose machine is being deleted, and nodes that wait
- * for the canaries.
- */
+/** Excludes candidates for some time. */
 export type CandidateFilter = (pool: MachineConfigPool, candidates: readonly Node[]) => readonly Deferred[];
 
 /** The input for the decision about a pool. */
@@ -41,29 +30,14 @@ export interface PoolSnapshot extends MemberFacts {
   readonly controllerConfig: ControllerConfig | undefined;
   readonly machineConfig: (name: string) => MachineConfig | undefined;
   readonly filters?: readonly CandidateFilter[];
-  /**
-   * The rollout stops when this number of nodes with the target is Degraded. The default is 0, which means no limit.
-   */
+  /** The number of Degraded nodes with the target that stops the rollout; 0 means no limit. */
   readonly haltAt?: number;
-  /** The sum of the replicas. At most this number of nodes may be unavailable. */
   readonly replicas?: number;
-  /**
-   * True if the nodes belong to machines of the pool. A node without a target then counts as new, and gets the config
-   * of new machines.
-   */
   readonly targetsNew?: boolean;
-  /**
-   * Names of nodes whose machine was created for a config but has not applied a config yet. These nodes count as new,
-   * independent of their age.
-   */
   readonly unconfigured?: ReadonlySet<string>;
-  /** True if new machines replace the nodes. The old nodes then get no target. */
   readonly replaces?: boolean;
   readonly memberConditions?: readonly WantedCondition[];
-  /** The number of nodes outside of the pool that count towards maxUnavailable. */
   readonly reserved?: number;
-  /** A text about the missing permission that prevents the writes of the pool. */
   readonly refusal?: string;
-  /** The current time in RFC 3339. */
   readonly now: string;
 }

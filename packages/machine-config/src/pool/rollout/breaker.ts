@@ -14,15 +14,12 @@ const isHarmed = (node: Node, pool: MachineConfigPool): boolean =>
 /** The decision of the circuit breaker of a pool. */
 export interface BreakerVerdict {
   readonly halted: boolean;
-  /**
-   * The condition about the circuit breaker. If the condition was never set and is not necessary, the field is absent.
-   */
   readonly condition?: WantedCondition | undefined;
 }
 
 /**
- * Stops a rollout when the limit of Degraded nodes with the target is reached. The rollout continues when the nodes
- * recover or when the target changes, so a user can revert a bad config by a new target.
+ * Stops a rollout when the limit of Degraded nodes with the target is reached, until the nodes recover or the target
+ * changes.
  * @param limit number of nodes, where 0 means no limit
  */
 export function evaluateRollout(pool: MachineConfigPool, nodes: readonly Node[], limit: number): BreakerVerdict {

@@ -9,16 +9,12 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
 /** The decision about the canaries of a pool. */
 export interface CanaryVerdict {
-  /** The number of nodes that may get the target now. The limit maxUnavailable applies, too. */
   readonly room: number;
-  /** The condition about the canaries. If the pool has no canaries, the field is absent. */
   readonly condition?: WantedCondition;
-  /** The remaining soak time in milliseconds. */
   readonly againMs?: number;
 }
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
-/** The time until the next check after the condition was reset. */
 const BEGIN_MS = 1_000;
 
 type CanarySettings = { readonly count: number; readonly soakMs: number } | { readonly problem: string };
@@ -39,16 +35,13 @@ function settingsOf({ metadata: { name, annotations = {} } }: MachineConfigPool)
   return { count: Number(wanted), soakMs };
 }
 
-/** Returns the problem of the canary settings, with a hint. */
 export function canaryProblem(pool: MachineConfigPool): string | undefined {
   const settings = settingsOf(pool);
   return settings && 'problem' in settings ? settings.problem : undefined;
 }
 
 /**
- * Decides whether nodes may get the target. The canaries get the target first. When the canaries were updated and Ready
- * for the soak time, the other nodes follow. The annotations `canary` (number of nodes) and `canary-soak` (such as
- * `30m`) of the pool enable canaries.
+ * Decides whether nodes may get the target. The canaries get the target first.
  * @param now milliseconds
  */
 export function evaluateCanaries(pool: MachineConfigPool, nodes: readonly Node[], now: number): CanaryVerdict {

@@ -13,9 +13,8 @@ export interface Candidates {
 const NONE: Candidates = { nodes: [], capacity: 0 };
 
 /**
- * Finds the nodes that may get the target of the pool. A node that fails with the current target counts towards
- * maxUnavailable, so an invalid config stops at maxUnavailable nodes. A node that fails with an old target may get the
- * current target, so a reverted config repairs it.
+ * Finds the nodes that may get the target of the pool. A node that fails with an old target may get the current target,
+ * so a reverted config repairs it.
  * @param maxUnavailable the result of {@link maxUnavailableOf}
  */
 export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], maxUnavailable: number): Candidates {
@@ -30,7 +29,7 @@ export function candidatesOf(pool: MachineConfigPool, nodes: readonly Node[], ma
 
 const zoneOf = ({ metadata }: Node): string | undefined => metadata.labels?.[NodeLabels.Zone];
 
-/** Sorts nodes by zone, and within a zone by age, oldest first. Nodes without a zone are last. */
+/** Sorts nodes by zone, and within a zone by age, oldest first. */
 export function byZoneAndAge(nodes: readonly Node[]): Node[] {
   const zoned = nodes.map((node) => ({ node, zone: zoneOf(node), born: Date.parse(node.metadata.creationTimestamp) }));
   return zoned.toSorted((a, b) => compareZones(a.zone, b.zone) || a.born - b.born).map(({ node }) => node);
@@ -41,6 +40,6 @@ function compareZones(a: string | undefined, b: string | undefined): number {
   return compareBytes(a, b);
 }
 
-/** Selects candidates up to the capacity. The zone and the age determine the order. */
+/** Selects candidates up to the capacity. */
 export const chooseNodes = (candidates: readonly Node[], capacity: number): readonly Node[] =>
   candidates.length <= capacity ? candidates : byZoneAndAge(candidates).slice(0, Math.max(capacity, 0));

@@ -6,7 +6,7 @@ import { MASTER_POOL, WORKER_POOL } from '../../constants/names.ts';
 import type { MachineConfig } from '../../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 
-/** Returns the labels that a selector requires. If the selector does not determine the labels, the result is empty. */
+/** Returns the labels that a selector requires. */
 export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<Record<string, string>> {
   const expressed = (selector?.matchExpressions ?? []).flatMap(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return [[key, '']] as const;
@@ -16,9 +16,8 @@ export function labelsOfSelector(selector: LabelSelector | undefined): Readonly<
 }
 
 /**
- * Returns the missing labels of a node that booted with the config of a custom pool, but was registered as a worker. If
- * the selector of the pool determines no labels, the result is undefined. In this case, the original never updates the
- * node.
+ * Returns the missing labels of a node that booted with the config of a custom pool, but was registered as a worker.
+ * Returns undefined if the selector of the pool determines no labels; the original then never updates the node.
  */
 export function labelsOfBootPool(
   node: Node,

@@ -4,9 +4,8 @@ import { MASTER_POOL } from '../../constants/names.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 /**
- * Defers the control plane node on which the operator runs. This node is updated last, because its update restarts the
- * operator.
- * @param operators pods of the operator. If the number of pods is not one, no node is deferred.
+ * Defers the control plane node on which the operator runs. The control plane node of the operator is updated last,
+ * because its update restarts the operator.
  */
 export const deferOperatorNode =
   (operators: readonly Pod[]): CandidateFilter =>

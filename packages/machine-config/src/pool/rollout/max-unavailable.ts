@@ -8,11 +8,8 @@ export class MaxUnavailableError extends Error {
   override readonly name = 'MaxUnavailableError';
 }
 
-/** The problem or the note about a maxUnavailable. For a valid value, the object is empty. */
 export interface MaxUnavailableVerdict {
-  /** The reason why no node gets a target. */
   readonly problem?: string;
-  /** A note about the value that the controller uses instead of the configured value. */
   readonly note?: string;
 }
 
@@ -35,9 +32,10 @@ export function checkMaxUnavailable({ metadata, spec }: MachineConfigPool): MaxU
 }
 
 /**
- * Returns the maximum number of unavailable nodes of a pool. If the value is absent or rounds to 0, the number is 1, so
- * that every pool makes progress. For the pool of the arbiter, the number is always 1.
- * @throws MaxUnavailableError
+ * Returns the maximum number of unavailable nodes of a pool. An absent value of maxUnavailable, or a value that rounds
+ * to 0, counts as 1, so that every pool makes progress. For the pool of the arbiter, the maximum is always 1.
+ * @throws
+ * MaxUnavailableError
  */
 export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCount: number): number {
   const value = spec?.maxUnavailable;
@@ -53,5 +51,5 @@ export function maxUnavailableOf({ metadata, spec }: MachineConfigPool, nodeCoun
   return count === 0 ? 1 : count;
 }
 
-/** Rounds a percentage down like the original. A negative percentage allows no node. */
+/** Rounds a percentage down like the original; a negative percentage allows no node. */
 const floorPercent = (total: number, percent: number): number => Math.floor((total * percent) / 100);

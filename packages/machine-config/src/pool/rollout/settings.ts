@@ -4,7 +4,6 @@ import type { PoolSnapshot } from '../model/snapshot.ts';
 import { canaryProblem } from './canary.ts';
 import { checkMaxUnavailable, type MaxUnavailableVerdict } from './max-unavailable.ts';
 
-/** Returns the problem of the rollout settings, with the field and a hint. */
 export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'replaces'>): MaxUnavailableVerdict {
   // If the machines are replaced, the limit of their deployment applies.
   if (replaces) return {};
@@ -14,8 +13,8 @@ export function checkSettings({ pool, replaces }: Pick<PoolSnapshot, 'pool' | 'r
 }
 
 /**
- * Returns the conditions about problems of the rollout settings. The original only logs these problems. A note does not
- * set the pool to Degraded.
+ * Returns the conditions about problems of the rollout settings. The original only logs problems of the rollout
+ * settings.
  */
 export function settingConditions(snapshot: PoolSnapshot): readonly WantedCondition[] {
   const { SettingsInvalid: type, Degraded } = PoolConditions;

@@ -8,13 +8,8 @@ import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
 import type { CandidateFilter } from '../model/snapshot.ts';
 
 export interface WindowVerdict {
-  /**
-   * True if windows or freezes currently stop the rollout. No node then gets the target, and no machine is replaced.
-   */
   readonly closed: boolean;
-  /** The condition about the wait. If the condition was never set and is not necessary, the field is absent. */
   readonly condition?: WantedCondition | undefined;
-  /** The time in milliseconds until the next check. */
   readonly againMs?: number;
 }
 
@@ -30,10 +25,7 @@ export const postponedNodes =
   (pool, candidates) =>
     postponing(pool, candidates, now).map((node) => ({ node }));
 
-/**
- * Checks the maintenance windows and freezes of a pool. If all nodes have the target, the pool does not wait.
- * @param nodes The nodes of the pool
- */
+/** Checks the maintenance windows and freezes of a pool. A pool whose nodes all have the target does not wait. */
 export function evaluateWindows(pool: MachineConfigPool, nodes: readonly Node[], now: Date): WindowVerdict {
   const type = PoolConditions.RolloutWaiting;
   const waiting = nodes.filter((node) => !isUpdated(node, pool) && needsTarget(node, pool));
