@@ -9,7 +9,7 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
  * Computes the ID of a bootstrap token: six characters of the hash of the machine's UID. The original uses a part of
- * the machine name, so two machines can get an equal token ID.
+ * the machine name as token ID, so two machines can get an equal ID.
  */
 export function tokenId(machine: Machine): string {
   const digest = createHash('sha256').update(machine.metadata.uid).digest();
@@ -21,7 +21,6 @@ export const tokenSecretName = (machine: Machine): string => `${BootstrapTokens.
 export interface TokenOptions {
   readonly now: Date;
   readonly creationTimeoutMs: number;
-  /** The value of `--bootstrap-token-auth-extra-groups`, which may be empty. */
   readonly extraGroups: string;
   /** The source of random numbers must be cryptographically secure. */
   readonly random: Random;
@@ -54,14 +53,13 @@ export function draftToken(machine: Machine, options: TokenOptions): Draft<Secre
 const decoded = (secret: Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
 
-/** The token has the form `<id>.<secret>`. The result is undefined if the Secret does not contain a valid token. */
+/** Returns a token of the form `<id>.<secret>`, or undefined without a valid token. */
 export function tokenOf(secret: Secret): string | undefined {
   const id = decoded(secret, BootstrapTokens.Keys.TokenId);
   const value = decoded(secret, BootstrapTokens.Keys.TokenSecret);
   return id && value ? `${id}.${value}` : undefined;
 }
 
-/** Returns a merge patch that extends the expiry, or undefined if the token is valid for long enough. */
 export function extendToken(
   secret: Secret,
   options: Pick<TokenOptions, 'now' | 'creationTimeoutMs'>,

@@ -16,15 +16,11 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 
 export interface BootstrapTokenIssuer {
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** The result is undefined if this process has not read or written the token. */
   livesUntil(machine: Machine): Date | undefined;
-  /**
-   * Extends the expiry of an existing token to at least the given time. If the permission to write the token is
-   * missing, the method reports the problem and does not throw.
-   */
+  /** Without the permission to write the token, `extend` reports the problem and does not throw. */
   extend(machine: Machine, until: Date): Promise<void>;
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. The method never throws, because a token that is not deleted expires. */
+  /** Deletes the token and never throws, because a token that is not deleted expires. */
   remove(machine: Machine): Promise<void>;
   issued(machine: Machine): boolean;
 }

@@ -19,15 +19,15 @@ const queryEscape = (text: string): string =>
     .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+');
 
-/** The URL-escaped placeholder is replaced only if the user data does not contain the plain placeholder. */
+/** Replaces the URL-escaped placeholder only if the user data does not contain the plain placeholder. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
   if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * Replaces the placeholders of user data. A placeholder without a value stays, and all other bytes stay unchanged.
- * Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
+ * Replaces the placeholders of user data. Source: machine-controller-manager,
+ * pkg/util/provider/machinecontroller/userdata.go.
  */
 export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;

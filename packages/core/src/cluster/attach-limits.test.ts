@@ -9,7 +9,6 @@ import { AttachLimits } from './attach-limits.ts';
 
 const DRIVER = 'ebs.csi';
 
-/** As in an informer, each change contains the previous state of the object. */
 function source<T extends KubeObject>() {
   const handlers: ((change: Change<T>) => void)[] = [];
   const known = new Map<string, T>();

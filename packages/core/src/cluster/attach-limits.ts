@@ -10,7 +10,6 @@ export interface AttachLimitSources {
 }
 
 interface Room {
-  /** The number of volumes that can still be attached to nodes with an attach limit. */
   free: number;
   /** The number of nodes on which the CSI driver has no limit. */
   boundless: number;
@@ -18,16 +17,14 @@ interface Room {
 
 interface NodeState {
   zone: string;
-  /** Whether the node accepts pods: it is Ready, not cordoned and not being deleted. */
   usable: boolean;
-  /** The maximum number of attached volumes for each CSI driver, or undefined for a driver without a limit. */
   limits: ReadonlyMap<string, number | undefined>;
   readonly attached: Map<string, number>;
 }
 
 /**
- * Computes how many volumes the CSI drivers may still attach in a zone. The limits of single nodes are added, because
- * the scheduler can select any node of the zone. Source: CSINode, `spec.drivers[].allocatable.count`.
+ * The scheduler can select any node of a zone, so the limits of its nodes are added. Source: CSINode,
+ * `spec.drivers[].allocatable.count`.
  */
 export class AttachLimits {
   readonly #nodes = new Map<string, NodeState>();
@@ -81,10 +78,7 @@ export class AttachLimits {
     }
   }
 
-  /**
-   * Returns the number of volumes that a CSI driver may still attach to the other nodes in the node's zone. The result
-   * is undefined if the number is unknown. A driver without a CSINode in the zone has no limit.
-   */
+  /** Returns the number of volumes that a CSI driver may still attach to the other nodes in the node's zone. */
   roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);
     const room = this.#rooms.get(zone)?.get(driver);

@@ -1,13 +1,9 @@
 import type { LabelSelector } from '@mcm/api';
 import type { PodDisruptionBudget } from '@mcm/kube';
 
-/** The index key of budgets whose selector requires no exact label. No label of a pod equals this key. */
 const ANY = '*';
 
-/**
- * Returns one label that the selector of the budget requires. With an index of these labels, the search for the budgets
- * of a pod needs only one step for each label of the pod.
- */
+/** With an index of required labels, the search for the budgets of a pod needs one step for each label of the pod. */
 export function budgetTerm({ metadata, spec }: PodDisruptionBudget): string {
   const [pair] = Object.entries((spec.selector as LabelSelector | undefined)?.matchLabels ?? {});
   return `${metadata.namespace ?? ''}/${pair ? pair.join('=') : ANY}`;

@@ -33,61 +33,34 @@ import { budgetTerm } from './budget-index.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 
 export interface TargetCaches {
-  /**
-   * The cache of Nodes has two indexes: `machine` contains the machine name from a label of the Node, and `instance`
-   * contains the {@link instanceKey}.
-   */
   readonly nodes: Informer<Node>;
-  /** The cache of pods has the index `node`. */
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
-  /** The cache of attachments has the indexes `node` and `volume`. */
   readonly attachments: Informer<VolumeAttachment>;
-  /** The cache of budgets has the index `term`, see {@link budgetTerm}. */
   readonly budgets: Informer<PodDisruptionBudget>;
-  /**
-   * The attach limits of the CSI drivers. The controller does not wait for the first list of this informer. Without
-   * permission to read CSINodes, attach limits are unknown.
-   */
+  /** The attach limits of the CSI drivers, which are unknown without permission to read CSINodes. */
   readonly csiNodes: Informer<CsiNode>;
 }
 
 export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 export interface Caches {
-  /**
-   * The cache of machines has these indexes:
-   * - `node`: the value of the node label
-   * - `class`: the name of the MachineClass
-   * - `group`: machines that share a limit of replacements
-   * - `unhealthyGroup`: unhealthy machines by group
-   * - `interruptedGroup`: interrupted machines that are being deleted, by group
-   * - `instance`: see {@link instanceKey}
-   * - `unrest`: machines that are not at rest
-   */
   readonly machines: Informer<Machine>;
   /** The cache of classes has the index `secret` with the keys of all Secrets that a class references. */
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
   readonly census: UnreachableCensus;
-  /** The caches of the target cluster, or undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
   readonly attachLimits: AttachLimits | undefined;
-  /**
-   * The drains that need the caches of pods, volumes and budgets. Without `drains`, the caches of the target cluster
-   * are always open.
-   */
+  /** Without `drains`, the caches of the target cluster are always open. */
   readonly drains: Demand | undefined;
 }
 
 const isUnhealthy = ({ status }: Machine): boolean =>
   status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
 
-/**
- * A Machine that is deleted because of an interruption, such as a spot reclaim. The deletion of the Machine can wait
- * until the replacement is ready.
- */
+/** Returns true if a Machine is deleted because of an interruption, such as a spot reclaim. */
 const isLeavingByInterruption = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Interruption] !== undefined;
 
@@ -99,7 +72,7 @@ export interface CacheOptions {
   readonly namespace: string;
   readonly runtime: InformerRuntime;
   readonly region?: CensusSources['region'];
-  /** Opens the caches for drains only while drains are in progress. By default, all caches are always open. */
+  /** Opens the caches for drains only while drains are in progress. */
   readonly onDemand?: boolean | undefined;
 }
 
@@ -146,10 +119,7 @@ export function createCaches({
   };
 }
 
-/**
- * Field selectors can limit the caches to some nodes and pods. With `demand`, the caches are open only while a drain
- * uses them, except for the cache of Nodes.
- */
+/** With `demand`, only the cache of Nodes is open while no drain is in progress. */
 export const targetCaches = (
   client: KubeClient,
   runtime: InformerRuntime,

@@ -12,10 +12,7 @@ import {
   type PodVolume,
 } from '@mcm/kube';
 
-/**
- * The cache contains only the fields of an object that the controller uses, because the cache determines the memory of
- * the process.
- */
+/** The caches contain only the fields that the controllers use, because they determine the memory of the process. */
 
 /** Many pods contain equal strings, so each string is stored only once. */
 const pool = new Map<string, string>();
@@ -84,7 +81,6 @@ export function projectPod(pod: Pod): Pod {
   };
 }
 
-/** Returns a Node without images and kernel data. */
 export function projectNode(node: Node): Node {
   const { capacity, conditions, volumesAttached, volumesInUse } = node.status ?? {};
   return {
@@ -117,7 +113,6 @@ export const projectClaim = (claim: PersistentVolumeClaim): PersistentVolumeClai
   spec: claim.spec.volumeName === undefined ? {} : { volumeName: claim.spec.volumeName },
 });
 
-/** The fields of `spec` of a PersistentVolume that are not a volume source. */
 const NO_SOURCE = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
 
 /** Keeps volume sources of every type, because CSI drivers compute volume IDs from the volume source. */

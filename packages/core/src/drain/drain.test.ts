@@ -78,10 +78,9 @@ test('the next pod with a volume is evicted when the previous one has its volume
 });
 
 test.each([
-  // A serial drain needs 20 s for each pod. An adaptive drain evicts one pod at 0 s, one at 10 s, two at 20 s, and
-  // three at 30 s.
+  // An adaptive drain evicts one pod at 0 s, one at 10 s, two at 20 s, and three at 30 s.
   ['fast', 5 * second, (6 * 20 + 10) * second, 40 * second],
-  // Each pod takes 105 seconds. Only one pod moves at a time, so the drain takes as long as a serial drain.
+  // Only one pod moves at a time, so this drain takes as long as a serial drain.
   ['slowly', 90 * second, (6 * 105 + 95) * second, (6 * 105 + 95) * second],
 ])(
   'seven pods whose volumes are detached %s are evicted in their own time [incident 22]',

@@ -25,33 +25,27 @@ import { beginMove, busyDriverOf, byEviction, byPriority, mayMove, nextPlaceAt }
 export interface DrainPlan {
   /** `drained` is true if no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
-  /** Whether the drain was forced. After a forced drain, volumes may still be attached. */
+  /** Whether the drain was forced, so that volumes may still be attached. */
   readonly forced: boolean;
   readonly evict: readonly DrainPod[];
   readonly remove: readonly DrainPod[];
-  /**
-   * The reason why mcm deletes the pods in `remove` with grace period 0. The text is the end of a sentence. mcm evicts
-   * all other pods.
-   */
+  /** The end of a sentence with the reason why mcm deletes the pods in `remove` with grace period 0. */
   readonly removeBecause: string;
-  /** The pods that are terminating or wait for their eviction. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
   /**
-   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can end without an
-   * action of a user.
+   * The policy that keeps the remaining pods after the drain timeout, or undefined while the drain can end without a
+   * user.
    */
   readonly undrained?: UndrainablePolicy | undefined;
   /**
-   * True if the cache contains no pods to evict, but the watch of pods was interrupted. The drain waits until the watch
-   * continues, because pods may be missing in the cache.
+   * After an interruption of the watch, pods may be missing in the cache, so the drain waits until the watch continues.
    */
   readonly awaitsWatch?: true;
   /** Whether the controller must read the Evictions of pods again for which it requested an eviction. */
   readonly readsResponders?: true;
-  /** Volumes that were not detached in time. The drain no longer waits for these volumes. */
+  /** Volumes that were not detached in time, and for which the drain no longer waits. */
   readonly leftAttached: readonly Blocker[];
-  /** The time of the next reconcile, unless a change of an object starts a reconcile earlier. */
   readonly lookAgainAt?: Date | undefined;
 }
 
@@ -64,16 +58,13 @@ const BUDGET_RECHECK_MS = 120_000;
 const WATCH_RECHECK_MS = 1_000;
 
 /**
- * The minimum and maximum delay between two attempts to evict a pod after a refusal. The first delay is 20 s, as in the
+ * The minimum and maximum delay between two attempts to evict a pod after a refusal, starting with 20 s as in the
  * original.
  */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
 const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 
-/**
- * Returns the pods to evict now, and the reason for each pod that waits. The drain is planned again after a change of a
- * pod, a budget or an attachment, and at `lookAgainAt`.
- */
+/** Returns the pods to evict now, and the reason for each pod that waits. */
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
   const overdue = now >= o.forceAt;
@@ -92,7 +83,7 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     ...reads,
     forced: false,
     removeBecause: EVICTION_TIMED_OUT,
-    // A budget allows only the first evictions in the list. A preview must therefore use the order of the drain.
+    // A budget allows only the first evictions in the list, so a preview must use the order of the drain.
     evict: evicted.toSorted(o.urgent ? byPriority : byEviction),
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
@@ -142,8 +133,8 @@ const NOTHING: DrainPlan = {
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
 /**
- * The policies Quarantine and Fail stop a drain after the drain timeout. The node stays cordoned until the remaining
- * pods end by themselves. With Quarantine, mcm evicts a pod again when a change of its budgets allows the eviction.
+ * The policies Quarantine and Fail stop a drain after the drain timeout, and the node stays cordoned. With Quarantine,
+ * mcm evicts a pod again when a change of its budgets allows the eviction.
  */
 function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
   const released = o.policy === 'Fail' ? [] : going.filter((pod) => isReleased(o, pod));
@@ -161,10 +152,7 @@ function planStopped(o: DrainObservation, going: readonly DrainPod[], now: Date)
   };
 }
 
-/**
- * Returns true if the budgets of the pod changed after its last eviction attempt and now allow the eviction. A new
- * process has no record of attempts, so its first attempt is always allowed.
- */
+/** A new process has no record of attempts, so its first attempt to evict a pod is always allowed. */
 function isReleased(o: DrainObservation, pod: DrainPod): boolean {
   if (verdictOf(pod).pod !== 'evict' || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
   if (pod.budgets.some(({ stale }) => stale)) return false;
@@ -172,8 +160,8 @@ function isReleased(o: DrainObservation, pod: DrainPod): boolean {
 }
 
 /**
- * Plans a forced drain. The drain deletes each pod once with grace period 0. A forced drain continues after errors, and
- * does not wait until the pods end.
+ * Plans a forced drain, which deletes each pod once without a grace period.
+ * A forced drain continues after errors and does not wait until the pods end.
  */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {
   const remove = going.filter((pod) => o.memory.attempts.get(forcedKey(pod)) === undefined);
@@ -198,10 +186,6 @@ function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan 
 
 const EVICTION_TIMED_OUT = 'because the eviction timeout expired (maxEvictRetries, drainTimeout)';
 
-/**
- * Returns the key of a deletion with grace period 0 in the record of attempts. The key differs from the key of an
- * eviction.
- */
 export const forcedKey = (pod: PodRef): string => `${pod.uid}/forced`;
 
 interface PodPlan {
@@ -209,7 +193,6 @@ interface PodPlan {
   readonly verb: 'evict' | 'remove' | 'wait';
   readonly until?: Date | undefined;
   readonly blocker?: Blocker | undefined;
-  /** Whether the pod waits until the volumes of other pods have moved. */
   readonly turn?: true;
   readonly read?: boolean;
 }
@@ -233,8 +216,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
     const requested = planRequested(o, pod, attempt, now);
     return requested ? { pod, verb: 'wait', ...requested } : planEviction(pod, attempt, now);
   }
-  // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. But a pod with
-  // volumes then gets no EvictionRequest, because the pod would count towards the limit of moving volumes.
+  // A responder can prepare the eviction of a pod while the budget of the pod forbids the eviction. A pod with volumes
+  // gets no EvictionRequest, because the pod would count towards the limit of moving volumes.
   if (isAskedFor(o, pod, now) && !beginMove(pod)) return { pod, verb: 'evict' };
   if (attempt?.result === 'asked' && now < later(attempt.at, ENDING_BUFFER_MS)) {
     return { pod, verb: 'wait', until: later(attempt.at, ENDING_BUFFER_MS) };
@@ -243,8 +226,8 @@ function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
 }
 
 /**
- * Plans a pod that waits for the volumes of other pods. The pod may wait for a volume of another drain, because drains
- * share the attach limit of a CSI driver. The wait has a time limit, because the end of the other move may be missed.
+ * Plans a pod that waits for the volumes of other pods. The end of another drain's move may be missed, so the wait for
+ * volumes has a time limit.
  */
 function planTurn(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const busy = busyDriverOf(o, pod, now);
@@ -298,10 +281,7 @@ function planRemoval(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   };
 }
 
-/**
- * A terminating pod that exceeds its grace period is reported. After the eviction timeout, the pod is deleted with
- * grace period 0.
- */
+/** A terminating pod is deleted with grace period 0 after the eviction timeout. */
 function planLeaving(o: DrainObservation, pod: DrainPod, dueAt: Date, overdue: boolean, now: Date): PodPlan {
   if (overdue) return planRemoval(o, pod, now);
   const limit = later(dueAt, ENDING_BUFFER_MS);

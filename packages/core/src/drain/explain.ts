@@ -13,19 +13,14 @@ export interface ExplainedPod {
    * The next action for the pod:
    * - `evict`: the drain evicts the pod now.
    * - `delete`: the drain deletes the pod with grace period 0.
-   * - `leaving`: the pod is terminating.
-   * - `turn`: the pod waits for the volumes of other pods, for pods with a lower order, or for other pods of its
-   *   budget.
+   * - `turn`: the pod waits for volumes of other pods, for pods with a lower order, or for its budget.
    * - `blocked`: the objects in `blockers` block the eviction of the pod.
    * - `stays`: the drain ignores the pod.
    */
   readonly fate: 'evict' | 'delete' | 'leaving' | 'turn' | 'blocked' | 'stays';
   readonly because: string;
-  /** Two times of a terminating pod: its expected end, and the time from which the drain reports the pod. */
   readonly ends?: { readonly by: Date; readonly overdueFrom: Date };
-  /** The names of the PersistentVolumes that move with the pod. */
   readonly volumes: readonly string[];
-  /** The keys `namespace/name` of the budgets that select the pod. */
   readonly budgets: readonly string[];
 }
 
@@ -35,24 +30,19 @@ export interface DrainExplanation {
   /** The pods in the order of eviction: pods without volumes, pods with volumes, then pods that the drain ignores. */
   readonly pods: readonly ExplainedPod[];
   readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
-  /** The PersistentVolumes of deleted pods that must still be detached from the node. */
   readonly detaching?: readonly string[] | undefined;
-  /** Whether no pod and no volume delays the end of the drain. */
   readonly drained: boolean;
   readonly policy: UndrainablePolicy;
-  /**
-   * From this time, the drain deletes pods instead of evicting them. The time is undefined if the policy forbids the
-   * deletion.
-   */
+  /** The drain deletes pods instead of evicting them from this time, or never if the policy forbids the deletion. */
   readonly deletesFrom?: Date | undefined;
-  /** The end of the drain timeout. After the timeout, `policy` determines the actions of the drain. */
+  /** The end of the drain timeout, after which the policy determines the actions of the drain. */
   readonly overAt: Date;
 }
 
 /**
  * Explains a drain with the plan that the controller executes.
- * @param detaching Volumes of evicted pods that are still attached to the node. Set this parameter in a process that
- * did not evict the pods.
+ * @param detaching volumes of evicted pods that are still attached to the node, for a process that did not evict the
+ * pods
  */
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
@@ -91,9 +81,8 @@ const inOrder = (a: DrainPod, b: DrainPod): number =>
   Number(stays(a)) - Number(stays(b)) || (stays(a) ? byPriority(a, b) : byEviction(a, b));
 
 /**
- * Returns the pods that wait for other pods of their budget, by UID. The drain sends all evictions at the same time,
- * but a budget allows only some of them. An evicted pod without a controller uses its budget forever, because no
- * controller creates the pod again.
+ * Returns the pods that wait for other pods of their budget, by UID. An evicted pod without a controller uses its
+ * budget forever, because no controller creates the pod again.
  */
 function waitingForBudgets(evicted: readonly DrainPod[]): ReadonlyMap<string, string> {
   const used = new Map<string, number>();

@@ -5,8 +5,6 @@ import { playDrain } from './play.ts';
 import { later, look, pod, withVolume } from './testing.ts';
 import { nextPlaceAt } from './volumes/volumes.ts';
 
-/** A serial drain of these pods would take about an hour. */
-
 const PODS = Array.from({ length: 24 }, (_, i) => withVolume(`db-${String(i).padStart(2, '0')}`));
 const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 20_000 };
 

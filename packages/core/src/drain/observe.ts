@@ -32,33 +32,30 @@ export interface ObserveDrainOptions {
   readonly node: Node;
   readonly caches: DrainCaches;
   /**
-   * Returns the cloud's ID of a volume, which the status of the Node contains. If the ID is unknown, only
-   * VolumeAttachments show where the volume is attached.
+   * Returns the cloud's ID of a volume, which the status of the Node contains. If the cloud's ID of a volume is
+   * unknown, only VolumeAttachments show where the volume is attached.
    */
   readonly volumeIdOf: (source: VolumeSource) => string | undefined;
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
-  /** Returns the limits of moving volumes that all drains share, by CSI driver. */
   readonly shared?: ((drivers: Iterable<string>) => AttachRoom['shared']) | undefined;
   readonly now: Date;
   readonly requests?: DrainObservation['requests'];
   readonly choice?: PolicyChoice;
-  /** The times of an announced interruption of the VM. */
   readonly interrupted?: InterruptionTimes | undefined;
-  /** The drain rules that apply to the machine. */
   readonly rules?: readonly DrainRule[];
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** Reads the state of a drain from the caches. The function sends no requests. */
+/** Reads the state of a drain from the caches. */
 export function observeDrain(options: ObserveDrainOptions): DrainObservation {
   const { machine, settings, node, caches, memory, now } = options;
   const nodeName = node.metadata.name;
   const deletion = machine.metadata.deletionTimestamp;
   // The drain timeout starts with the deletion of the machine, the selection of the node for an in-place update, or the
-  // preservation. Without a deletion, only the label `force-drain` forces the drain.
+  // preservation.
   const selected = node.status?.conditions?.find(
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   );
@@ -124,7 +121,7 @@ function attachRoom(
 
 const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
 
-/** Removes a drain rule that delays a pod. A rule that skips a pod stays. */
+/** Removes a drain rule that delays a pod, but keeps a rule that skips a pod. */
 const withoutWait = ({ rule, ...pod }: DrainPod): DrainPod => (rule?.behavior === 'Skip' ? { ...pod, rule } : pod);
 
 function observePods(
@@ -146,11 +143,7 @@ function observePods(
   );
 }
 
-/**
- * Returns the reasons why mcm cannot read pods or volumes. Missing permissions for volumes count only if the node or
- * its pods may have volumes. In a cluster without the VolumeAttachment API, the permission for VolumeAttachments is not
- * necessary.
- */
+/** Returns the reasons why mcm cannot read pods or volumes. */
 function unseenOf(
   { status }: Node,
   pods: readonly DrainPod[],
@@ -203,11 +196,7 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches, r
   };
 }
 
-/**
- * Returns the expected end of a terminating pod. After the end of a pod's containers, the kubelet deletes the pod with
- * grace period 0. This request sets the deletionTimestamp to the current time. The result includes the grace period of
- * the spec, so that the pod does not count as overdue.
- */
+/** Returns the expected end of a terminating pod, including its grace period. */
 export function dueAtOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): Date | undefined {
   const due = parseTime(metadata.deletionTimestamp);
   if (!due || metadata.deletionGracePeriodSeconds === undefined) return due;

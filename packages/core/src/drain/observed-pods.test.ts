@@ -24,7 +24,6 @@ const podOf = (name: string, { metadata = {}, spec = {}, status }: PodChange = {
 
 interface Other {
   readonly budgets?: readonly PodDisruptionBudget[];
-  /** The claims and volumes, by the key of the object. */
   readonly objects?: Readonly<Record<string, object>>;
   readonly proven?: boolean;
 }

@@ -6,7 +6,7 @@ import { isAskedFor } from './requests/requested.ts';
 import { beginMove } from './volumes/volumes.ts';
 
 export interface Requests {
-  /** Creates an EvictionRequest for a pod. Returns false if the API server refuses the EvictionRequest. */
+  /** Creates an EvictionRequest for a pod. */
   readonly ask: (pod: PodRef) => Promise<boolean>;
 }
 
@@ -77,7 +77,7 @@ export async function evictPods(
   return deleted;
 }
 
-/** Returns true if the pod got an EvictionRequest. mcm then does not evict the pod itself. */
+/** Returns true if the pod got an EvictionRequest, so that mcm does not evict the pod itself. */
 async function isRequested(
   pod: DrainPod | undefined,
   { o, now }: DrainScope,

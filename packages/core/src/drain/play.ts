@@ -8,25 +8,16 @@ export interface PlayTimes {
   readonly graceMs: number;
   readonly detachMs: number;
   readonly attachMs: number;
-  /** The number of volumes that all other nodes together can attach (default: unlimited). */
   readonly slots?: number;
 }
 
 export interface Played {
   readonly order: readonly string[];
   readonly tookMs: number;
-  /**
-   * The maximum number of pods that moved at the same time. The move of a pod starts with its eviction. The move ends
-   * when the pod's volumes are attached to another node, or when the wait times out.
-   */
   readonly mostUnderWay: number;
 }
 
-/**
- * Simulates a drain in steps of one second. In the simulation, an evicted pod ends after `graceMs`. The volume of the
- * pod is detached `detachMs` after the end of the pod. The volume is attached to a node with a free slot `attachMs`
- * later.
- */
+/** Simulates a drain in steps of one second. */
 export function playDrain(pods: readonly DrainPod[], times: PlayTimes, volumeWindow = 1): Played {
   const { graceMs, detachMs, attachMs, slots = Number.POSITIVE_INFINITY } = times;
   const attachments = pods.flatMap(({ volumes }) =>

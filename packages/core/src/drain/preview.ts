@@ -30,8 +30,7 @@ export interface PreviewOptions {
   readonly signal: AbortSignal;
   readonly defaults?: MachineDefaults;
   /**
-   * Called for each kind of object that the preview has no permission to read. The preview continues without the
-   * objects of this kind. Without `onRefused`, a missing permission ends the preview with an error.
+   * Called for each kind of object that the preview has no permission to read; without `onRefused`, the preview fails.
    */
   readonly onRefused?: ((refusal: KubeError) => void) | undefined;
   /** The cause of the planned deletion (default: a user). */
@@ -40,12 +39,8 @@ export interface PreviewOptions {
 
 /** A running watch of the objects that a drain reads. */
 export interface FollowedDrain {
-  /** Resolves when all objects have been read once. */
   readonly synced: Promise<void>;
-  /**
-   * Explains the drain from the caches. The result is undefined if the machine has no Node.
-   * @param defaults The default settings from the flags of the machine controller, if known
-   */
+  /** Explains the drain from the caches, or returns undefined if the machine has no Node. */
   explain(
     machine: Machine,
     machineClass: MachineClass | undefined,
@@ -53,21 +48,18 @@ export interface FollowedDrain {
   ): DrainExplanation | undefined;
   /** Returns the kinds of objects that the process has no permission to read. */
   refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
-  /** Resolves when the watch has ended, after the caller aborted the signal. */
   readonly ended: Promise<void>;
 }
 
 /** The options for watching a drain. */
 export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
-  /** Called after each change of an object that the drain reads. */
   readonly onChange?: () => void;
 };
 
 /**
- * Watches the objects that a drain of one node reads, until the signal aborts. The explanation uses the planner of the
- * machine controller. For a machine that is not being deleted, the explanation assumes that the drain starts now. A
- * timeout that is not set in the spec of the machine comes from `defaults`, or from the default flags.
+ * Watches the objects that a drain of one node reads, until the signal aborts. For a machine that is not being deleted,
+ * the explanation assumes that the drain starts now.
  */
 export function followDrain({
   target,
@@ -94,7 +86,7 @@ export function followDrain({
 }
 
 /**
- * Explains the drain of the machine's Node from objects that are read once, see `followDrain`.
+ * Explains the drain of the machine's Node from objects that are read once.
  * @returns undefined if the machine has no Node, or if the process has no permission to read its Node or pods
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
@@ -131,7 +123,7 @@ async function memoryOf({ target, machine, runtime, signal, onRefused }: Preview
   }
 }
 
-/** The caches contain only the objects of one node, because a preview must not read all pods of the cluster. */
+/** A preview must not read all pods of the cluster, so the caches contain only the objects of one node. */
 function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
     nodes: `metadata.name=${nodeName}`,
@@ -181,7 +173,6 @@ function explained({
   return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
-/** Returns the volumes that are still attached to the node after the deletion of their pods. */
 function leftBehind({ nodeName, attachments }: DrainObservation, caches: DrainCaches): readonly string[] {
   const finder = new VolumeFinder(caches, () => undefined);
   const used = new Set(caches.pods.store.byIndex('node', nodeName).flatMap((pod) => finder.of(pod)));

@@ -17,7 +17,6 @@ test('two pods with a volume each are evicted one after the other [S-DR4]', () =
   expect(tookMs).toBeGreaterThanOrEqual(10 * SECOND);
 });
 
-/** `claims` contains the claims of each pod and the volumes of the claims. */
 function observed(claims: Readonly<Record<string, readonly string[]>>): readonly DrainPod[] {
   const pods = Object.entries(claims).map(
     ([name, volumes]): Pod => ({

@@ -6,7 +6,6 @@ export const later = (ms: number, from = NOON): Date => new Date(from.getTime() 
 
 export const MINUTE = 60_000;
 
-/** Returns a running, ready pod of a ReplicaSet in the namespace `default`. */
 export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => ({
   namespace: 'default',
   name,
@@ -24,15 +23,12 @@ export const pod = (name: string, change: Partial<DrainPod> = {}): DrainPod => (
   ...change,
 });
 
-/** Returns caches with fixed objects. The observation of a drain reads only the stores and the states of the caches. */
 export const fixedCaches = (caches: { readonly [K in keyof TargetCaches]?: object }): TargetCaches =>
   caches as TargetCaches;
 
-/** Returns a running, ready pod with the volume `pv-<name>`. */
 export const withVolume = (name: string, change: Partial<DrainPod> = {}): DrainPod =>
   pod(name, { hasClaims: true, volumes: [`pv-${name}`], ...change });
 
-/** Returns the budget `default/web`, which allows no disruption by default. */
 export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   key: 'default/web',
   resourceVersion: '7',
@@ -43,10 +39,6 @@ export const budget = (change: Partial<DrainBudget> = {}): DrainBudget => ({
   ...change,
 });
 
-/**
- * Returns the observation of a drain that started at 12:00. The drain evicts pods for one hour, and is forced after two
- * hours.
- */
 export const look = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}): DrainObservation => ({
   nodeName: 'fakeNode-0',
   pods,

@@ -19,9 +19,7 @@ interface Environment {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
-  /** By default, the node has one pod without volumes. */
   readonly pods?: readonly Pod[];
-  /** Whether the lists of all objects are complete. The default is true. */
   readonly synced?: boolean;
 }
 

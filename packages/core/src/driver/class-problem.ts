@@ -4,15 +4,13 @@ import { scrub } from './invoker/stages/scrub.ts';
 import { placeOf } from './schemas/hint.ts';
 
 /**
- * Parses and validates the provider spec of a class, with the rules that apply before the creation of a VM. The
- * function needs no Secret, cluster or cloud.
+ * Reading a provider spec needs no Secret, cluster or cloud.
  * @throws MachineError that names each invalid field
  */
 export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
 
 /**
  * Returns the reason why the provider spec of a class is invalid, with a hint, or undefined for a valid provider spec.
- * The event `InvalidClass` has the same text.
  */
 export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
   try {

@@ -2,7 +2,7 @@ import { constants, createSign, type KeyObject } from 'node:crypto';
 
 /** The header and claims of a JSON Web Token (RFC 7519). */
 export interface JwtParts {
-  /** The signature algorithm. RS256 and PS256 need an RSA key. */
+  /** The algorithms RS256 and PS256 need an RSA key. */
   readonly algorithm: 'RS256' | 'PS256';
   /** Fields of the header in addition to `alg` and `typ`. */
   readonly header?: Readonly<Record<string, unknown>>;

@@ -266,6 +266,5 @@ test.each([
   const { code, message } = await failure(create(invoker, 'm-0'));
   expect([code, message]).toEqual(['Internal', `it cannot be empty; ${hint}`]);
   expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${hint}`]);
-  // The reconcile of the class already reports the problem in an event of the class.
   expect(reported).toEqual([]);
 });

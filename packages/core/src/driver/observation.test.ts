@@ -247,7 +247,6 @@ test('an observing process changes nothing and records the calls', async () => {
       return Promise.resolve(object);
     },
   };
-  // The budget returns any kind of object, and this test has only machines.
   const only = play(observingDriver(driver, budget as unknown as ObserveDecisions)).invoker;
   expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
@@ -275,7 +274,6 @@ test.each(['works', 'is refused'])(
     throttles = false;
     const next = create(invoker, 'm').catch(() => undefined);
     await clock.ended(next, { maxMs: 10_000 });
-    // Ten calls per second succeeded before the cloud throttled, so the limit allows eight calls per second.
     expect((begun.at(-1) ?? 0) - (begun.at(-2) ?? 0)).toBe(125);
   },
 );

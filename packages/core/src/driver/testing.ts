@@ -21,18 +21,14 @@ export interface FakeVm {
   readonly providerId: string;
   readonly nodeName: string;
   readonly machineName: string;
-  /** The UID of the Machine, by which a repeated `create` finds the VM. */
   readonly uid: string;
-  /** The user data as text, with U+FFFD for invalid UTF-8. */
   readonly userData: string;
   readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
   readonly owner?: string;
-  /** The reason why the VM does not run and will not start again, such as `being deleted`. */
   ending?: string;
   initialized: boolean;
   stopped?: boolean;
-  /** The size and the zone of the VM, such as `small b`. */
   readonly offering: string;
 }
 
@@ -54,10 +50,7 @@ export type FakeMethod =
   | 'evidence'
   | 'watchInterruptions';
 
-/**
- * A failure that the fake driver simulates in a later call. With `after`, the call takes effect in the cloud, but its
- * response is lost.
- */
+/** A failure that the fake driver simulates in a later call. */
 export interface FakeFailure {
   readonly code: MachineCode;
   readonly message?: string;
@@ -67,30 +60,19 @@ export interface FakeFailure {
 
 /** Options of the fake cloud. */
 export interface FakeCloudOptions {
-  /** Whether the driver has a method `initialize`. */
   readonly initializes?: boolean;
-  /**
-   * Called at the start of each call and before each response. A test can wait, throw or stop the process in `gate`.
-   */
+  /** Called at the start of each call and before each response, so that a test can wait, throw or stop the process. */
   readonly gate?: (method: FakeMethod, point: 'before' | 'after', machineName: string) => Promise<void> | void;
-  /** Whether the cloud accepts the credentials (default: true). */
   readonly accepts?: (credentials: Readonly<Record<string, unknown>>, machineName: string) => boolean;
-  /** Returns the console output of a VM. Without `console`, the driver has no method `evidence`. */
   readonly console?: (vm: FakeVm) => string;
-  /** Returns the Node name for a machine (default: the name of the machine). */
   readonly nodeName?: (machineName: string) => string;
-  /** Whether `list` omits a VM, as an eventually consistent cloud omits new VMs. */
   readonly hides?: (vm: FakeVm) => boolean;
-  /** Whether the driver can stop and start VMs. */
   readonly stops?: boolean;
   readonly onPower?: (vm: FakeVm) => void;
   readonly onCreated?: (vm: FakeVm) => void;
   readonly onDeleted?: (vm: FakeVm) => void;
-  /** Whether the driver has the method `watchInterruptions`. */
   readonly announces?: boolean;
-  /** Whether an offering such as `small b` has capacity (default: true). */
   readonly room?: (offering: string) => boolean;
-  /** Whether lookups and lists return only VMs in the zone of the request, as in Google Compute Engine. */
   readonly zonal?: boolean;
   readonly now?: () => string;
 }
@@ -105,12 +87,12 @@ const credentials = z.looseObject({ userData: z.string().optional(), key: z.stri
 /** The driver of the fake cloud, for tests. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/** A cloud in memory for tests. A test can let calls fail. Tests should check `vms` and `made` instead of the calls. */
+/** A cloud in memory for tests. Tests should check `vms` and `made` instead of the calls. */
 export class FakeCloud {
   readonly #options: FakeCloudOptions;
   readonly #vms = new Map<string, FakeVm>();
   readonly #failures = new Map<FakeMethod, FakeFailure[]>();
-  /** Every VM that was ever created. Two VMs with one UID are an error. */
+  /** Every VM that was ever created, so that a test can find two VMs with one UID. */
   readonly made: FakeVm[] = [];
   readonly calls: Record<FakeMethod, number> = {
     create: 0,
@@ -125,7 +107,6 @@ export class FakeCloud {
   };
   readonly notices: InterruptionNotice[] = [];
   #announced = Promise.withResolvers<void>();
-  /** The offerings of all `create` calls for machines without a VM, in the order of the calls. */
   readonly asked: { readonly machine: string; readonly offering: string; readonly refused: boolean }[] = [];
   #next = 0;
 
@@ -137,13 +118,12 @@ export class FakeCloud {
     return [...this.#vms.values()];
   }
 
-  /** Adds failures. Each failure applies to one later call of the method. */
+  /** Lets one later call of the method fail. */
   fail(method: FakeMethod, ...failures: readonly FakeFailure[]): this {
     this.#failures.set(method, [...(this.#failures.get(method) ?? []), ...failures]);
     return this;
   }
 
-  /** Removes all failures that have not occurred yet. */
   recover(): void {
     this.#failures.clear();
   }
@@ -152,9 +132,7 @@ export class FakeCloud {
     return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
-  /**
-   * Adds interruption notices to the queue of the cloud. A notice stays in the queue until a driver removes the notice.
-   */
+  /** Adds interruption notices to the queue of the cloud. */
   announce(...notices: readonly InterruptionNotice[]): void {
     this.notices.push(...notices);
     this.#announced.resolve();
@@ -224,7 +202,7 @@ export class FakeCloud {
     return result;
   }
 
-  /** Finds the VMs of a machine. A machine without a provider ID is looked up by its name, as in real clouds. */
+  /** A machine without a provider ID is looked up by its name, as in real clouds. */
   #look({ machine, owner, formerOwners, spec }: MachineRequest<FakeSpec, unknown>): readonly FakeVm[] {
     const { uid, name } = machine.metadata;
     const found = this.#find(uid, machine.spec.providerID);

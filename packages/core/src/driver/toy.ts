@@ -48,7 +48,6 @@ const spec = z.object({
 const credentials = z.looseObject({ token: z.string() });
 export type Toy = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
 
-/** Returns an invoker with a toy driver, and with caches that contain every class and every Secret. */
 export function play(
   change: Partial<Toy>,
   options: Partial<InvokerOptions<z.infer<typeof spec>, z.infer<typeof credentials>>> = {},

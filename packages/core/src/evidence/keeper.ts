@@ -25,20 +25,19 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** The bootstrap tokens. Without a target cluster, `tokens` is undefined, because machines get no tokens. */
+  /** Without a target cluster, `tokens` is undefined, because machines get no tokens. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** The maximum number of stored failures for each class. With the value 0, mcm stores no evidence. */
+  /** With the value 0, mcm stores no evidence. */
   readonly perClass: number;
   readonly wake: (machine: Machine) => void;
 }
 
 export const EVIDENCE_PER_CLASS = 10;
 
-/** Maximum number of failures whose evidence is collected at the same time. */
 const LIMIT = 20;
 
-/** Stores the evidence of failed machines before their VMs are deleted. `keep` returns immediately. */
+/** Stores the evidence of failed machines before their VMs are deleted. */
 export class EvidenceKeeper {
   readonly #options: KeeperOptions;
   readonly #lane = new Lane(LIMIT);
@@ -78,8 +77,7 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // The evidence may already exist if an earlier process stored it, but stopped before it marked the machine as
-    // Failed.
+    // An earlier process may have stored the evidence, and stopped before it marked the machine as Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -99,9 +97,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /**
-   * Returns the secrets that the evidence must not contain. If the secrets are unknown, no data of the VM is stored.
-   */
+  /** Returns the secrets that the evidence must not contain; without them, no data of the VM is stored. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -155,10 +151,6 @@ export class EvidenceKeeper {
   }
 }
 
-/**
- * Adds the user data of a machine to the secrets: the text with placeholders, and the text with the values of the
- * machine.
- */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

@@ -14,7 +14,7 @@ export interface KeptEvidence {
   readonly missing?: string | undefined;
 }
 
-/** Returns the evidence of a machine, newest first. The machine may be deleted already. */
+/** Returns the evidence of a machine, newest first; the machine may be deleted already. */
 export async function readEvidence(
   client: KubeClient,
   namespace: string,

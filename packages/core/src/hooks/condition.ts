@@ -2,8 +2,8 @@ import { Environment, type ParseResult } from '@marcbachmann/cel-js';
 import type { Machine } from '@mcm/api';
 
 /**
- * The limits of a condition. With these limits, the evaluation is cheap for every machine. A condition has at most one
- * loop. Regular expressions are forbidden, because they can take exponential time in JavaScript.
+ * The limits of a condition, so that its evaluation is cheap for every machine. Regular expressions can take
+ * exponential time in JavaScript, so conditions must not contain them.
  */
 const LIMITS = { maxAstNodes: 200, maxDepth: 20, maxListElements: 50, maxMapEntries: 20, maxCallArguments: 8 } as const;
 const LONGEST = 1_000;

@@ -7,17 +7,16 @@ export const HOOK_STAGES = ['before-create', 'after-ready', 'before-drain', 'bef
 /** A stage in the life of a machine at which the machine can wait for hooks. */
 export type HookStage = (typeof HOOK_STAGES)[number];
 
-/** A step of another program. The machine waits until the step is finished. */
+/** A step of another program, for which the machine waits. */
 export interface Hook {
   readonly stage: HookStage;
-  /** The name, which is unique in the stage of the hook. */
   readonly name: string;
   /** The program or team that executes the step, for messages. */
   readonly owner: string;
   readonly timeoutMs: number;
   /** The action after the timeout of the hook: `Continue` ends the wait, and `Block` waits without a limit. */
   readonly afterTimeout: 'Continue' | 'Block';
-  /** A condition in CEL. A hook without a condition applies to all machines. */
+  /** A condition in CEL, or undefined for a hook that applies to all machines. */
   readonly condition?: string;
 }
 
@@ -29,10 +28,7 @@ export interface HookDefinitions {
 
 const NO_HOOKS: HookDefinitions = { hooks: [], problems: [] };
 const SYNTAX = 'write entries such as "before-drain backup backup-operator 30m Continue", separated by ";"';
-/**
- * The pattern for the name of a hook. The name is a part of an annotation key, in which a name has at most 63
- * characters.
- */
+/** The name of a hook is a part of an annotation key, in which a name has at most 63 characters. */
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const isStage = (text: string): text is HookStage => (HOOK_STAGES as readonly string[]).includes(text);
@@ -60,7 +56,7 @@ function splitCondition(entry: string): readonly [words: string, condition?: str
   return words === undefined ? [entry] : [words, (condition ?? '').trim()];
 }
 
-/** Parses the annotation with hooks. The result contains a problem for each invalid entry. */
+/** Parses the annotation with hooks, with a problem for each invalid entry. */
 export function parseHooks(text: string): HookDefinitions {
   const hooks: Hook[] = [];
   const problems: string[] = [];
@@ -75,7 +71,6 @@ export function parseHooks(text: string): HookDefinitions {
   return { hooks, problems };
 }
 
-/** The parsed hooks are cached, so that not every reconcile parses the annotation. */
 const parsed = new WeakMap<MachineClass | Machine, HookDefinitions>();
 
 function definitionsOf(holder: Machine | MachineClass | undefined): HookDefinitions {

@@ -4,8 +4,7 @@ import { evaluateCondition } from './condition.ts';
 import { HOOK_STAGES, type Hook, type HookStage, hooksOf } from './definitions.ts';
 
 /**
- * Returns the annotation key for a hook. A machine has the annotation until the owner of the hook removes it. The value
- * of the annotation is the name of the owner.
+ * Returns the annotation key for a hook. A machine has the annotation of a hook until the owner of the hook removes it.
  */
 export const hookKey = ({ stage, name }: Pick<Hook, 'stage' | 'name'>): string =>
   `${stage}.${Annotations.HookSuffix}/${name}`;
@@ -20,17 +19,12 @@ export interface PendingHook {
 export type StageState =
   /** The stage has no hooks, or all hooks of the stage have finished. */
   | { readonly is: 'done' }
-  /** The stage starts when mcm writes these annotations. */
   | { readonly is: 'new'; readonly annotations: Readonly<Record<string, string>>; readonly hooks: readonly Hook[] }
-  /**
-   * The machine waits for the hooks in `pending`. The hooks in `expired` have exceeded their timeout, so the machine no
-   * longer waits for them.
-   */
+  /** The machine waits for the hooks in `pending`. */
   | { readonly is: 'pending'; readonly pending: readonly PendingHook[]; readonly expired: readonly PendingHook[] };
 
 const DONE: StageState = { is: 'done' };
 
-/** Parses the annotation with the start times of the stages, such as `before-drain=2026-01-01T00:00:00Z,…`. */
 function begunOf({ metadata }: Machine): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.HooksBegun] ?? '').split(',').map((entry) => entry.split('='));
   const begun = new Map<string, Date>();
@@ -45,9 +39,8 @@ const applies = ({ condition, afterTimeout }: Hook, machine: Machine): boolean =
   condition === undefined || (evaluateCondition(condition, machine) ?? afterTimeout === 'Block');
 
 /**
- * Returns the state of a stage. A stage starts with one write of the Machine: the start time, and an annotation for
- * each hook. The owner of a hook removes the annotation of the hook. The annotations of the Machine contain the whole
- * state, so a restart of any program loses nothing.
+ * Returns the state of a stage. One write of the Machine starts a stage, with the start time and an annotation for each
+ * hook. The annotations of the Machine contain the whole state of its hooks, so a restart of any program loses nothing.
  */
 export function stageState(
   machine: Machine,
@@ -78,7 +71,6 @@ export function stageState(
 /**
  * Returns true if the machine does not wait for hooks, because it has the label `force-deletion` or the cloud will end
  * its VM.
- * @param interruptions whether mcm reacts to interruptions
  */
 export const ignoresHooks = (machine: Machine, interruptions: boolean): boolean =>
   isForceDeletion(machine) || (interruptions && interruptionOf(machine) !== undefined);
@@ -94,7 +86,7 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
-/** Describes the unfinished hooks for a message. The text changes only when a hook ends or its timeout expires. */
+/** The text about unfinished hooks changes only when a hook ends or its timeout expires. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {
     const late = until <= now ? ' (the timeout has passed)' : '';

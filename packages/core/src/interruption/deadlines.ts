@@ -2,10 +2,7 @@ import type { Interruption } from './notice.ts';
 
 const MINUTE = 60_000;
 
-/**
- * If the cloud gives less time, the drain starts at once, without a wait for the replacement. The limit is twice the
- * usual time from a `create` call to a Ready Node.
- */
+/** If the cloud gives less time, the drain starts at once, without a wait for the replacement. */
 const SUCCESSOR_FIRST_FROM_MS = 10 * MINUTE;
 
 /** The forced drain starts at most this long before the end of the VM. */
@@ -15,19 +12,17 @@ const LONGEST_MARGIN_MS = 10_000;
 const FORGOTTEN_AFTER_MS = 10 * MINUTE;
 
 export interface InterruptionTimes {
-  /** The latest start of the drain. Until this time, the machine waits for its replacement. */
+  /** The latest start of the drain, until which the machine waits for its replacement. */
   readonly drainAt: Date;
   readonly forceAt: Date;
-  /**
-   * Whether the notice is short. After a short notice, the drain starts at once and evicts all pods at the same time.
-   */
+  /** Whether the notice is short, so that the drain evicts all pods at once. */
   readonly short: boolean;
 }
 
 /**
  * Computes the times of the drain from the announced interruption. With a notice of 120 s, the drain is forced 10 s
- * before the end of the VM. With a notice of 30 s, the drain is forced 5 s before the end. With a notice of at least 10
- * minutes, the machine first waits for its replacement, but reserves time for the drain.
+ * before the end of the VM. With a notice of 30 s, the drain is forced 5 s before the end of the VM. With a notice of
+ * at least 10 minutes, the machine first waits for its replacement.
  */
 export function timesOf({ noticedAt, deadline }: Interruption, drainTimeoutMs: number): InterruptionTimes {
   const notice = Math.max(deadline.getTime() - noticedAt.getTime(), 0);

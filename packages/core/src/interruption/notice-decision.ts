@@ -19,12 +19,11 @@ const drop = (because: Extract<Verdict, { do: 'drop' }>['because']): Verdict => 
 
 /**
  * Decides about an interruption notice. Notices may be repeated, late, or in the wrong order.
- * - A notice about an unknown VM, for example a VM of another cluster, has no effect. While a Machine without a provider
- *   ID exists, the notice is kept until its deadline, because the VM may belong to this Machine.
+ * - A notice about an unknown VM has no effect, unless a Machine without a provider ID exists. The notice about an
+ * unknown VM may belong to a Machine without a provider ID, so it is kept until its deadline.
  * - A notice that is older than the machine belongs to an earlier VM with an equal name.
- * - The notice with the earliest deadline is used.
- * - After its deadline, a notice is valid only if the VM has ended. If the VM still runs after the deadline, the notice
- *   is outdated.
+ * - mcm uses the notice with the earliest deadline.
+ * - After its deadline, a notice is valid only if the VM has ended.
  * @param machine undefined if no machine has the VM
  * @param unrecorded whether a Machine without a provider ID exists
  */
@@ -47,7 +46,7 @@ export function decideNotice(
   if (known && known.deadline <= interruption.deadline) return drop('duplicate');
   if (interruption.kind !== 'Ended' && now <= interruption.deadline) return { do: 'record', interruption };
   if (powerOf(machine)) return drop('stale');
-  // The notice changes nothing, because the machine is already being deleted, or an interruption is already recorded.
+  // A machine that is already being deleted, or whose interruption is recorded, needs no change.
   if (known || machine.metadata.deletionTimestamp !== undefined) return drop('duplicate');
   return { do: 'confirm', interruption };
 }

@@ -15,10 +15,10 @@ export interface Interruption {
 const REPLACING: ReadonlySet<string> = new Set<ReplacingKind>(['Terminate', 'Maintenance', 'Ended']);
 const ONLY_REPORTED: ReadonlySet<string> = new Set<InterruptionKind>(['Freeze', 'Rebalance']);
 
-/** The assumed time between a notice without a deadline and the end of the VM. No cloud gives less time. */
+/** The assumed time between a notice without a deadline and the end of the VM, the shortest of all clouds. */
 const SHORTEST_NOTICE_MS = 30_000;
 
-/** The length of the cloud's text is limited, so that a forged notice cannot fill the Machine object. */
+/** A forged notice must not fill the Machine object, so the length of the cloud's text is limited. */
 const LONGEST_TEXT = 200;
 
 interface Annotated {
@@ -48,10 +48,7 @@ const timeOf = (value: unknown): Date | undefined => (typeof value === 'string' 
 
 const isReplacing = (kind: string): kind is ReplacingKind => REPLACING.has(kind);
 
-/**
- * Parses a notice. The result is undefined if the notice is invalid, or if mcm does not replace the machine after this
- * kind of notice.
- */
+/** Returns undefined for an invalid notice, or if mcm does not replace the machine after this kind of notice. */
 export function interruptionIn(
   fields: {
     readonly [K in keyof InterruptionNotice]?: unknown;

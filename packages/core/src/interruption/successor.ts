@@ -6,8 +6,7 @@ import { interruptionOf } from './notice.ts';
 /**
  * Returns whether the replacement of an interrupted machine is Running. Each Running machine that was created after the
  * interruption replaces one interrupted machine, in the order of the deletions.
- * @param group machines of the set, and possibly of other sets.
- * @returns undefined for a machine without a set, because mcm creates no replacement for a machine without a set
+ * @returns undefined for a machine without a set, because mcm creates no replacement for it
  */
 export function successorOf(machine: Machine, group: readonly Machine[]): 'running' | 'awaited' | undefined {
   const owner = controllerOf(machine)?.uid;

@@ -37,12 +37,11 @@ export interface WatcherOptions {
 
 const RETRY = { baseMs: 1_000, maxMs: 60_000, jitter: 0.5 } as const;
 
-/** The minimum time between two calls of `watchInterruptions`, for drivers that return immediately. */
 const SHORTEST_WAIT_MS = 1_000;
 
 /**
- * Receives interruption notices and records them on Machines. When a notice is recorded, the driver removes the notice
- * from the queue of the cloud.
+ * Receives interruption notices and records them on Machines. The driver removes a recorded notice from the queue of
+ * the cloud.
  */
 export class InterruptionWatcher {
   readonly #options: WatcherOptions;
@@ -52,7 +51,6 @@ export class InterruptionWatcher {
     this.#options = options;
   }
 
-  /** Runs one loop for each source of notices. The sources change when the MachineClasses change. */
   async run(signal: AbortSignal): Promise<void> {
     const { caches, invoker } = this.#options;
     if (!invoker.can.interruptions || signal.aborted) return;
@@ -116,7 +114,7 @@ export class InterruptionWatcher {
     }
   }
 
-  /** Processes a notice. After an error, the notice stays in the queue of the cloud. */
+  /** After an error, the notice stays in the queue of the cloud. */
   async notify(notice: InterruptionNotice): Promise<NoticeAnswer> {
     const { log, observe } = this.#options;
     const outcome = await this.#handle(notice).catch((error: unknown): NoticeOutcome => {
@@ -156,10 +154,7 @@ export class InterruptionWatcher {
       .find(({ spec }) => isInstance(spec.providerID, providerId));
   }
 
-  /**
-   * Asks the cloud whether the VM has ended, because a notice may be outdated or forged. If the cloud does not respond,
-   * the notice stays in the queue.
-   */
+  /** A notice may be outdated or forged, so the cloud must confirm that the VM has ended. */
   async #hasEnded(machine: Machine): Promise<boolean> {
     const { invoker } = this.#options;
     if (!invoker.can.status) return false;

@@ -14,13 +14,9 @@ interface Failing {
   readonly failures: number;
 }
 
-/**
- * Reports problems of classes. A problem causes one event when it starts and one event when it ends, independent of the
- * number of machines. After a restart of the process, mcm reports existing problems again.
- */
+/** A problem of a class causes one event when it starts and one event when it ends, for all its machines. */
 export class ClassProblems {
   readonly #recorder: EventRecorder<EventReason>;
-  /** The errors of each kind of call, by the key of the class. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
   readonly #reported = new Map<Key, Set<ClassProblem['reason']>>();
 

@@ -2,8 +2,9 @@ import { type EventReason, formatFieldErrors, type MachineClass, validateMachine
 import { again, type Clock, done, type EventRecorder, type Key, type Outcome } from '@mcm/kube';
 
 /**
- * Describes the missing or invalid fields of the nodeTemplate. These problems are only warnings, because the CRDs of
- * the original accept them. Only the cluster-autoscaler reads the nodeTemplate, for a scale-up from zero machines.
+ * Describes the missing or invalid fields of the nodeTemplate. The CRDs of the original accept an invalid nodeTemplate,
+ * so its problems are only warnings. Only the cluster-autoscaler reads the nodeTemplate, for a scale-up from zero
+ * machines.
  */
 function nodeTemplateProblems(machineClass: MachineClass): string {
   const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
@@ -11,7 +12,7 @@ function nodeTemplateProblems(machineClass: MachineClass): string {
   return text && `${text}; correct the field, or the cluster-autoscaler cannot scale the class from zero`;
 }
 
-/** mcm reports the problems of a class after this time, because users often create the Secret after the class. */
+/** Users often create the Secret after the class, so mcm reports the problems of a class after this time. */
 const PATIENCE_MS = 30_000;
 
 interface ClassReportsOptions {
@@ -19,7 +20,6 @@ interface ClassReportsOptions {
   readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];
-  /** Returns the problems of a class's alternatives. Alternatives with a problem have no effect. */
   readonly alternativeProblems: (machineClass: MachineClass) => readonly string[];
 }
 
@@ -34,7 +34,7 @@ export class ClassReports {
     this.#options = options;
   }
 
-  /** Reports the problems of a class. Returns the time of the next reconcile. */
+  /** Reports the problems of a class, and returns the time of the next reconcile. */
   report(key: Key, machineClass: MachineClass): Outcome {
     this.#warn(key, machineClass, 'UnknownField', this.#options.unknownFields(machineClass).join('; '));
     const invalid = [nodeTemplateProblems(machineClass), ...this.#options.alternativeProblems(machineClass)];
@@ -59,7 +59,6 @@ export class ClassReports {
     this.#since.delete(key);
   }
 
-  /** Sends a warning event about problems that do not prevent the creation of VMs. */
   #warn(key: Key, machineClass: MachineClass, reason: 'UnknownField' | 'InvalidClass', text: string): void {
     const warned = this.#warned[reason];
     if (text === (warned.get(key) ?? '')) return;

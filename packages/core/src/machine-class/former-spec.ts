@@ -7,9 +7,8 @@ import { Annotations, type MachineClass } from '@mcm/api';
 const MAX_LENGTH = 64 * 1024;
 
 /**
- * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class.
- * While the class is invalid, an annotation of the class contains the last valid provider spec. Without the annotation,
- * a restart of mcm would lose the provider spec.
+ * If a class becomes invalid, mcm uses its last valid provider spec to look up and delete the machines of the class. An
+ * annotation of the class contains its last valid provider spec, which a restart of mcm would lose.
  */
 export class FormerSpecs {
   readonly #byUid = new Map<string, MachineClass['providerSpec']>();
@@ -28,10 +27,7 @@ export class FormerSpecs {
     return providerSpec === undefined ? undefined : { ...machineClass, providerSpec };
   }
 
-  /**
-   * Returns the new value of the annotation. The value null removes the annotation, and undefined leaves the annotation
-   * unchanged.
-   */
+  /** Returns the new value of the annotation, null to remove it, or undefined to keep it. */
   annotationFor(machineClass: MachineClass, isValid: boolean): string | null | undefined {
     const kept = machineClass.metadata.annotations?.[Annotations.FormerProviderSpec];
     if (isValid) return kept === undefined ? undefined : null;
@@ -42,7 +38,7 @@ export class FormerSpecs {
   }
 }
 
-/** Parses the annotation. Users can write any value, so the schema of the driver validates the result later. */
+/** Users can write any value, so the schema of the driver validates the result later. */
 function parsed(text: string | undefined): MachineClass['providerSpec'] | undefined {
   if (text === undefined) return undefined;
   try {

@@ -30,14 +30,10 @@ export interface ClassReconcilerOptions {
   readonly log: Logger;
   readonly former: FormerSpecs;
   readonly forget: (key: Key) => void;
-  /** The records of kept VMs. mcm needs the class to find these VMs. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
 }
 
-/**
- * mcm checks at these intervals whether a class without machines has kept VMs, because mcm does not watch the records
- * of kept VMs.
- */
+/** mcm does not watch the records of kept VMs, so it checks a class without machines at these intervals. */
 const KEPT_RECHECK_MS = { unused: 3_600_000, deleted: 60_000 } as const;
 
 /**
@@ -51,8 +47,8 @@ export function planFinalizer(object: KubeObject, finalizer: string, users: numb
 }
 
 /**
- * Writes the finalizers of an object. The request contains the resource version, so the API server refuses it if
- * another client has changed the object.
+ * Writes the finalizers of an object. The request contains the observed resource version, so the API server refuses it
+ * after a change by another client.
  */
 async function writeFinalizer<T extends KubeObject>(
   client: KubeClient,

@@ -26,7 +26,7 @@ import { planPreservation } from './preservation/preservation.ts';
 import { planWarm } from './warm/warm.ts';
 
 /**
- * Decides the next actions for a machine, and the time of the next reconcile. The function reads only the observation and
+ * Decides the next actions for a machine, and the time of the next reconcile. `nextStep` reads only the observation and
  * `now`.
  */
 export const nextStep = (o: MachineObservation, now: Date): Plan => {
@@ -35,7 +35,7 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => {
   return o.blockedBy || o.machine.status?.blockedBy ? withBlockedBy(plan, o, now) : plan;
 };
 
-/** The input of a concern. A concern is one possible reason to act on a machine. */
+/** A concern is one possible reason to act on a machine. */
 interface Look {
   readonly o: MachineObservation;
   readonly now: Date;
@@ -50,10 +50,7 @@ interface Concern {
 const decides = (plan: Concern['plan']): Concern => ({ plan, decides: true });
 const acts = (plan: Concern['plan']): Concern => ({ plan, decides: false });
 
-/**
- * The concerns in the order of their evaluation. The first concern with actions decides. A concern with `decides`
- * always decides if it returns a plan.
- */
+/** The first concern with actions decides. A concern with `decides` always decides if it returns a plan. */
 const CONCERNS: readonly Concern[] = [
   decides(({ o, now }) => planNodeNotice(o, now)),
   decides(circuitBreaker),
@@ -128,9 +125,7 @@ function freeze({ o }: Look): Plan | undefined {
   return phase === 'Running' || phase === 'Available' ? plan : { ...plan, blockedBy: [frozenBlock] };
 }
 
-/**
- * Adds the finalizer of mcm to a machine. Without the finalizer, the deletion of a Machine could leave an orphaned VM.
- */
+/** Without the finalizer of mcm, the deletion of a Machine could leave an orphaned VM. */
 function finalizer({ o: { machine } }: Look): Plan | undefined {
   if (machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return undefined;
   return act('the machine has no finalizer', { do: 'addFinalizer' });
@@ -159,10 +154,7 @@ function creation({ o, now }: Look): Plan | undefined {
   return isBeingCreated(o) ? planCreation(o, now) : undefined;
 }
 
-/**
- * Plans a machine while mcm cannot read Nodes. mcm creates VMs, but does not know whether a machine has joined or is
- * healthy.
- */
+/** While mcm cannot read Nodes, it creates VMs, but does not know whether a machine has joined. */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('the bootstrap token would expire before the creation timeout', token);
@@ -201,7 +193,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // The bootstrap token must be deleted before the phase becomes Running, because no later step deletes the token.
+  // No later step deletes the bootstrap token, so it must be deleted before the phase becomes Running.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

@@ -46,7 +46,7 @@ export interface ObserveOptions {
   readonly doubt: () => Doubt | undefined;
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
-  /** The limits of moving volumes that all drains share. Without `--drain-volume-limit`, `pace` is absent. */
+  /** The limits of moving volumes that all drains share. */
   readonly pace?: VolumePace | undefined;
   readonly evictions: Pick<EvictionApi, 'state'>;
   readonly keepsEvidence: boolean;
@@ -54,11 +54,10 @@ export interface ObserveOptions {
   readonly interruptions: boolean;
   readonly readyCondition: boolean;
   readonly blockedBy: () => boolean;
-  /** Selects the machines whose VMs are looked up while a circuit breaker is open. Without the flag, `samples` is absent. */
+  /** Selects the machines whose VMs are looked up while a circuit breaker is open. */
   readonly samples?: VmSamples | undefined;
 }
 
-/** Returns true if the reconcile drains the Node of the machine. The observation then needs the caches for drains. */
 export function drainsNode(machine: Machine, memory: MachineMemory, caches: Caches): boolean {
   const node = nodeOf(machine, memory, caches);
   return node !== undefined && wantsDrain(machine, node);
@@ -212,7 +211,6 @@ function withMissingPermissionsIgnored(drain: DrainObservation, { running, last 
   return rest;
 }
 
-/** Records the progress of a drain: the volumes that are moving, and how fast the cloud detached the last volumes. */
 function noteDrain(
   { metadata: { uid } }: Machine,
   drain: DrainObservation | undefined,
@@ -225,10 +223,7 @@ function noteDrain(
   if (drain) memory.drain = drain.memory;
 }
 
-/**
- * Returns warnings about the alternatives in the annotation of a machine. mcm reports the problems of a class's
- * alternatives on the MachineClass.
- */
+/** mcm reports the problems of a class's alternatives on the MachineClass. */
 function alternativeWarnings(
   { metadata, spec }: Machine,
   machineClass: MachineClass | undefined,
@@ -239,10 +234,7 @@ function alternativeWarnings(
   return invoker.alternativeProblems(machineClass, own).map((problem) => `metadata.annotations: ${problem}`);
 }
 
-/**
- * Returns warnings about the annotations of the class. An annotation of the machine overrides the annotation of the
- * class, so only the effective annotation is checked.
- */
+/** An annotation of the machine overrides the annotation of the class, so only the effective annotation is checked. */
 function classWarnings({ metadata }: Machine, machineClass: MachineClass | undefined): readonly string[] {
   const given = Object.entries(machineClass?.metadata.annotations ?? {});
   const used = given.filter(([key]) => metadata.annotations?.[key] === undefined);
@@ -260,10 +252,7 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/**
- * Returns true if the user data of the machine contains the placeholder of the bootstrap token. The user data matters
- * only before the join. The result is cached with the decoded text of the Secret.
- */
+/** Returns true if the user data of the machine contains the placeholder of the bootstrap token. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
@@ -317,8 +306,8 @@ function replacements(
 }
 
 /**
- * Finds the Node of a machine. Without a Node label on the machine, the Node is found by its provider ID or its own
- * label. The Node of another machine does not match.
+ * Without a Node label on the machine, the Node is found by its provider ID or its own label. The Node of another
+ * machine does not match.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -380,10 +369,7 @@ function isOnly({ metadata: { uid }, spec }: Machine, node: Node, { machines: { 
   return [...recorders, ...store.byIndex('node', node.metadata.name)].every((one) => one.metadata.uid === uid);
 }
 
-/**
- * Selects the machine of a Node. The machine with the Node's VM comes first, then the machine in the label of the Node,
- * then the oldest machine.
- */
+/** Selects the machine of a Node: the machine with its VM, then the machine in its label, then the oldest machine. */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
   const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));

@@ -22,14 +22,12 @@ export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved
   readonly log: Logger;
   readonly journal?: Journal | undefined;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Called with each observation of a machine, to record the trace spans of its drain. */
   readonly traceDrain?: ((machine: Machine, drain: DrainObservation | undefined) => void) | undefined;
-  /** Registers the disruption budgets that block a drain, and the volumes that must be attached to other nodes. */
   readonly waitFor: (key: Key, budgets: readonly string[], volumes: readonly string[]) => void;
   readonly wake: (key: Key, afterMs: number) => void;
 }
 
-/** A reconcile waits for this time, because many machines can become unreachable at about the same time. */
+/** Many machines can become unreachable at about the same time, so a reconcile waits for this time. */
 const BREAKER_SWARM_MS = 5_000;
 
 /** The maximum number of steps in one reconcile, so that one machine does not block a worker. */
@@ -43,7 +41,7 @@ const nameOf = (action: Action): string => {
   return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
 };
 
-/** Reconciles Machines. A reconcile never waits for a time, but returns the time of the next reconcile. */
+/** A reconcile of a machine never waits for a time, but returns the time of the next reconcile. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
   readonly #observeOptions: ObserveOptions;
@@ -117,7 +115,7 @@ export class MachineReconciler {
     return again(Math.max(plan.next.instant.getTime() - clock.now().getTime(), 0) + 1);
   }
 
-  /** Records the volumes that a plan moves, because the next reconcile of another machine uses the same limit. */
+  /** The next reconcile of another machine uses the same limit, so the volumes of a plan are recorded. */
   #sharePace(key: Key, { machine, drain }: MachineObservation, plan: Plan, now: Date): void {
     const { pace } = this.#options;
     if (pace === undefined) return;
@@ -132,10 +130,7 @@ export class MachineReconciler {
     pace.moves(machine.metadata.uid, moving);
   }
 
-  /**
-   * Opens the caches for drains. The machine waits until the caches are complete, because a drain without the list of
-   * pods would treat the Node as empty.
-   */
+  /** A drain without the list of pods would treat the Node as empty, so the machine waits for the caches. */
   #opensCaches(key: Key, machine: Machine, memory: MachineMemory): Outcome | undefined {
     const { caches, wake } = this.#options;
     const { drains } = caches;
@@ -165,7 +160,7 @@ export class MachineReconciler {
     }
   }
 
-  /** Performs an action. Errors of a drain or of a Node are written to the status with the texts of the original. */
+  /** Errors of a drain or of a Node are written to the status with the texts of the original. */
   async #perform(action: Action, scope: Parameters<Performer['perform']>[1]): Promise<void> {
     const { performer } = this.#options;
     try {

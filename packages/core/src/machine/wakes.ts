@@ -47,8 +47,7 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    // After a restore of the API server, a Node can be missing in the cache although its kubelet still runs pods. The
-    // missing Node does not count as deleted.
+    // After a restore of the API server, the cache can lack a Node whose kubelet still runs pods.
     const isLost = this.#caches.target?.nodes.doubted ?? false;
     if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
@@ -56,10 +55,7 @@ export class Wakes {
     return back ? [...keys, makeKey(this.#namespace, back)] : keys;
   };
 
-  /**
-   * Returns the machines that a user created with the provider ID of the Node. The machines in the result have no Node
-   * label yet.
-   */
+  /** Returns the machines that a user created with the provider ID of the Node, and that have no Node label yet. */
   #withoutNode({ spec: { providerID } }: Node): readonly Machine[] {
     const ofVm = providerID ? this.#caches.machines.store.byIndex('instance', instanceKey(providerID)) : [];
     return ofVm.filter(({ metadata }) => metadata.labels?.[Labels.Node] === undefined);
@@ -94,16 +90,15 @@ export class Wakes {
   }
 
   /**
-   * Returns the machines that may evict pods after a change of a PodDisruptionBudget. The list contains at most as many
-   * machines as the budget allows evictions, because the API server would refuse further evictions.
+   * Returns the machines that may evict pods after a change of a PodDisruptionBudget, at most as many as the budget
+   * allows.
    */
   readonly budget = (change: Change<PodDisruptionBudget>): readonly Key[] => {
     const waiting = this.#byBudget.waitingFor(change.key);
     if (waiting.length === 0) return [];
     const { status } = change.object;
     if (change.type === 'deleted') return waiting;
-    // After a change of the budget's spec, the API server refuses all evictions until the disruption controller has
-    // updated the status. The update of the status wakes the machines later.
+    // After a change of its spec, a budget allows no eviction until the disruption controller has updated the status.
     if (status?.observedGeneration !== change.object.metadata.generation) return [];
     return this.#byBudget.takeTurns(change.key, Math.max(status?.disruptionsAllowed ?? 0, 0));
   };
@@ -125,7 +120,7 @@ const mayDrain = ({ metadata, status }: Machine): boolean =>
     ({ type, reason }) => type === NodeConditions.InPlaceUpdate && reason === InPlaceUpdateReasons.SelectedForUpdate,
   ) === true;
 
-/** Returns true if a change of a Node can change a decision. Heartbeats of the kubelet change no decision. */
+/** Returns true if a change of a Node can change a decision, in contrast to a heartbeat of the kubelet. */
 const nodeMatters = (before: Node, after: Node): boolean =>
   before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
   before.spec.providerID !== after.spec.providerID ||

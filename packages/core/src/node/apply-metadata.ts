@@ -3,18 +3,12 @@ import { NODE_METADATA_MANAGER } from './drift.ts';
 import { sendBound } from './patch.ts';
 import type { AppliedMetadata } from './sync.ts';
 
-/**
- * Matches conflicts with earlier versions of the machine controller. mcm may change the fields that an earlier machine
- * controller wrote.
- */
+/** Matches conflicts with earlier versions of the machine controller, whose fields mcm may change. */
 const OWN_MANAGER = /^conflict with "machine-controller/;
 
 type Part = 'labels' | 'annotations';
 
-/**
- * Returns the fields of other clients that caused the conflict. The result is undefined if the API server refused the
- * request for another reason.
- */
+/** Returns the fields of other clients that caused the conflict, or undefined for another refusal. */
 function foreignFields(error: unknown): readonly string[] | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const causes = error.status.details?.causes ?? [];
@@ -26,7 +20,6 @@ function foreignFields(error: unknown): readonly string[] | undefined {
 const without = (applied: AppliedMetadata, part: Part, fields: readonly string[]): AppliedMetadata[Part] =>
   Object.fromEntries(Object.entries(applied[part]).filter(([key]) => !fields.includes(`.metadata.${part}.${key}`)));
 
-/** The written Node, and the number of keys that mcm did not change because another client owns them. */
 export interface AppliedNode {
   readonly node: Node | undefined;
   readonly yielded: number;

@@ -16,7 +16,7 @@ export type DriftPolicies = (kind: DriftKind, key: string) => DriftPolicy;
 
 export const NODE_METADATA_MANAGER = 'mcm-node-metadata';
 
-/** The number of policies is limited, because mcm compares each key of a Node with each policy. */
+/** mcm compares each key of a Node with each policy, so the number of policies is limited. */
 const MOST = 50;
 
 const ENTRY = /^(labels|annotations|taints)\/([^\s=]+)=(Enforce|Warn|Yield)$/;
@@ -41,7 +41,7 @@ function parsed(entry: string): Entry | undefined {
   return { kind, matches, policy: policy as DriftPolicy };
 }
 
-/** Returns one sentence for each invalid policy, with the field and the fix. An invalid policy has no effect. */
+/** An invalid drift policy has no effect. */
 export function driftPolicyProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   if (text === undefined) return [];
@@ -65,8 +65,8 @@ export const hasDriftPolicies = (machine: Machine, machineClass: Annotated): boo
   textOf(machine, machineClass) !== undefined;
 
 /**
- * Returns the drift policies of a machine. The annotation of the machine takes precedence over the annotation of its
- * class. The first policy that matches a key applies.
+ * The annotation of the machine takes precedence over the annotation of its class. The first drift policy that matches
+ * a key applies.
  */
 export function driftPoliciesOf(machine: Machine, machineClass: Annotated): DriftPolicies {
   const text = textOf(machine, machineClass);

@@ -4,7 +4,7 @@ import type { Node } from '@mcm/kube';
 /**
  * The result of the comparison of two provider IDs:
  * - `same`: the IDs belong to one VM.
- * - `alike`: the common parts of the IDs are equal, but one ID has fewer parts, so the IDs may belong to one VM.
+ * - `alike`: the common parts are equal, but one ID has fewer parts, so the IDs may belong to one VM.
  * - `different`: the IDs belong to two VMs.
  * - `unknown`: the IDs cannot be compared, because one ID is empty or the schemes differ.
  */
@@ -13,10 +13,7 @@ export type InstanceMatch = 'same' | 'alike' | 'different' | 'unknown';
 interface ProviderId {
   /** The scheme of the provider ID in lower case, or '' for an ID without a scheme, such as the name of a Pod. */
   readonly scheme: string;
-  /**
-   * The parts of the provider ID between slashes. Empty parts are omitted, because clouds use different numbers of
-   * slashes.
-   */
+  /** Clouds use different numbers of slashes in a provider ID, so empty parts are omitted. */
   readonly parts: readonly string[];
 }
 
@@ -32,15 +29,15 @@ const lower = (parts: readonly string[]): readonly string[] => parts.map((part) 
 
 type Compare = (a: readonly string[], b: readonly string[]) => InstanceMatch;
 
-/** Compares provider IDs of clouds without a specific rule. Only the last part of an ID identifies the VM. */
+/** Compares provider IDs of clouds without a specific rule: only the last part identifies the VM. */
 const compareAny: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
   return last(a).toLowerCase() === last(b).toLowerCase() ? 'alike' : 'different';
 };
 
 /**
- * Compares provider IDs of AWS. The cloud controller manager writes `aws:///<zone>/<id>`, the driver writes
- * `aws:///<region>/<id>`, and old controllers write `aws:///<id>`.
+ * For AWS, the cloud controller manager writes `aws:///<zone>/<id>`, and the driver writes `aws:///<region>/<id>` or
+ * `aws:///<id>`.
  */
 const compareAws: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -51,15 +48,15 @@ const compareAws: Compare = (a, b) => {
 };
 
 /**
- * Returns true if the zone belongs to the region. For example, `eu-west-1a` belongs to `eu-west-1`, and the local zone
- * `us-west-2-lax-1a` belongs to `us-west-2`. `eu-west-12` does not belong to `eu-west-1`.
+ * The zone `eu-west-1a` belongs to the region `eu-west-1`, and the local zone `us-west-2-lax-1a` to `us-west-2`. The
+ * zone `eu-west-12` does not belong to the region `eu-west-1`.
  */
 const isZoneOf = (zone: string, region: string): boolean =>
   zone.startsWith(region) && /^([a-z]|-.+)$/.test(zone.slice(region.length));
 
 /**
- * Compares provider IDs of Google Cloud. The cloud controller manager writes `gce://<project>/<zone>/<name>`, and the
- * driver writes one more slash.
+ * For Google Cloud, the cloud controller manager writes `gce://<project>/<zone>/<name>`, and the driver writes one more
+ * slash.
  */
 const compareGce: Compare = (a, b) => {
   if (equal(a, b)) return 'same';
@@ -67,9 +64,9 @@ const compareGce: Compare = (a, b) => {
 };
 
 /**
- * Compares provider IDs of Azure. The cloud controller manager writes
- * `azure:///subscriptions/…/virtualMachines/<name>`, and the driver writes `azure:///<location>/<name>`. Names in Azure
- * are case-insensitive. The driver never creates VMs of scale sets, whose names have another form.
+ * For Azure, the cloud controller manager writes `azure:///subscriptions/…/virtualMachines/<name>`, and the driver
+ * writes `azure:///<location>/<name>`. Names in Azure are case-insensitive. The driver for Azure never creates VMs of
+ * scale sets, whose names have another form.
  */
 const compareAzure: Compare = (left, right) => {
   const [a, b] = [lower(left), lower(right)];
@@ -90,7 +87,7 @@ const COMPARE: ReadonlyMap<string, Compare> = new Map([
   ['', compareExactly],
 ]);
 
-/** Compares two provider IDs. Drivers and cloud controller managers may write the ID of one VM in different forms. */
+/** Drivers and cloud controller managers may write the ID of one VM in different forms. */
 export function matchInstances(a: string | undefined, b: string | undefined): InstanceMatch {
   if (!a || !b) return 'unknown';
   const [left, right] = [parse(a), parse(b)];
@@ -98,19 +95,25 @@ export function matchInstances(a: string | undefined, b: string | undefined): In
   return (COMPARE.get(left.scheme) ?? compareAny)(left.parts, right.parts);
 }
 
-/** Returns true unless the provider IDs belong to two different VMs. IDs that cannot be compared count as equal. */
+/**
+ * Returns true unless the provider IDs belong to two different VMs. IDs that cannot be compared count as equal in
+ * `sameInstance`.
+ */
 export const sameInstance = (a: string | undefined, b: string | undefined): boolean =>
   matchInstances(a, b) !== 'different';
 
-/** Returns true if the provider IDs probably belong to one VM. The result is false if the IDs cannot be compared. */
+/**
+ * Returns true if the provider IDs probably belong to one VM. IDs that cannot be compared count as different in
+ * `isInstance`.
+ */
 export function isInstance(a: string | undefined, b: string | undefined): boolean {
   const match = matchInstances(a, b);
   return match === 'same' || match === 'alike';
 }
 
 /**
- * Returns true if two provider IDs may belong to one VM. In contrast to {@link isInstance}, IDs with different schemes
- * match if their last parts are equal. Callers use this function if a wrong `false` would cause damage.
+ * Returns true if two provider IDs may belong to one VM. IDs with different schemes match in `mayBeInstance` if their
+ * last parts are equal. Callers use `mayBeInstance` if a wrong `false` would cause damage.
  */
 export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
   if (!a || !b || !sameInstance(a, b)) return false;
@@ -118,8 +121,8 @@ export function mayBeInstance(a: string | undefined, b: string | undefined): boo
 }
 
 /**
- * Returns an index key for a provider ID. If {@link isInstance} is true for two IDs, their keys are equal. IDs with
- * equal keys can belong to different VMs.
+ * Returns an index key for a provider ID. If {@link isInstance} is true for two IDs, their keys are equal. Different
+ * VMs can have equal index keys.
  */
 export function instanceKey(id: string): string {
   const { scheme, parts } = parse(id);
@@ -139,7 +142,7 @@ export class InstanceSet {
   }
 }
 
-/** Returns true if the Node belongs to the VM of the machine. The Node of an earlier VM can have an equal name. */
+/** The Node of an earlier VM can have an equal name. */
 export const isNodeOf = (machine: Machine, node: Node): boolean =>
   sameInstance(machine.spec.providerID, node.spec.providerID);
 

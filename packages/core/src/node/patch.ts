@@ -11,11 +11,11 @@ import {
 
 type MapChanges = Readonly<Record<string, string | null>>;
 
-/** A change of a Node. The value null removes a key of a map. A list replaces the whole list of the Node. */
+/** A change of a Node, in which null removes a key and a list replaces the whole list. */
 export interface NodeChange {
   /**
-   * The annotations that determined the change. The API server refuses the change if one of these annotations has
-   * another value now.
+   * The annotations that determined the change. The API server refuses the change if one of the deciding annotations
+   * has another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
   readonly metadata?:
@@ -28,7 +28,6 @@ export interface NodeChange {
   readonly spec?:
     | {
         readonly unschedulable?: boolean;
-        /** The new taints of the Node. The value null removes all taints. */
         readonly taints?: readonly Taint[] | null;
       }
     | undefined;
@@ -41,11 +40,9 @@ interface Operation {
 }
 
 /**
- * Creates the patch for a Node. The patch contains the UID and the values that determined the change. The patch does
- * not contain the resource version, because the kubelet often writes the status.
- * - A strategic merge patch adds and removes single finalizers.
+ * The patch of a Node contains its UID and the values that determined the change. The kubelet often writes the status,
+ * so the patch does not contain the resource version.
  * - A patch can only replace the whole list of taints, so a JSON patch tests that the list is still the observed list.
- * - The JSON patch also tests the annotations that determined the change.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
@@ -94,10 +91,7 @@ const annotationSeen = (seen: Readonly<Record<string, string>> | undefined, key:
   value: seen?.[key] ?? null,
 });
 
-/**
- * Creates the JSON patch operations for a map. In a test operation, an absent value counts as null, as in the library
- * evanphx/json-patch of the API server.
- */
+/** The library evanphx/json-patch of the API server treats an absent value as null in a test operation. */
 function mapOperations(
   path: string,
   seen: Readonly<Record<string, string>> | undefined,
@@ -126,8 +120,8 @@ function listOperations(path: string, seen: readonly unknown[] | undefined, want
 }
 
 /**
- * Returns true if the API server refused the patch because the Node changed or was replaced. If the error names no
- * field, a test of the JSON patch failed, or the patch removed an absent value.
+ * Returns true if the API server refused the patch because the Node changed or was replaced. An error without a field
+ * name means that a test of the JSON patch failed, or that the patch removed an absent value.
  */
 function isMismatch(error: unknown, { type }: Patch): boolean {
   if (!isInvalid(error)) return false;
@@ -136,9 +130,8 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
 }
 
 /**
- * Patches a Node.
- * @throws KubeError of the API server; 409 if the Node was replaced, or if a list has changed. After 409, the caller
- *   must decide again.
+ * @throws KubeError of the API server; 409 if the Node was replaced, or if a list has changed, so that the caller must
+ * decide again.
  */
 export const patchNode = (
   client: ResourceClient<Node>,
@@ -148,7 +141,6 @@ export const patchNode = (
 ): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
 
 /**
- * Patches the status of a Node.
  * @param type `strategic` merges conditions by their type, and `merge` replaces the list of conditions.
  * @throws KubeError of the API server; 409 if the Node was replaced by a new Node
  */
@@ -163,10 +155,7 @@ export const patchNodeStatus = (
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 
-/**
- * Sends a patch that contains the UID of the Node. If the Node was replaced by a new Node, the function throws a
- * conflict (409).
- */
+/** Sends a patch that contains the UID of the Node, and throws a conflict (409) if the Node was replaced. */
 export async function sendBound(
   client: ResourceClient<Node>,
   { metadata: { name } }: Pick<Node, 'metadata'>,

@@ -17,9 +17,9 @@ import type { NodeChange } from './patch.ts';
 /** The writes that update a Node: at most one write of the metadata and the spec, and one write of the status. */
 export interface NodePatch {
   readonly main?: NodeChange | undefined;
-  /** The labels and annotations with the policy `Yield`. mcm applies them before it sends `main`. */
+  /** mcm applies the values with the policy `Yield` before it sends `main`. */
   readonly apply?: AppliedMetadata | undefined;
-  /** A merge patch with the virtual capacity. mcm sends the patch after `main`. */
+  /** A merge patch with the virtual capacity, which mcm sends after `main`. */
   readonly status?: object | undefined;
 }
 
@@ -31,10 +31,9 @@ export interface AppliedMetadata {
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the changes of a map. A null value in the result removes a key:
- * - Keys that mcm applied before and that are no longer wanted are removed.
+ * Returns the changes of a map, in which null removes a key.
+ * - A key that mcm applied before and that is no longer wanted is removed.
  * - Wanted keys are added or changed.
- * - All other keys stay unchanged.
  */
 export function syncMap(
   current: Readonly<Record<string, string>>,
@@ -54,8 +53,8 @@ export function syncMap(
 const taintId = ({ key, effect }: Taint): string => `${key}:${effect}`;
 
 /**
- * Returns the new taints of a Node, or undefined if the taints do not change. Key and effect identify a taint. Existing
- * taints keep their order, new taints are added at the end, and taints of other clients stay.
+ * Key and effect identify a taint. Existing taints keep their order, new taints are added at the end, and taints of
+ * other clients stay.
  */
 export function syncTaints(
   current: readonly Taint[],
@@ -72,9 +71,7 @@ export function syncTaints(
   return jsonEquals(result, current) ? undefined : result;
 }
 
-/**
- * Returns the changes of the virtual capacity. A null value removes an entry. Entries of real resources stay unchanged.
- */
+/** Virtual capacity never changes the entries of real resources. */
 export function syncCapacity(
   current: Readonly<Record<string, string>>,
   lastApplied: Readonly<Record<string, string>>,
@@ -95,10 +92,7 @@ const stringMap = (value: unknown): Record<string, string> =>
       )
     : {};
 
-/**
- * Parses the record of the values that mcm has applied to a Node. An invalid record counts as empty, so mcm removes no
- * values.
- */
+/** An invalid record of applied values counts as empty, so mcm removes no values. */
 export function parseLastApplied(text: string | undefined): {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
@@ -128,8 +122,7 @@ function parseJson(text: string | undefined): Record<string, unknown> | undefine
 }
 
 /**
- * Returns the record of the values that mcm applies to a Node. The record contains the metadata and the spec of the
- * template, with the encoding of the original.
+ * The record of applied values contains the metadata and the spec of the template, with the encoding of the original.
  */
 const record = (template: NodeTemplateSpec | undefined): object => ({
   metadata: template?.metadata ?? {},
@@ -142,7 +135,7 @@ const quantityMap = (map: Readonly<Record<string, string | number>> | undefined)
 const nonEmpty = (map: object): boolean => Object.keys(map).length > 0;
 
 /**
- * Plans the update of a Node from its machine, or returns undefined if nothing changes. The update contains:
+ * Plans the update of a Node from its machine, or returns undefined if nothing changes. The update of a Node contains:
  * - the labels, annotations and taints of the template, and the record of the applied values
  * - the name of the machine
  * - the finalizer
@@ -198,10 +191,7 @@ export function planNodeSync(
   return nonEmpty(patch) ? patch : undefined;
 }
 
-/**
- * Returns the annotations that protect a Node from a scale-down. Only a new Node gets the annotations, because the
- * manager removes them after the rollout.
- */
+/** Only a new Node gets annotations against a scale-down, because the manager removes them after the rollout. */
 function protectionOf({ metadata, status }: Machine, { metadata: { annotations = {} } }: Node): Changes {
   const isNew = annotations[Annotations.LastAppliedNodeTemplate] === undefined;
   const wanted = metadata.annotations?.[Annotations.ProtectNewNode] === TRUE_LOWER;
@@ -213,13 +203,9 @@ function protectionOf({ metadata, status }: Machine, { metadata: { annotations =
 type TextMap = Readonly<Record<string, string>>;
 
 interface DividedMap {
-  /** The changes with the policies `Enforce` and `Warn`, and all removals of values. */
   readonly main: Changes;
-  /** The changes with the policy `Yield`. */
   readonly yielding: TextMap;
-  /** All values with the policy `Yield` that mcm applies, including unchanged values. */
   readonly held: TextMap;
-  /** The keys with the policy `Warn` that another client changed. */
   readonly warned: readonly string[];
 }
 
@@ -289,7 +275,7 @@ export function warnedDrift(machine: Machine, machineClass: MachineClass | undef
   ];
 }
 
-/** Node labels with properties of the VM. The cloud provider or the kubelet sets the values of these labels. */
+/** Node labels with properties of the VM, whose values the cloud provider or the kubelet sets. */
 const LABELS_OF_OFFERING: readonly string[] = [
   'topology.kubernetes.io/zone',
   'failure-domain.beta.kubernetes.io/zone',
@@ -301,8 +287,8 @@ const LABELS_OF_OFFERING: readonly string[] = [
 ];
 
 /**
- * Returns the node template of a machine. The template contains the zone and the machine type of the first choice. A
- * machine with another offering therefore gets no labels for the zone and the machine type.
+ * The node template contains the zone and the machine type of the first choice of the class. A machine with another
+ * offering gets no labels for the zone and the machine type.
  */
 function templateOf(machine: Machine): NodeTemplateSpec | undefined {
   const template = machine.spec.nodeTemplate;

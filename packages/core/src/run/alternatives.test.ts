@@ -15,7 +15,6 @@ const classes = (rig: Rig) => rig.admin.resource<MachineClass>(machineClasses, N
 const annotate = (rig: Rig, name: string, annotations: Record<string, string | null>) =>
   classes(rig).patch(name, { type: 'merge', body: { metadata: { annotations } } });
 
-/** Starts a controller. The test can change the set `empty`, which contains the offerings without capacity. */
 async function started(empty: Set<string>, options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({
     eventTtlMs: 0,
@@ -129,8 +128,7 @@ test('after a lost answer the call is repeated with the recorded offering, altho
   const rig = await started(empty);
   await createMany(rig, 1);
   await running(rig, 1);
-  // The cloud created the VM in zone b, but the response is lost. The process stops before it repeats the `create`
-  // call.
+  // The cloud created the VM in zone b, but the response is lost.
   rig.cloud.fail('create', { code: 'Unavailable', after: true });
   await rig.createMachine('lost', OF_SPREAD);
   await rig.until(async () => rig.cloud.made.length === 2, MINUTE);

@@ -13,10 +13,6 @@ import { startRig } from './testing/start.ts';
 const DRIVER = 'local.csi';
 const NAMES = ['db-0', 'db-1', 'db-2', 'db-3'];
 
-/**
- * Starts two machines. The first machine has four pods with one volume each. The node of the second machine can attach
- * up to `limit` volumes.
- */
 async function started(
   count: number | undefined,
   wrap?: (transport: Transport) => Transport,
@@ -62,7 +58,6 @@ const leaving = async (rig: Rig): Promise<string[]> =>
     .filter(({ metadata }) => metadata.deletionTimestamp)
     .map(({ metadata }) => metadata.name);
 
-/** Ends a pod. The volume of the pod is detached and immediately attached to the second node. */
 async function moved(rig: Rig, name: string): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(1_000);
@@ -99,7 +94,6 @@ test('without permission to read CSINodes the drain has no limits', async () => 
   expect(await leaving(rig)).toEqual(['db-1', 'db-2']);
 });
 
-/** Returns the maximum number of volumes that moved at the same time, and the number of rounds. */
 async function untilEmpty(rig: Rig): Promise<{ readonly most: number; readonly rounds: number }> {
   let most = 0;
   for (let rounds = 0; rounds < 60; rounds++) {

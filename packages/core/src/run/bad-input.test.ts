@@ -54,7 +54,6 @@ const ofClass = (name: string): Partial<Machine['spec']> => ({ class: { kind: 'M
 interface Row {
   readonly what: string;
   readonly options?: Partial<RigOptions>;
-  /** Creates the class and its Secret, and returns the spec of the machine with invalid input. */
   readonly prepare: (rig: Rig) => Promise<Partial<Machine['spec']>>;
   readonly says: RegExp;
   readonly mend: (rig: Rig) => Promise<unknown>;
@@ -134,7 +133,6 @@ test.each(ROWS)(
     const wrap =
       (transport: Transport): Transport =>
       (request) => {
-        // After the end of a watch, the controller may probe the API server and open the watch again.
         if (!/watch=|dummy-name/.test(request.path)) requests.push(`${request.method} ${request.path.split('?')[0]}`);
         return transport(request);
       };
@@ -257,7 +255,6 @@ test('bad input: an edited provider ID: the report names the right value, the VM
   expect(await rig.description('bad')).toMatch(
     /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", but the machine has "fake:\/\/\/zone\/other"\. If a user edited spec\.providerID of the machine, restore/,
   );
-  // Events are deleted after an hour.
   await rig.clock.advance(HOUR / 2);
   expect(await reported(rig, 'small')).toMatch(/mcm keeps the VM because its Node bad is Ready/);
   await rig.clock.advance(2 * HOUR);

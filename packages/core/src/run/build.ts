@@ -14,9 +14,7 @@ import { startOverAfterRestore, watchCaches } from './watches.ts';
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
-  /**
-   * Informers of objects that only some machines need. The start of the controller does not wait for these informers.
-   */
+  /** The informers of objects that only some machines need, and for which the start of the controller does not wait. */
   readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
   /**
@@ -26,17 +24,11 @@ export interface MachineController {
   readonly frozen: () => boolean;
   readonly suspects: () => SuspectCounts;
   readonly shortages: () => Iterable<OfferingShortage>;
-  /** Returns the shared limits of moving volumes. Without `volumeLimit`, the result is empty. */
   readonly volumeLimits: () => Iterable<VolumeState>;
-  /**
-   * Returns the number of reads of Nodes from the API server instead of the cache. mcm reads a Node from the API server
-   * if the health of its machine changes often.
-   */
   readonly rechecks: () => Rechecks;
-  /** Returns the number of Node labels and annotations that mcm does not apply, because another client owns them. */
   readonly yields: () => number;
   run(signal: AbortSignal): Promise<void>;
-  /** Runs the controllers until the signal aborts. The caller must run the informers. */
+  /** Runs the controllers until the signal aborts; the caller must run the informers. */
   runControllers(signal: AbortSignal): Promise<void>;
   /** Returns true if no reconcile and no driver call is in progress or due within `withinMs`. */
   idle(withinMs?: number): boolean;
@@ -44,7 +36,7 @@ export interface MachineController {
   quiet(): boolean;
 }
 
-/** Builds a machine controller around a driver. Nothing runs until `run` is called. */
+/** Builds a machine controller around a driver. The controller does not start before the call of `run`. */
 export function buildMachineController<Spec, Credentials>(
   options: MachineControllerOptions<Spec, Credentials>,
 ): MachineController {

@@ -74,7 +74,6 @@ async function stage() {
   };
 }
 
-/** A connection that a test can interrupt. The connection can also refuse the requests for one kind. */
 function way() {
   const state = { cut: false, refuses: undefined as string | undefined };
   const wrap =

@@ -16,16 +16,10 @@ import {
 /** The namespace of the Lease in a target cluster, and of the bootstrap tokens. */
 export const FENCE_NAMESPACE = 'kube-system';
 
-/**
- * The name of the Lease in the target cluster. The holder of the Lease is the control cluster that may manage the
- * machines of the namespace.
- */
+/** The holder of this Lease is the control cluster that may manage the machines of the namespace. */
 export const fenceName = (namespace: string): string => `machine-controller-${namespace}`;
 
-/**
- * The durations of the Lease in the target cluster. The durations are long, because the holder changes only when a
- * whole control plane is moved.
- */
+/** The durations of the Lease are long, because its holder changes only when a whole control plane is moved. */
 const TIMINGS: ElectionTimings = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 };
 
 const ASK_AGAIN_MS = 5_000;
@@ -33,13 +27,9 @@ const ASK_AGAIN_MS = 5_000;
 export interface ControlClusterOptions {
   /** Client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /**
-   * The client of the target cluster. If the target cluster is also the control cluster, `target` is undefined, because
-   * no Lease in the target cluster is necessary.
-   */
+  /** The client of the target cluster, or undefined if the target cluster is also the control cluster. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
-  /** The fence of the leader election in the control cluster. */
   readonly fence?: Fence | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,7 +42,7 @@ const isForbidden = (error: unknown): boolean => error instanceof KubeError && e
  * Ensures that only one control cluster manages the machines of a namespace in a target cluster. After the move of a
  * control plane, copies of its Machines stay in the old control cluster. The controller in the old control cluster must
  * not delete the VMs of the new control cluster (incident 16). Only the holder of a Lease in the target cluster may
- * continue. The holder is the control cluster, so several processes of one control cluster do not wait for each other.
+ * continue.
  */
 export class ControlCluster {
   readonly #o: ControlClusterOptions;
@@ -63,10 +53,7 @@ export class ControlCluster {
     this.#o = options;
   }
 
-  /**
-   * UID of the namespace of the Machines, after `run` has read the namespace. Without permission to read the namespace,
-   * `owner` is undefined.
-   */
+  /** The UID of the namespace of the Machines, or undefined without permission to read the namespace. */
   readonly owner = (): string | undefined => this.#owner;
 
   readonly fence: Fence = {
@@ -80,10 +67,7 @@ export class ControlCluster {
     },
   };
 
-  /**
-   * @throws Error when the Lease in the target cluster is lost. Another control cluster may hold the Lease, or the API
-   *   server may be unreachable.
-   */
+  /** @throws Error when the Lease in the target cluster is lost */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#owner = await this.#untilReported(signal, 'the namespace of the machines', () => this.#askOwner(signal));
     const { target, namespace, log } = this.#o;
@@ -122,8 +106,8 @@ export class ControlCluster {
   }
 
   /**
-   * Repeats `ask` until it succeeds. Without the permission for `ask`, the result is undefined, and mcm assumes that no
-   * other control cluster exists.
+   * Repeats `ask` until it succeeds, or returns undefined without the permission for `ask`. Without the permission, mcm
+   * assumes that no other control cluster exists.
    */
   async #untilReported<T>(signal: AbortSignal, objectName: string, ask: () => Promise<T>): Promise<T | undefined> {
     const { clock, log } = this.#o;

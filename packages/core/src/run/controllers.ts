@@ -17,7 +17,6 @@ export interface Controllers {
   readonly reachability: Controller;
   readonly orphans: OrphanCollector;
   readonly hooks: readonly Controller[];
-  /** The controller that stores the learned limits of moving volumes, if the limits are enabled. */
   readonly volumeLimits: Controller | undefined;
 }
 

@@ -25,7 +25,6 @@ async function report(stage: CrashTest, ready: readonly object[]): Promise<void>
   await stage.rig.conditions('m', [...others, ...ready]);
 }
 
-/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods({ rig }: CrashTest): Promise<void> {
   const resource = rig.admin.resource(pods, NAMESPACE);
   for (const { metadata } of (await resource.list()).items) {

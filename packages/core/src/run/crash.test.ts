@@ -7,7 +7,6 @@ import { type CrashOptions, type CrashResult, runWithCrashes } from './testing/c
 
 const open: CrashOptions['open'] = (clock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Runs the life of a machine. The process stops at each point in `crashes`. */
 function live(crashes: readonly (number | undefined)[], seed: number, initializes: boolean): Promise<CrashResult> {
   const joinAfterMs = pick(seededRandom(seed), [0, 100, 3_000]);
   return runWithCrashes(crashes, { open, seed, joinAfterMs, cloud: { initializes } }, async ({ rig, settled }) => {

@@ -15,10 +15,7 @@ const definitions: ResourceDefinition<KubeObject & { spec: object }> = {
   namespaced: false,
 };
 
-/**
- * Deletes the CRDs while no watch is open. If a watch were open, the controller would treat the deletions of the
- * Machines as deletions by a user.
- */
+/** With an open watch, the controller would treat the deletions of the Machines as deletions by a user. */
 async function started(count: number) {
   let isAway = false;
   const wrap =
@@ -40,7 +37,6 @@ async function started(count: number) {
   return { rig, names, away };
 }
 
-/** A user removes the finalizers of the Machines and deletes the CRD. */
 async function deleteCrd(rig: Rig, names: readonly string[]): Promise<void> {
   await rig.admin.resource(definitions).delete(CRD);
   for (const name of names) {

@@ -27,14 +27,12 @@ async function started(wrap?: (transport: Transport) => Transport): Promise<{ ri
   return { rig, requests };
 }
 
-/** Returns the kinds that the controller lists or watches for drains. */
 const asked = (requests: readonly RequestLogEntry[], verb: string): readonly string[] =>
   [...new Set(requests.filter((e) => e.userAgent?.includes(USER_AGENT) && e.verb === verb).map((e) => e.resource))]
     .filter((resource) => DRAIN_KINDS.includes(resource ?? ''))
     .map(String)
     .sort();
 
-/** Delays the controller's lists of pods until `answer` is called. */
 function heldLists() {
   const held = Promise.withResolvers<void>();
   const wrap =

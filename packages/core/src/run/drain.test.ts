@@ -26,7 +26,6 @@ async function started(
   return { rig, requests };
 }
 
-/** Creates a budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -49,7 +48,6 @@ async function allow(rig: Rig, allowed: number, pods_ = 1): Promise<void> {
     .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods(rig: Rig): Promise<void> {
   const client = rig.admin.resource(pods, NAMESPACE);
   for (const pod of (await client.list()).items) {
@@ -429,8 +427,8 @@ test('repair-drain-timeout of the class: the drain of an unhealthy machine is fo
   rig.start();
   await rig.clock.advance(10 * 60_000 + 50_000);
   expect(await rig.podNames()).toEqual(['pod-of-m-0', 'pod-of-m-1']);
-  // At this time, the drains of both machines have run for about 21 min. The new drain timeout of the unhealthy machine
-  // has already expired.
+  // The drains of both machines have run for about 21 min, so the new drain timeout of the unhealthy machine has
+  // expired.
   const body = { metadata: { annotations: { [Annotations.RepairDrainTimeout]: '15m' } } };
   await rig.admin.resource(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
   await rig.clock.advance(500);

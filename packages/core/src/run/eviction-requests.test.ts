@@ -18,8 +18,6 @@ import { type CrashOptions, runWithCrashes } from './testing/crash-runs.ts';
 import { NAMESPACE, type Rig, USER_AGENT } from './testing/rig.ts';
 import { createRig, type StartOptions } from './testing/start.ts';
 
-/** The control plane serves the alpha API. Tests may simulate the controller of EvictionRequests. */
-
 const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 const WITH_CONTROLLER = ['evictionrequest', 'garbage-collector'];
@@ -34,7 +32,6 @@ async function started(options: StartOptions = {}): Promise<{ rig: Rig; requests
   return { rig, requests };
 }
 
-/** Creates a budget with the status that the disruption controller would write. */
 async function budget(rig: Rig, allowed: number): Promise<void> {
   const client = rig.admin.resource(podDisruptionBudgets, NAMESPACE);
   await client.create({
@@ -55,7 +52,6 @@ const podsOf = async (rig: Rig): Promise<readonly Pod[]> => (await rig.admin.res
 const isLeaving = async (rig: Rig, name: string): Promise<boolean> =>
   (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.deletionTimestamp !== undefined;
 
-/** Ends the pods that are being deleted, like a kubelet. */
 async function endPods(rig: Rig): Promise<void> {
   for (const { metadata } of await podsOf(rig)) {
     if (metadata.deletionTimestamp)
@@ -72,7 +68,6 @@ const direct = (requests: readonly RequestLogEntry[]): readonly string[] =>
     .filter(({ path, userAgent }) => path.endsWith('/eviction') && userAgent?.includes(USER_AGENT))
     .map(({ path }) => path.split('/').at(-2) ?? '');
 
-/** Writes the status of an Eviction with an active responder, like the controller of EvictionRequests. */
 async function respond(rig: Rig, name: string, responder: string, message = ''): Promise<void> {
   const uid = (await podsOf(rig)).find(({ metadata }) => metadata.name === name)?.metadata.uid ?? '';
   const client = rig.admin.resource<PodEviction>(evictions, NAMESPACE);
@@ -231,7 +226,6 @@ test('if an Eviction fails, the drain evicts the pod', async () => {
   expect(direct(requests)).toEqual(['a']);
 });
 
-/** Preserves a Failed machine, whose Node is then drained. */
 async function preserve(rig: Rig): Promise<void> {
   // The Node responds, so the drain is not forced.
   const lastTransitionTime = '2026-01-01T00:00:00Z';

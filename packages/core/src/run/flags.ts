@@ -19,10 +19,7 @@ import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/heal
 import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
-/**
- * The flags of a machine controller, in addition to the common flags. The flags of the original come first, with the
- * same names and defaults.
- */
+/** The flags of a machine controller, in addition to the common flags. */
 export const machineFlags = {
   ...flagGroup('Machines', {
     'machine-creation-timeout': durationFlag({

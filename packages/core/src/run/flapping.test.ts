@@ -10,10 +10,6 @@ const ready = (status: 'True' | 'False') => [
   { type: 'Ready', status, reason: 'Test', lastTransitionTime: '2026-01-01T00:00:00Z' },
 ];
 
-/**
- * Starts two controllers for one namespace. Each request takes 5 ms. The test can stop the watch of Nodes of the second
- * controller.
- */
 async function startTwo() {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -51,7 +47,7 @@ async function startTwo() {
   return { clock, first, second, silence };
 }
 
-/** Counts writes. Each write increments the resource version. */
+/** Counts writes. */
 async function countWrites(rig: Rig): Promise<() => Promise<number>> {
   const version = async () => Number((await rig.machine('m'))?.metadata.resourceVersion);
   const before = await version();
@@ -66,7 +62,6 @@ test('a controller whose watch of Nodes has stopped reads the Node before it con
   silence();
   const writes = await countWrites(first);
   await first.conditions('m', ready('True'));
-  // An endless loop of writes is visible within a second.
   for (let i = 0; i < 50 && (await writes()) < 20; i++) await clock.advance(100);
   expect(await writes()).toBeLessThan(10);
   expect(await first.phase('m')).toBe('Running');

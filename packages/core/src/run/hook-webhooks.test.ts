@@ -11,7 +11,6 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 const KEY = `before-drain.${Annotations.HookSuffix}/save`;
 
-/** The responses of the webhook. The last response is repeated. */
 type Script = readonly (string | number | 'hangs')[];
 
 interface Called {

@@ -22,8 +22,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** docs/compatibility/findings.md lists the incidents by number. */
-
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const clean of cleanUp.splice(0)) await clean();
@@ -35,7 +33,6 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const HOUR = 3_600_000;
 
-/** Creates a connection that interrupts the requests that `only` selects. */
 function cuttable(only: (path: string) => boolean) {
   let cut = false;
   const wrap =
@@ -66,7 +63,7 @@ test.each<[what: string, only: (path: string) => boolean]>([
   await rig.clock.advance(3 * HOUR);
   expect(rig.cloud.calls.delete).toBe(0);
   set(false);
-  // The deletion of this VM proves that the orphan collection runs. The other VM was therefore kept on purpose.
+  // The deletion of this VM proves that the orphan collection runs and keeps the other VM on purpose.
   await rig.until(async () => !rig.cloud.vms.includes(orphan), 3 * HOUR);
   await rig.clock.advance(2 * HOUR);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual(before);
@@ -133,8 +130,7 @@ test('two control clusters with one cloud account and one cluster tag keep each 
     'b cluster-b',
   ]);
   const created = mine.clock.now().toISOString();
-  // A control cluster may delete three kinds of VMs: VMs without a tag, its own VMs, and VMs of a control cluster that
-  // it replaced.
+  // A control cluster may delete VMs without a tag, its own VMs, and VMs of a control cluster that it replaced.
   mine.cloud.plant('nobody', created);
   mine.cloud.plant('lost', created, undefined, 'cluster-a');
   mine.cloud.plant('moved', created, undefined, 'cluster-moved-away');
@@ -201,8 +197,8 @@ test('a VM whose kubelet finds the Ready Node of an unknown VM joins with its ow
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
   await rig.clock.advance(5_000);
-  // A `create` call whose response was lost created the first VM. The first VM joined and was deleted. The kubelet of
-  // the second VM uses the Node of the first VM.
+  // A `create` call whose response was lost created the first VM, which joined and was deleted. The kubelet of the
+  // second VM uses the Node of the first VM.
   const gone = { metadata: { name: own.nodeName }, spec: { providerID: 'fake:///gone' } };
   await rig.admin.resource(nodes).create({ ...gone, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
@@ -217,14 +213,12 @@ test('a leftover Node that is younger than a minute is deleted before the machin
   await rig.until(async () => (await rig.phase('m')) === 'Pending');
   const [own] = rig.cloud.vms;
   if (!own) throw new Error('no VM');
-  // An unknown VM registered the Node a moment ago, and the Node is not Ready yet.
   const client = rig.admin.resource(nodes);
   const register = () => client.create({ metadata: { name: 'm' }, spec: { providerID: 'fake:///gone' } });
   await register();
   await rig.until(async () => (await rig.nodes()).length === 0, 2_000);
   expect(await rig.phase('m')).toBe('Pending');
-  // The kubelet of an unknown VM runs and registers its Node again. The controller and the kubelet must not delete and
-  // create the Node forever.
+  // The controller and the kubelet of an unknown VM must not delete and create the Node forever.
   await register();
   await rig.clock.advance(50_000);
   expect(await rig.nodes()).toHaveLength(1);
@@ -259,7 +253,6 @@ test('a machine whose provider ID was edited before it joined keeps its Node: th
   expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
-/** A connection on which no Node is visible: the list of Nodes is empty, and the watch sends no events. */
 function blindToNodes() {
   let blind = false;
   const wrap =
@@ -321,8 +314,7 @@ test('forty machines without capacity call the cloud one at a time, with growing
   );
   expect(rig.cloud.calls.create).toBe(1);
   await rig.clock.advance(2 * HOUR);
-  // After 10 minutes and after 30 minutes, all machines send a `create` call. Later, the machines send a `create` call
-  // every 30 to 36 minutes.
+  // All machines send a `create` call after 10 minutes and after 30 minutes, and later every 30 to 36 minutes.
   expect(rig.cloud.calls.create).toBeGreaterThanOrEqual(4);
   expect(rig.cloud.calls.create).toBeLessThanOrEqual(6);
   expect(await rig.phase('m-0')).toBe('Failed');

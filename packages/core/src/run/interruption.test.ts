@@ -144,7 +144,6 @@ test('a notice on the Node is recorded on the Machine, which is then deleted', a
 
 const open = (clock: VirtualClock) => startControlPlane({ clock, crds, controllers: false });
 
-/** Interrupts a machine. The process stops at each point in `crashes`. */
 const interrupted = (crashes: readonly (number | undefined)[], seed: number) =>
   runWithCrashes(
     crashes,

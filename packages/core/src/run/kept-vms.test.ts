@@ -39,7 +39,6 @@ const records = async (rig: Rig): Promise<readonly string[]> =>
 
 const vmsOf = (rig: Rig): readonly string[] => rig.cloud.vms.map(({ machineName }) => machineName);
 
-/** The kubelet reports these conditions until the machine is Failed. */
 async function ill(rig: Rig, name: string, conditions: readonly object[] = ILL): Promise<void> {
   await rig.createMachine(name);
   await rig.until(async () => (await rig.phase(name)) === 'Running');

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A stream that contains no data, and that ends when its signal aborts. */
 const silent = (signal: AbortSignal | undefined): ReadableStream =>
   new ReadableStream({
     start: (stream) => signal?.addEventListener('abort', () => stream.error(signal.reason), { once: true }),
@@ -45,7 +44,6 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** Creates a machine in deletion with a Node and a pod. No watch has reported the Node. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();

@@ -7,9 +7,6 @@ import { NAMESPACE, type Rig } from './testing/rig.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/**
- * Restores a backup while no controller runs. The backup contains ten old machines, but not the machines in `names`.
- */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {
   const { rig, plane } = await staged({ elects });
   await running(rig, ...Array.from({ length: 10 }, (_, index) => `old-${index}`));
@@ -24,7 +21,6 @@ async function restored(names: readonly string[], elects = true): Promise<Rig> {
 
 const vmOf = (rig: Rig, name: string) => rig.cloud.vms.find(({ machineName }) => machineName === name);
 
-/** Registers the Node again, like a kubelet that restarts after the restore. */
 const rejoin = async (rig: Rig, name: string): Promise<void> => {
   const vm = vmOf(rig, name);
   if (vm) await rig.join(vm);
@@ -40,7 +36,6 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** Removes the Machine object, but not its VM and its Node. */
 async function forceAway(rig: Rig, name: string): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });

@@ -85,8 +85,7 @@ test('an empty machine is deleted with five writes, without a read of its own', 
     'DELETE /api/v1/nodes/m-1',
     `PATCH ${machine}`,
   ]);
-  // Before the controller removes the finalizer of a class without machines, one request checks whether the class has
-  // kept VMs.
+  // One request checks whether the class has kept VMs before the controller removes its finalizer.
   const reads = mine(requests).filter((entry) => entry.method === 'GET' && entry.verb !== 'watch');
   expect(reads.map(({ resource, verb }) => [resource, verb])).toEqual([['configmaps', 'list']]);
   expect(r.cloud.vms).toEqual([]);
@@ -107,7 +106,6 @@ test.each([
     const counted = (): string[] =>
       writes(requests).filter((line) => !/\/(events|machineclasses|secrets\/bare)/.test(line));
     requests.length = 0;
-    // A machine that lacks the finalizer and the priority of the MachineSet controller.
     await r.createMachine(
       'm-1',
       { class: { kind: 'MachineClass', name: 'bare' } },
@@ -263,7 +261,6 @@ test('a machine that ended causes no further request, although the cache still s
   await r.deleteMachine('m');
   await r.until(gone(r, 'm'));
   expect(r.controller?.caches.machines.store.get(`${NAMESPACE}/m`)?.metadata.finalizers).toHaveLength(1);
-  // A Node with the name of the machine starts a reconcile of the machine.
   await r.admin.resource(nodes).create({ metadata: { name: 'm' }, spec: {} });
   asked.length = 0;
   await r.clock.advance(10_000);
@@ -297,7 +294,6 @@ test('a deletion waits for a running creation and leaves nothing behind [inciden
   expect(r.cloud.vms).toEqual([]);
 });
 
-/** Blocks the first call of a driver method until the test releases the call. An abort of its signal has no effect. */
 function deafTo(method: 'create' | 'delete') {
   let held = 0;
   const released = Promise.withResolvers<void>();

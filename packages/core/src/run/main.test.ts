@@ -24,10 +24,6 @@ const flags = {
 } as const;
 type Parts = BinaryParts<typeof flags, object, object>;
 
-/**
- * Runs a binary that ends by itself.
- * @param given arguments and environment
- */
 async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const printed: string[] = [];
   const errors: string[] = [];
@@ -45,7 +41,6 @@ async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<s
   return { code, printed: printed.join('\n'), errors };
 }
 
-/** A provider whose driver configuration always fails. The error contains the effective endpoint. */
 const provider = (env: Readonly<Record<string, string>> = {}): Parts => ({
   provider: {
     flags,

@@ -22,10 +22,7 @@ import { createCaches, informersOf } from '../cluster/caches.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** An object with a value of a wrong type must affect no other object. */
-
 const OPEN_SCHEMA = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
-/** CRDs without validation accept every object. */
 const OPEN: typeof crds = crds.map(({ spec, ...crd }) => {
   const [version] = spec.versions;
   return { ...crd, spec: { ...spec, versions: [{ ...version, schema: OPEN_SCHEMA }] } };

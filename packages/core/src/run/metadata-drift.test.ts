@@ -6,7 +6,6 @@ import { startRig } from './testing/start.ts';
 const MINUTE = 60_000;
 const KEY = Annotations.DriftPolicy;
 
-/** Starts a machine whose template has three labels, one for each policy. */
 async function started() {
   const rig = await startRig();
   const labels = { site: 'a', team: 'a', tier: 'a' };

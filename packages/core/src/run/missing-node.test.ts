@@ -24,7 +24,6 @@ test('a deletion sends few requests for a Node that only an outdated cache conta
   missing = true;
   await rig.deleteMachine('m-0');
   await rig.clock.advance(MINUTE);
-  // Each attempt sends one request for the spec and one for the status of the Node.
   expect(refused).toBeGreaterThan(0);
   expect(refused).toBeLessThanOrEqual(26);
   expect([(await rig.machines()).length, rig.cloud.vms.length]).toEqual([1, 1]);

@@ -16,7 +16,6 @@ const reported = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanVM')
     .map(({ message = '' }) => message);
 
-/** Removes the Machine object of a machine with a pod, but not its VM and its Ready Node. */
 async function abandoned(options: StartOptions = {}): Promise<Rig> {
   const rig = await started(options);
   await rig.createMachine('m-0');
@@ -143,7 +142,6 @@ test('with --orphan-policy=report, mcm neither drains nor deletes an orphan', as
   expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
 
-/** A connection on which watches of a kind send no events. The option `emptyFirst` also makes the first list empty. */
 function silencing(path: string, options: { readonly emptyFirst: boolean }) {
   let silent = false;
   let lists = 0;

@@ -21,7 +21,6 @@ const reported = async (rig: Rig, about: string): Promise<string[]> =>
     .filter(({ reason }) => reason === about)
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** Creates a Node whose machine and VM were deleted. */
 async function leftBehind(rig: Rig, name: string, metadata: object = {}): Promise<void> {
   await rig.admin.resource(nodes).create({
     metadata: {
@@ -111,7 +110,6 @@ const records = async (rig: Rig): Promise<number> =>
     metadata.name.startsWith('kept-vm-'),
   ).length;
 
-/** Creates a VM that mcm keeps for three hours, because its deleted machine was unhealthy. */
 async function kept(options: StartOptions = {}): Promise<{ rig: Rig; controller: { keptVms: KeptVmOptions } }> {
   const controller = { keptVms: { perClass: 1, forMs: 3 * HOUR } };
   const rig = await started({ controller, ...options });

@@ -14,7 +14,6 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
 
 const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
-/** Removes the objects and the VMs of Running machines, so that their Nodes remain without a kubelet. */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   for (const name of names) await rig.createMachine(name);
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -54,7 +53,6 @@ const nodeEvents = async (rig: Rig): Promise<string[]> =>
     .filter(({ reason }) => reason === 'OrphanNode')
     .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
 
-/** Each row contains the reason for which mcm keeps the Node, the cause, and the text of the event on the Node. */
 test.each<
   [guard: string, options: Partial<RigOptions>, spoil: (rig: Rig) => Promise<unknown>, says: RegExp | undefined]
 >([
@@ -122,7 +120,6 @@ test.each<
   if (says) expect(reported[0]).toMatch(says);
 });
 
-/** Restarts the controller. The watch of machines then opens, but sends no events. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
@@ -142,10 +139,7 @@ async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<R
   return rig;
 }
 
-/**
- * If the watch fails, the cache lists the machines again after a short time. The machine in the test is created shortly
- * before the deletion, so that the cache does not contain it.
- */
+/** The cache must not contain the machine of the test, so the machine is created shortly before the deletion. */
 const SHORTLY_MS = 2_000;
 
 test('a Node is not deleted if only the cache lacks its machine: mcm reads the server', async () => {
@@ -163,8 +157,7 @@ test('a Node is not deleted if only the cache lacks its machine: mcm reads the s
 });
 
 test('a VM is not deleted while the server has its machine, even if the cache does not', async () => {
-  // Another replica created a VM and a machine with the ID of the VM, and then crashed. The watch of the running
-  // process does not report the machine.
+  // Another replica created a VM and a machine with the ID of the VM, and then crashed.
   const story = async () => {
     const rig = await deafAfterRestart(async () => undefined);
     const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());

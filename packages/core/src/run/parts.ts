@@ -27,10 +27,7 @@ import type { MachineControllerOptions } from './options.ts';
 
 export type Settings = Omit<MachineControllerOptions<unknown, unknown>, 'driver'>;
 
-/**
- * Functions that start a reconcile. The shared components get functions instead of controllers, because they are
- * created before the controllers.
- */
+/** The shared components are created before the controllers, so they get functions that start a reconcile. */
 export interface Wake {
   machine(key: Key, afterMs?: number): void;
   orphans(key: Key): void;
@@ -57,10 +54,8 @@ export interface Parts {
   readonly blockedBy: BlockedByField;
   readonly evictions: EvictionApi;
   readonly inherited: InheritedMachines;
-  /** Receives interruption notices. `interruptions` is undefined if mcm does not react to interruptions. */
   readonly interruptions: InterruptionWatcher | undefined;
   readonly wakes: Wakes;
-  /** The limits of moving volumes that all drains share. Without the option `volumeLimit`, `pace` is absent. */
   readonly pace: VolumePace | undefined;
   readonly wake: Wake;
 }

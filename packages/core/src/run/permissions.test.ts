@@ -7,8 +7,6 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A rule of the controller's role in the installation. */
-
 interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -26,7 +24,6 @@ const manifest = ['rbac', 'target-rbac']
   .map((document): Document => document.toJS())
   .filter(({ metadata: { name } }) => !name.startsWith('machine-controller-manager'));
 
-/** The permissions in the form `namespace group/resource verb`, with `*` as the namespace of a ClusterRole. */
 const allowed = new Set(
   manifest.flatMap(({ metadata: { namespace = '*' }, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -39,7 +36,6 @@ const allowed = new Set(
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete' };
 
-/** Returns the permission that a request needs, or undefined if the request is not for a resource. */
 function askedFor(method: string, path: string): { readonly namespace: string; readonly what: string } | undefined {
   const [plain = '', query = ''] = path.split('?');
   const parts =
@@ -82,8 +78,7 @@ test('the allowed requests suffice for everything that a machine controller does
   const gone = (name: string) => rig.until(async () => (await rig.machine(name)) === undefined, 30 * MINUTE);
   await rig.createClass('small', 'join with <<BOOTSTRAP_TOKEN>>');
   rig.start();
-  // Two machines never join. Each machine has a bootstrap token and evidence. mcm extends one token, and deletes the
-  // older evidence.
+  // mcm extends the token of one of two machines that never join, and deletes the older evidence.
   for (const name of ['late', 'never']) await rig.createMachine(name, { creationTimeout: '2m' });
   await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Pending'));
   await api.patch('late', { type: 'merge', body: { spec: { creationTimeout: '1h' } } });
@@ -93,7 +88,6 @@ test('the allowed requests suffice for everything that a machine controller does
     await rig.deleteMachine(name);
     await gone(name);
   }
-  // The drain of this machine is forced, and one volume stays attached.
   await rig.createMachine('full');
   await rig.until(async () => (await rig.phase('full')) === 'Pending');
   await runs('full');
@@ -108,8 +102,7 @@ test('the allowed requests suffice for everything that a machine controller does
   );
   await api.patch('full', { type: 'merge', body: { metadata: { labels: { 'force-deletion': 'True' } } } });
   await gone('full');
-  // No controller handles the EvictionRequests of this machine, so mcm evicts its pod. After the drain timeout, mcm
-  // withdraws the EvictionRequests.
+  // No controller handles the EvictionRequests of this machine, so mcm evicts its pod.
   await rig.createMachine('held', { drainTimeout: '2m' });
   await rig.until(async () => (await rig.phase('held')) === 'Pending');
   await runs('held');
@@ -125,7 +118,6 @@ test('the allowed requests suffice for everything that a machine controller does
   await rig.until(async () => !(await asks()));
   await rig.admin.resource(pods, NAMESPACE).delete('c', { gracePeriodSeconds: 0 });
   await gone('held');
-  // A user deletes the Node of one machine, and the other Node is an orphan.
   for (const name of ['by-node', 'ghost']) {
     await rig.createMachine(name);
     await rig.until(async () => (await rig.phase(name)) === 'Pending');
@@ -145,8 +137,7 @@ test('the allowed requests suffice for everything that a machine controller does
 
   expect([...refused]).toEqual([]);
   const unused = [...allowed].filter((each) => !used.has(each));
-  // Requests that other parts of the process send: leader election, repeated events, and a probe of the Machines. The
-  // shared volume limit is off by default.
+  // Other parts of the process send these requests: leader election, repeated events, and a probe of the Machines.
   const elsewhere = [/\/leases /, /\/namespaces get$/, /\/events patch$/, /\/machines get$/, /\/configmaps patch$/];
   expect(unused.filter((each) => !elsewhere.some((pattern) => pattern.test(each)))).toEqual([]);
 });

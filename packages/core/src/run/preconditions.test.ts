@@ -4,10 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/**
- * In each test, another client writes between the decision and the request of the controller. The precondition of the
- * request is the version or the UID from the decision, so the API server refuses the request.
- */
+/** The precondition of a request is the version or the UID from the decision, so the API server refuses the request. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -20,7 +17,6 @@ interface Seen {
   readonly body: string;
 }
 
-/** Creates a connection. Before the first matching request is sent, the connection calls `act`. */
 function racing(matches: (request: Seen) => boolean, act: () => Promise<unknown>) {
   let raced = false;
   const wrap =
@@ -48,7 +44,7 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** Replaces the machine. The VM is deleted too, so that the new machine with an equal name cannot adopt it. */
+/** The VM is deleted too, so that the new machine with an equal name cannot adopt it. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
@@ -110,7 +106,6 @@ test.each(KEPT)(
     await rig.createMachine('m-0');
     await rig.until(async () => (await finalizersOf(rig, what)).includes(ours));
     await rig.deleteMachine('m-0');
-    // The controller keeps a Secret while a class refers to it.
     if (what === 'Secret') await rig.admin.resource(machineClasses, NAMESPACE).delete('small');
     await rig.until(async () => raced(), HOUR);
     await rig.until(async () => !(await finalizersOf(rig, what)).includes(ours), HOUR);
@@ -118,7 +113,7 @@ test.each(KEPT)(
   },
 );
 
-/** VMs do not join by themselves, because two machines with one name would register one Node. */
+/** Two machines with one name would register one Node, so VMs do not join by themselves. */
 const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
 test('the VM of a machine is not recorded on another machine that took its name', async () => {

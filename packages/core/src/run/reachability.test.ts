@@ -111,7 +111,7 @@ test.each(EVERY_WAY)(
 );
 
 describe('mcm checks no health with data older than the timeout', () => {
-  // Interruptions that leave the watches open. The caches stay up to date, so only the freeze prevents health checks.
+  // The watches stay open during these interruptions, so only the freeze prevents health checks.
   const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
     (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
   );
@@ -215,7 +215,6 @@ describe('a fleet with answers of the control API server to other clusters', () 
         if (request.path.endsWith('/dummy-name')) paths.push(request.path);
         return cuts.wrap(transport)(request);
       },
-      // Other clusters get responses until the API server is cut.
       controlAnsweredMs: () => Math.max(now() - cutAt, 0),
     });
     now = () => rig.clock.monotonic();

@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
-/** A rule of a role. In each test, the controller lacks one rule of its roles, and the control plane enforces RBAC. */
+/** In each test, the controller lacks one rule of its roles, and the control plane enforces RBAC. */
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -117,7 +117,6 @@ async function live(rig: Rig, minutes: number): Promise<void> {
   }
 }
 
-/** Returns `gone` for a deleted machine. For an existing machine, returns the phase and the description. */
 async function fate(rig: Rig, name: string): Promise<string> {
   const machine = await rig.machine(name);
   if (!machine) return 'gone';
@@ -133,11 +132,8 @@ const VOLUMES = { made: RUNS, plain: 'gone', full: 'waits' } as const;
 const DRAINS = { made: RUNS, plain: 'gone', full: 'gone' } as const;
 
 interface Row {
-  /** The state of a machine that is created while the permission is missing, as the test expects it. */
   readonly made: RegExp;
-  /** The expected state of a deleted machine without volumes. `waits` means that the machine waits for permissions. */
   readonly plain: RegExp | 'gone' | 'waits';
-  /** The expected state of a deleted machine whose pod has a volume. */
   readonly full: RegExp | 'gone' | 'waits';
 }
 

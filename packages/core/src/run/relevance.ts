@@ -5,8 +5,8 @@ import { releasesMore } from '../safety/orphans/quarantine.ts';
 import { DRAIN_TIMEOUT_KEYS } from '../settings/drain-timeouts.ts';
 
 /**
- * Returns true if the machine needs a VM. Machines without a VM are reconciled before machines that are being drained,
- * because new capacity is urgent.
+ * Returns true if the machine needs a VM. New capacity is urgent, so machines without a VM are reconciled before
+ * machines that are being drained.
  */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
   machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
@@ -22,10 +22,7 @@ const SETTINGS = [
 const isProtected = ({ metadata }: MachineClass): boolean =>
   metadata.finalizers?.includes(Finalizers.MachineControllerManager) === true;
 
-/**
- * Returns true if a change of a class affects machines. Among changes of the metadata, only the finalizer matters,
- * because a new machine waits for it.
- */
+/** Among changes of a class's metadata, only the finalizer matters, because a new machine waits for it. */
 export const classMatters = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (isProtected(change.object) && !isProtected(change.old)) ||
@@ -39,15 +36,12 @@ export const classMatters = (change: Change<MachineClass>): boolean =>
 export const releases = (change: Change<MachineClass>): boolean =>
   change.type === 'updated' && releasesMore(change.old, change.object);
 
-/** Returns true if the class is new or is being deleted. A class that is being deleted first deletes its kept VMs. */
+/** A class that is being deleted first deletes its kept VMs. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
-/**
- * Returns the classes that a change of a machine affects. The number of users of a class changes when a machine is
- * created, deleted, or gets another class.
- */
+/** The number of users of a class changes when a machine is created, deleted, or gets another class. */
 export function classOfMachine(change: Change<Machine>): readonly Key[] {
   const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
   if (change.type !== 'updated') return [keyOfClass(change.object)];

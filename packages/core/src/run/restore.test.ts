@@ -36,13 +36,11 @@ async function forceAway(rig: Rig, name: string): Promise<void> {
   rig.start();
 }
 
-/** Starts a search for orphans by the deletion of a machine. */
 async function search(rig: Rig): Promise<void> {
   await rig.createMachine('brief', {}, { finalizers: [] });
   await rig.deleteMachine('brief');
 }
 
-/** Restores a backup that contains machine m-0 and not m-1. */
 async function restored(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const stage = await staged(options);
   const { rig, plane } = stage;
@@ -55,7 +53,6 @@ async function restored(options: Partial<RigOptions> = {}): Promise<RestorableSt
   return stage;
 }
 
-/** Registers the Node again, like a kubelet that restarts after the restore. */
 const rejoin = async ({ rig }: RestorableStage): Promise<void> => {
   const [, vm] = rig.cloud.vms;
   if (vm) await rig.join(vm);
@@ -159,10 +156,7 @@ const refer = (rig: Rig, name: string): Promise<MachineClass> => {
   return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
 
-/**
- * Creates objects until the resource version is higher than before the restore. The higher version proves that the API
- * server was restored.
- */
+/** The higher resource version proves that the API server was restored. */
 async function proceed(rig: Rig): Promise<void> {
   for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
   await rig.clock.settle();
@@ -205,10 +199,6 @@ test('a restore that brings the last finalizer back before the watch reports the
   expect(rig.cloud.vms).toEqual([]);
 });
 
-/**
- * Restores a backup from the time before the VM of machine m-0 was created. `act` is called before the restore, when
- * the machine is Running.
- */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
   let plane: RestorablePlane | undefined;
@@ -241,7 +231,6 @@ test('what a process remembers of a VM from before a restore is not written to i
   expect(rig.cloud.made).toHaveLength(2);
 });
 
-/** Deletes a machine after a restore, while the `create` call for its VM is in progress. */
 async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
   let stage: RestorableStage | undefined;
   let backup: StoreSnapshot | undefined;

@@ -14,7 +14,6 @@ async function started(names: readonly string[], options: Partial<RigOptions> = 
   return rig;
 }
 
-/** Counts the controller's writes of Nodes, and refuses them on request. */
 function nodeWrites() {
   const state = { refused: false, count: 0 };
   const wrap =

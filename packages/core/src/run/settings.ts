@@ -1,7 +1,7 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Matches link-local addresses. Metadata servers use plain http, and no router forwards link-local addresses. */
+/** Metadata servers use plain http, and no router forwards link-local addresses. */
 const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables by name, as in `process.env`. */
@@ -10,14 +10,14 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Creates a flag for the address of a cloud service. */
 export const endpointFlag = (help: string): Flag<string> => textFlag({ placeholder: '<url>', default: '', help });
 
-/** Creates a flag that is true or false. If the flag is absent, an environment variable is used. */
+/** Creates a flag that is true or false, with an environment variable as its default. */
 export const switchFlag = (help: string): Flag<boolean | undefined> => ({
   ...booleanFlag({ default: false, help }),
   fallback: undefined,
   shown: '',
 });
 
-/** With `--allow-plain-http`, every provider may send credentials over plain http. */
+/** Creates the flag `--allow-plain-http`, with which every provider may send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
     'allow plain http to cloud endpoints on other hosts; the variable MCM_ALLOW_PLAIN_HTTP=true has the same effect',
@@ -31,9 +31,9 @@ export interface GivenSetting<T> {
 }
 
 /**
- * Reads settings from flags and environment variables. Flags take precedence over environment variables. If several
- * environment variables are set, the first variable in the list is used. An empty value counts as absent. All methods
- * of `Settings` throw `ConfigError` with the setting and a hint. Values that may contain credentials are not printed.
+ * Reads settings from flags and environment variables; flags take precedence. If several environment variables are set,
+ * the first variable in the list is used. An empty setting counts as absent. All methods of `Settings` throw
+ * `ConfigError` with the setting and a hint. Values that may contain credentials are not printed.
  */
 export class SettingSources {
   readonly #flags: Readonly<Record<string, unknown>>;
@@ -66,19 +66,16 @@ export class SettingSources {
   }
 
   /**
-   * Returns the endpoint of a service. The driver sends credentials and user data to the endpoint, so plain http needs
-   * a loopback address, `--allow-plain-http` or `MCM_ALLOW_PLAIN_HTTP=true`.
-   * @param paths The paths that the endpoint may have (default: any path). An endpoint without a path is always
-   * allowed.
+   * The driver sends credentials and user data to the endpoint, so plain http needs a loopback address or
+   * `--allow-plain-http`.
+   * @param paths the paths that the endpoint may have, in addition to no path (default: any path)
    */
   endpoint(flag: string, variables: readonly string[], paths?: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
-  /**
-   * Returns the endpoint of a metadata server. Plain http is allowed for the link-local addresses of metadata servers.
-   */
+  /** Returns the endpoint of a metadata server, which may use plain http with a link-local address. */
   metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
     const given = this.text(flag, ...variables);
     if (!given) return undefined;

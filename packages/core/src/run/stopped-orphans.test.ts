@@ -38,7 +38,6 @@ test('an orphan VM is stopped and recorded, and deleted after the period', async
   expect(rig.controller?.suspects().stopped).toBe(1);
   const { resourceVersion } = (await classes(rig).get('small')).metadata;
   await rig.clock.advance(5 * HOUR);
-  // A search without a change sends no write.
   expect((await classes(rig).get('small')).metadata.resourceVersion).toBe(resourceVersion);
   expect([rig.cloud.vms.length, rig.cloud.calls.stop]).toEqual([1, 1]);
   await rig.until(async () => rig.cloud.vms.length === 0, 2 * HOUR);

@@ -3,7 +3,6 @@ import type { DrainObservation } from '../drain/model/observation.ts';
 import type { Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Returns the fields of the log lines with the message. The logs are about a machine whose first creation fails. */
 async function fieldsOf(rig: Rig, message: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   rig.cloud.fail('create', { code: 'Internal' });
   await rig.createMachine('m-0');

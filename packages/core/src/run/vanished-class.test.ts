@@ -15,7 +15,6 @@ const gone = (rig: Rig) => rig.until(async () => (await rig.machines()).length =
 const unknownVms = async (rig: Rig): Promise<number> =>
   (await rig.admin.resource(events).list()).items.filter(({ reason }) => reason === 'VMUnknown').length;
 
-/** Collects the bodies of the requests that add the annotation about a missing VM. */
 function collectNotes(): { readonly notes: string[]; readonly wrap: (transport: Transport) => Transport } {
   const notes: string[] = [];
   const wrap =
@@ -28,7 +27,6 @@ function collectNotes(): { readonly notes: string[]; readonly wrap: (transport: 
   return { notes, wrap };
 }
 
-/** Returns a rig whose controller stopped before the class `fresh` and its machine were created. */
 async function withFreshClass(options: StartOptions = {}): Promise<Rig> {
   const rig = await startRig({ eventTtlMs: 0, joinAfterMs: undefined, ...options });
   await rig.kill();
@@ -37,7 +35,6 @@ async function withFreshClass(options: StartOptions = {}): Promise<Rig> {
   return rig;
 }
 
-/** Delays or refuses the writes of finalizers, depending on `answer`. */
 const finalizers =
   (kind: 'machineclasses' | 'secrets', answer: (transport: Transport) => Transport) =>
   (transport: Transport): Transport => {
@@ -49,7 +46,6 @@ const finalizers =
 const refuse = (): Transport => () =>
   Promise.resolve(new Response('{"kind":"Status","code":422,"reason":"Invalid"}', { status: 422 }));
 
-/** Refuses reads of single classes and Secrets, as the roles of mcm do. */
 const withRoles =
   (transport: Transport): Transport =>
   (request) =>

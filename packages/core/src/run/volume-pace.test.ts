@@ -29,7 +29,6 @@ async function addVolume(rig: Rig, name: string, nodeName: string): Promise<void
   await rig.createPod(name, nodeName, {}, [{ name: 'data', persistentVolumeClaim: { claimName: name } }]);
 }
 
-/** Starts machines that each have two pods with one volume, and deletes all machines. */
 async function drains(count: number, volumeLimit: number, before?: (rig: Rig) => Promise<void>): Promise<Rig> {
   const { rig } = await createRig({ controller: { volumeWindow: 5, volumeLimit } });
   await before?.(rig);
@@ -51,7 +50,6 @@ const leaving = async (rig: Rig): Promise<readonly string[]> =>
     .map(({ metadata }) => metadata.name)
     .toSorted();
 
-/** Ends a pod. After `ms`, the volume of the pod is detached. */
 async function moved(rig: Rig, name: string, ms = 1_000): Promise<void> {
   await rig.admin.resource(pods, NAMESPACE).delete(name, { gracePeriodSeconds: 0 });
   await rig.clock.advance(ms);

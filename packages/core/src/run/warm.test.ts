@@ -82,7 +82,6 @@ const isWarmNode = ({ spec }: Node) => spec.taints?.some(({ key }) => key === Ta
 
 const isStopped = (machine: Machine) => powerOf(machine)?.is === 'Stopped' && phaseOf(machine) === 'Available';
 
-/** Waits until all replicas run and are available, and `warm` machines are stopped. */
 const rested = (rig: Rig, replicas: number, warm: number) =>
   rig.until(async () => {
     const [all, own, status] = [await warmOf(rig), await replicasOf(rig), await statusOf(rig)];
@@ -107,7 +106,6 @@ test('a deployment keeps two stopped machines, without Nodes, next to its replic
     (await replicasOf(rig)).map(({ metadata }) => metadata.name).sort(),
   );
   expect(await statusOf(rig)).toMatchObject({ replicas: 2, availableReplicas: 2, readyReplicas: 2 });
-  // No selector of a MachineSet or an autoscaler matches the warm machines.
   expect(warm.map(({ metadata }) => metadata.labels)).toEqual(names.map((name) => ({ node: name })));
   await rig.clock.advance(24 * 3_600_000);
   expect((await warmOf(rig)).every(isStopped)).toBe(true);

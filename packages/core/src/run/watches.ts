@@ -4,10 +4,7 @@ import type { Controllers } from './controllers.ts';
 import type { Parts } from './parts.ts';
 import { classMatters, classOfMachine, isNewOrGoes, releases, secretsOfClass } from './relevance.ts';
 
-/**
- * Connects the caches with the controllers. After each change of an object, the controllers reconcile the affected
- * objects.
- */
+/** After each change of an object, the controllers reconcile the affected objects. */
 export function watchCaches(controllers: Controllers, parts: Parts): void {
   watchMachines(controllers, parts);
   const { caches } = parts;
@@ -58,9 +55,7 @@ function watchMachines({ machine }: Controllers, { caches, wakes, calls, memorie
   machine.watch(caches.target.volumes, () => [], all);
 }
 
-/**
- * After the API server was restored to an older state, stored data about objects may be wrong, so the data is removed.
- */
+/** After a restore of the API server, stored data about objects may be wrong, so it is removed. */
 export function startOverAfterRestore({ machine }: Controllers, { caches, inherited, calls, memories }: Parts): void {
   caches.machines.onDoubt(() => {
     if (caches.machines.doubted) return;

@@ -3,7 +3,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { World, type WorldOptions } from '../deployment/testing/world.ts';
 
-/** A connection that a test can interrupt. During an interruption, new connections fail. */
 class Line {
   #cut: ((url: string) => boolean) | undefined;
   readonly #open = new Map<ReadableStreamDefaultController<Uint8Array>, string>();

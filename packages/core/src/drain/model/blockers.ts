@@ -5,23 +5,15 @@ export type ReportReason = 'DeletionBlocked' | 'DrainFailed' | 'PodDoesNotEnd' |
 
 /** An object that delays or blocks a drain. */
 export interface Blocker {
-  /**
-   * The kind (`pod`, `budget` or `volume`), the name and the problem of the object. The text of a blocker does not
-   * change between two plans, so that mcm writes the status only once.
-   */
+  /** The text of a blocker does not change between two plans, so that mcm writes the status only once. */
   readonly text: string;
-  /** Whether the blocker is an error. If `failed` is false, the blocker only needs time. */
+  /** Whether the blocker is an error, and not only needs time. */
   readonly failed: boolean;
-  /** The keys of the PodDisruptionBudgets that block a pod. A change of one of these budgets may end the wait. */
+  /** The keys of the PodDisruptionBudgets that block a pod, and whose change may end the wait. */
   readonly budgets?: readonly string[] | undefined;
-  /** The keys `namespace/name` of the blocked pods, or undefined for a volume of a deleted pod. */
   readonly pods?: readonly string[] | undefined;
-  /** A sentence about the action that ends the wait. */
   readonly hint: string;
-  /**
-   * mcm sends one event for each `cause` of a drain. Pods that are blocked by one budget have one cause, even if the
-   * API server returns different errors.
-   */
+  /** mcm sends one event for each `cause` of a drain, such as one budget that blocks several pods. */
   readonly event?: { readonly reason: ReportReason; readonly cause: string };
 }
 
@@ -46,8 +38,7 @@ export function heldBlocker(
   return {
     text: `drain timeout expired before pod ${left}${more} ended; undrainable policy ${policy} ${AFTER_TIMEOUT[policy]}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
-    // With the policy Quarantine, mcm waits for changes of these PodDisruptionBudgets. With the policy Hold, each pod
-    // reports its own budgets.
+    // With the policy Quarantine, mcm waits for changes of these PodDisruptionBudgets.
     budgets: budgets.length > 0 && policy !== 'Fail' ? budgets : undefined,
     pods: going.map(nameOf),
     hint: `delete the pods by hand, or set the label ${forcedBy}`,
@@ -89,10 +80,6 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
   };
 };
 
-/**
- * Returns true if the budget would allow a disruption with more replicas. With `maxUnavailable: 0` or `minAvailable:
- * 100%`, more replicas do not help.
- */
 const replicasHelp = (rule = ''): boolean => !/^(maxUnavailable: |minAvailable: 100%)/.test(rule);
 
 export const completionBlocker = (pod: DrainPod, rule: string): Blocker => ({

@@ -3,14 +3,11 @@ import { keyOf, type PodDisruptionBudget } from '@mcm/kube';
 import type { DrainBudget, DrainPod } from './observation.ts';
 
 /**
- * Returns true if the budget can never allow a disruption. There are two causes:
- * - The budget requires every selected pod: `maxUnavailable: 0`, `minAvailable` of all pods, or an equivalent
- *   percentage.
- * - All selected pods are healthy, but the budget allows no disruption. For example, the budget counts no pods, see
- *   {@link countsNone}.
+ * Returns true if the budget can never allow a disruption.
+ * A misconfigured budget requires every selected pod, or allows no disruption although all its pods are healthy.
  *
- * The original checks only the second cause, and only after the API server has refused an eviction. Source: drain.go,
- * isMisconfiguredPdb.
+ * The original detects only a budget that allows no disruption, and only after the API server has refused an eviction.
+ * Source: drain.go, isMisconfiguredPdb.
  */
 export function isMisconfigured(budget: PodDisruptionBudget): boolean {
   const { status } = budget;
@@ -24,9 +21,8 @@ export function isMisconfigured(budget: PodDisruptionBudget): boolean {
 }
 
 /**
- * Returns true if the budget selects healthy pods but expects none. `maxUnavailable` and percentages apply to the
- * replicas of the pods' controllers. A budget for pods without a controller therefore never allows a disruption.
- * Source: kube-controller-manager, disruption.go.
+ * Returns true if the budget selects healthy pods but expects none. A budget for pods without a controller never allows
+ * a disruption, because `maxUnavailable` applies to their replicas. Source: kube-controller-manager, disruption.go.
  */
 function countsNone(budget: PodDisruptionBudget): boolean {
   const { expected, healthy } = countsOf(budget);
@@ -83,10 +79,7 @@ export const budgetSelects = (
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean => selectorMatches(budget.spec.selector as LabelSelector | undefined, labels);
 
-/**
- * Returns true if budgets protect the pod. The API server ignores budgets for a pod that has ended, or that has not
- * started yet.
- */
+/** Returns true if budgets protect the pod, which has started and has not ended. */
 export const protectedByBudgets = (pod: DrainPod): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && pod.phase !== 'Pending';
 
@@ -104,6 +97,5 @@ export const misconfiguredBudget = (pod: DrainPod): DrainBudget | undefined =>
     ? pod.budgets.find((budget) => budget.misconfigured && (pod.ready || !budget.sparesUnready))
     : undefined;
 
-/** Returns a text that changes with each change of a budget that selects the pod. */
 export const budgetVersions = (pod: DrainPod): string =>
   pod.budgets.map(({ key, resourceVersion }) => `${key}@${resourceVersion}`).join(',');

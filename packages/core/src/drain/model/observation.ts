@@ -1,7 +1,7 @@
 import type { DrainRule } from '../../settings/drain-rules.ts';
 import type { UndrainablePolicy } from '../../settings/undrainable.ts';
 
-/** A reference to a pod. The UID distinguishes the pod from a later pod with an equal name. */
+/** The UID distinguishes the pod from a later pod with an equal name. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
@@ -18,23 +18,16 @@ export interface PodRule {
 export interface DrainPod extends PodRef {
   readonly phase: string;
   readonly ready: boolean;
-  /**
-   * The time at which a terminating pod is expected to end. `metadata.deletionTimestamp` of a pod is the time of the
-   * delete request plus the grace period.
-   */
+  /** The time at which a terminating pod is expected to end, which is `metadata.deletionTimestamp`. */
   readonly dueAt?: Date | undefined;
   readonly graceMs: number;
   readonly priority: number;
   readonly ownerKind?: string | undefined;
   readonly mirror: boolean;
-  /** Whether the pod uses emptyDir volumes, whose data is deleted with the pod. */
   readonly localStorage: boolean;
-  /** Whether the pod mounts PersistentVolumeClaims, including generic ephemeral volumes. */
   readonly hasClaims: boolean;
-  /** The PersistentVolumes of the pod that no other pod on the node uses. */
   readonly volumes: readonly string[];
   readonly budgets: readonly DrainBudget[];
-  /** The drain rule that applies to the pod. */
   readonly rule?: PodRule | undefined;
   /** Whether the pod waits for pods with a lower order in their drain rules. */
   readonly later?: true;
@@ -49,14 +42,12 @@ export interface DrainBudget {
   readonly stale: boolean;
   /** `misconfigured` is true if the budget can never allow a disruption, see {@link isMisconfigured}. */
   readonly misconfigured: boolean;
-  /** Whether the budget always allows the eviction of pods that are not ready. */
   readonly sparesUnready: boolean;
   /**
    * The value of `spec.minAvailable` or `spec.maxUnavailable` and its effect, such as `maxUnavailable: 0, 3 of 3 pods
    * needed`.
    */
   readonly rule?: string | undefined;
-  /** Whether the budget requires healthy pods, but no pod is healthy. */
   readonly nothingHealthy?: boolean | undefined;
 }
 
@@ -64,7 +55,7 @@ export interface DrainBudget {
 export interface Attempt {
   readonly at: Date;
   /**
-   * The response to the request:
+   * The response of the API server to an eviction or deletion:
    * - `asked`: the API server accepted the request, so the pod will end.
    * - `blocked`: a budget refused the eviction (429).
    * - `namespaceEnds`: the API server refused the eviction (403), because the namespace of the pod is being deleted.
@@ -72,15 +63,10 @@ export interface Attempt {
    */
   readonly result: 'asked' | 'blocked' | 'namespaceEnds' | 'failed';
   readonly message: string;
-  /** The number of consecutive attempts with an equal result. */
   readonly count: number;
-  /**
-   * The resource versions of the pod's budgets at the time of the attempt. When a budget changes, mcm immediately
-   * retries the eviction.
-   */
+  /** When a budget changes, mcm immediately retries the eviction. */
   readonly budgets: string;
   readonly retryAfterMs?: number | undefined;
-  /** Whether mcm created an EvictionRequest instead of evicting the pod. */
   readonly requested?: true;
 }
 
@@ -98,29 +84,25 @@ export interface Responder {
 export interface VolumeMove {
   readonly pod: PodRef;
   readonly volumes: readonly string[];
-  /** Whether the owner of the pod will start a new pod on another node. The new pod needs the volumes. */
   readonly returns: boolean;
-  /** The time at which a reconcile first noticed that the pod is gone. */
   readonly goneAt?: Date;
-  /** The time at which a reconcile first noticed that the volumes are detached. */
   readonly detachedAt?: Date;
 }
 
 /**
- * The progress of a drain, which is stored only in the memory of the process. After a restart, the drain continues
- * correctly without the progress, but waits longer.
+ * The progress of a drain, which is stored only in the memory of the process. A drain after a restart of the process
+ * waits longer.
  */
 export interface DrainMemory {
   readonly attempts: ReadonlyMap<string, Attempt>;
   readonly moves: ReadonlyMap<string, VolumeMove>;
-  /** The time since which the node has no pods that must be evicted. */
   readonly emptySince?: Date | undefined;
   readonly detachRequested?: ReadonlySet<string>;
   readonly reportedAt?: Date;
   readonly reported?: ReadonlySet<string>;
   readonly responders?: ReadonlyMap<string, Responder>;
   readonly respondersAt?: Date;
-  /** Whether mcm failed to cordon the node. A forced drain continues without the cordon. */
+  /** Whether mcm failed to cordon the node; a forced drain continues without the cordon. */
   readonly cordonFailed?: boolean;
 }
 
@@ -134,36 +116,26 @@ export interface Attachment {
   readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
-  /** Whether only `status.volumesInUse` of the Node shows the volume. */
   readonly inUse?: true;
 }
 
-/** The limit of moving volumes for one CSI driver. All drains of the process share the limit. */
 export interface SharedLimit {
   readonly limit: number;
-  /** Number of volumes that the other drains are moving. */
   readonly others: number;
 }
 
 export interface AttachRoom {
-  /** The shared limits by CSI driver. Without `--drain-volume-limit`, `shared` is absent. */
   readonly shared?: ReadonlyMap<string, SharedLimit> | undefined;
-  /**
-   * The number of volumes that can still be attached to other nodes, by CSI driver. A CSI driver without an entry has
-   * no limit.
-   */
+  /** The number of volumes that can still be attached to other nodes, by CSI driver. */
   readonly room: ReadonlyMap<string, number>;
   /** The CSI driver of each volume that must still move to another node. */
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
-/** The reasons why a drain cannot read objects. Each reason is a part of a sentence. */
+/** The reasons why a drain cannot read objects, each as a part of a sentence. */
 export interface UnseenByDrain {
-  /** The reason why mcm cannot read pods. Without this permission, the pods on the node are unknown. */
   readonly pods?: string | undefined;
-  /**
-   * The reason why mcm cannot read claims, volumes or attachments. Set only if the node or its pods may have volumes.
-   */
+  /** The reason why mcm cannot read claims, volumes or attachments, only if the node or its pods may have volumes. */
   readonly volumes?: string | undefined;
 }
 
@@ -171,45 +143,29 @@ export interface UnseenByDrain {
 export interface DrainObservation {
   readonly nodeName: string;
   readonly pods: readonly DrainPod[];
-  /** The volumes that are attached to this node. */
   readonly attachments: readonly Attachment[];
-  /** The volumes of moving pods that are now attached to another node. */
   readonly attachedElsewhere: ReadonlySet<string>;
-  /** Whether the cloud will end the VM at a known time. The drain is forced before that time. */
+  /** The drain is forced before the cloud ends the VM. */
   readonly interrupted?: true | undefined;
-  /** Whether the VM ends soon. The drain then evicts all pods at the same time, sorted by priority. */
+  /** Whether the VM ends soon, so that the drain evicts all pods at the same time, sorted by priority. */
   readonly urgent?: true | undefined;
   /** The number of volumes that can still be attached to other nodes, or undefined if the attach limits are unknown. */
   readonly attach?: AttachRoom | undefined;
-  /**
-   * Whether the API server serves EvictionRequests. The value is `unknown` until mcm has read the discovery API. The
-   * value is undefined if mcm evicts the pods itself.
-   */
+  /** Whether the API server serves EvictionRequests, or `unknown` until mcm has read the discovery API. */
   readonly requests?: 'served' | 'unknown' | undefined;
   readonly tracksVolumes: boolean;
-  /** The read permissions that the drain lacks. */
   readonly unseen?: UnseenByDrain;
-  /** Whether the watch of pods was interrupted. After an interruption, pods may be missing in the cache. */
   readonly podsUnproven?: true | undefined;
   readonly memory: DrainMemory;
-  /** The time until which the drain evicts the pods. After `evictUntil`, the drain deletes the pods. */
+  /** The time until which the drain evicts the pods, and after which it deletes them. */
   readonly evictUntil: Date;
-  /** The time from which the drain is forced. */
   readonly forceAt: Date;
-  /**
-   * Whether `forceAt` is early because the node does not respond. For other nodes, `forceAt` is the end of the drain
-   * timeout.
-   */
   readonly unresponsive?: true | undefined;
   readonly forced: boolean;
-  /** The label that forces the drain, as `key=value` (default: `force-deletion=true`). */
   readonly forcedBy?: string;
-  /** The policy for pods that remain at the time `forceAt` (default: `Force`). */
   readonly policy?: UndrainablePolicy | undefined;
-  /** The error in the annotation that selects the policy for undrainable machines. */
   readonly policyProblem?: string | undefined;
   readonly detachTimeoutMs: number;
   readonly reattachTimeoutMs: number;
-  /** The maximum number of pods with volumes that may move at the same time, see `windowSize`. */
   readonly volumeWindow: number;
 }

@@ -64,7 +64,8 @@ export const POD_FILTERS: readonly PodFilter[] = [
 ];
 
 /**
- * If no filter decides about the pod, the drain evicts the pod. Source: pkg/util/provider/drain/drain.go, pod filters.
+ * Returns the decision about a pod; if no filter decides, the drain evicts the pod. Source:
+ * pkg/util/provider/drain/drain.go, pod filters.
  */
 export function verdictOf(pod: DrainPod, filters: readonly PodFilter[] = POD_FILTERS): Verdict {
   for (const filter of filters) {

@@ -18,10 +18,7 @@ const isLeaving = (pod: DrainPod): boolean => {
   return verdict === 'evict' || verdict === 'leaving';
 };
 
-/**
- * Marks the pods that wait for pods with a lower order. Two kinds of pods delay no other pod: pods that a rule skips,
- * and pods whose completion a rule awaits.
- */
+/** Marks the pods that wait for pods with a lower order. */
 export function inOrder(pods: readonly DrainPod[]): readonly DrainPod[] {
   const orders = pods.filter(isLeaving).map(orderOf);
   if (orders.every((order) => order === orders[0])) return pods;

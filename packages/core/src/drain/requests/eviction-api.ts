@@ -10,10 +10,6 @@ import {
 } from '@mcm/kube';
 import { type DrainMemory, NO_DRAIN_MEMORY, type PodRef, type Responder } from '../model/observation.ts';
 
-/**
- * The requester in the EvictionRequests of all machine controllers. Kubernetes copies the name of the requester to a
- * label of each Eviction.
- */
 const REQUESTER = 'machine.sapcloud.io/machine-controller';
 
 /** The discovery API is read again after this time. */
@@ -32,15 +28,12 @@ interface Discovered {
 }
 
 /**
- * The name of an EvictionRequest depends only on the pod. A repeated create request therefore finds the existing
+ * The name of an EvictionRequest depends only on the pod, so a repeated create request finds the existing
  * EvictionRequest.
  */
 const nameOf = ({ uid }: PodRef): string => `mcm-${uid}`;
 
-/**
- * Reads the progress of a drain from the cluster. A process needs this function if another process created the
- * EvictionRequests of the drain.
- */
+/** Reads the progress of a drain from the cluster, if another process created its EvictionRequests. */
 export async function requestedMemory(client: KubeClient, signal: AbortSignal, now: Date): Promise<DrainMemory> {
   const responders = await readResponders(client, signal);
   const asked = { at: now, result: 'asked', message: '', count: 1, budgets: '', requested: true } as const;
@@ -55,7 +48,6 @@ async function readResponders(client: KubeClient, signal: AbortSignal): Promise<
   for (const eviction of items) {
     const uid = eviction.spec.target?.pod?.uid;
     const responder = responderOf(eviction);
-    // If an Eviction of a pod has failed, a later Eviction of the pod replaces the failed Eviction in the result.
     if (uid && (found.get(uid)?.failed ?? true)) found.set(uid, responder);
   }
   return found;
@@ -68,21 +60,17 @@ function responderOf({ status }: PodEviction): Responder {
   return { name, message, failed };
 }
 
-/** Creates and reads EvictionRequests. In Kubernetes 1.37, EvictionRequests are an alpha API. */
+/** Creates and reads EvictionRequests, an alpha API in Kubernetes 1.37. */
 export class EvictionApi {
   readonly #client: KubeClient | undefined;
   #discovered: { readonly at: Date; readonly isServed: boolean } | undefined;
   #read: { readonly at: Date; readonly found: Promise<ReadonlyMap<string, Responder>> } | undefined;
 
-  /** @param client The client of the target cluster. Without a client, mcm sends no EvictionRequests. */
+  /** Without a client, mcm sends no EvictionRequests. */
   constructor(client: KubeClient | undefined) {
     this.#client = client;
   }
 
-  /**
-   * Returns `served` if the API server serves EvictionRequests, or `unknown` if the caller must first call {@link
-   * find}. Returns undefined if mcm must evict the pods itself.
-   */
   state(now: Date): 'served' | 'unknown' | undefined {
     if (!this.#client) return undefined;
     const known = this.#discovered;
@@ -90,10 +78,6 @@ export class EvictionApi {
     return known.isServed ? 'served' : undefined;
   }
 
-  /**
-   * Reads from the discovery API whether the API server serves EvictionRequests and Evictions. If the API server
-   * refuses the read, mcm evicts the pods itself.
-   */
   async find({ now, signal }: Asking): Promise<void> {
     const resources = await this.#discover(signal);
     const isServed = ['evictionrequests', 'evictions'].every((name) => resources.some((one) => one.name === name));
@@ -112,7 +96,7 @@ export class EvictionApi {
   }
 
   /**
-   * Creates an EvictionRequest that the pod owns. The garbage collector deletes the EvictionRequest after the pod.
+   * Creates an EvictionRequest that the pod owns, so that the garbage collector deletes it after the pod.
    * @returns false if the API server refuses the EvictionRequest
    */
   async ask(pod: PodRef, machineUid: string, signal: AbortSignal): Promise<boolean> {
@@ -138,7 +122,6 @@ export class EvictionApi {
     }
   }
 
-  /** Reads the Evictions, by the UID of their pod. The result is empty if the API server refuses the read. */
   async read({ now, signal }: Asking): Promise<ReadonlyMap<string, Responder>> {
     const client = this.#client;
     if (!client) return new Map();
@@ -152,7 +135,6 @@ export class EvictionApi {
     return found;
   }
 
-  /** Deletes all EvictionRequests of a machine. */
   async withdraw(machineUid: string, signal: AbortSignal): Promise<void> {
     const client = this.#client;
     if (!client) return;

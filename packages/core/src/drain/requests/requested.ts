@@ -1,24 +1,16 @@
 import { type Blocker, nameOf } from '../model/blockers.ts';
 import type { Attempt, DrainObservation, DrainPod, Responder } from '../model/observation.ts';
 
-/** The delay between the creation of an EvictionRequest and the first read of its Eviction. */
 const FIRST_READ_MS = 10_000;
 
 const READ_EVERY_MS = 20_000;
 
-/**
- * The maximum time between an EvictionRequest and its Eviction. If no Eviction exists after this time, no controller
- * handles EvictionRequests, and mcm evicts the pod.
- */
+/** If no Eviction exists after this time, no controller handles EvictionRequests, and mcm evicts the pod. */
 const UNHANDLED_AFTER_MS = 30_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-/**
- * Returns true if the pod gets an EvictionRequest now. Each pod gets only one EvictionRequest. If the VM ends soon, the
- * pod is evicted without an EvictionRequest. After the drain timeout, the policies Quarantine and Fail prevent new
- * EvictionRequests.
- */
+/** After the drain timeout, the policies Quarantine and Fail prevent new EvictionRequests. */
 export const isAskedFor = (o: DrainObservation, pod: DrainPod, now: Date): boolean =>
   o.requests === 'served' && !o.urgent && !stopsRequests(o, now) && o.memory.attempts.get(pod.uid) === undefined;
 
@@ -27,7 +19,6 @@ export const stopsRequests = (o: DrainObservation, now: Date): boolean => stopsE
 
 export const stopsEvictions = ({ policy }: DrainObservation): boolean => policy === 'Quarantine' || policy === 'Fail';
 
-/** Contains the blocker of a pod with an EvictionRequest, and whether mcm must read the Evictions again. */
 interface RequestedWait {
   readonly until: Date;
   readonly read: boolean;
@@ -35,8 +26,8 @@ interface RequestedWait {
 }
 
 /**
- * Plans a pod with an EvictionRequest. The result is undefined if mcm must evict the pod itself, because its Eviction
- * has failed or was not created in time.
+ * Plans a pod with an EvictionRequest. Returns undefined if mcm must evict the pod itself, because its Eviction has
+ * failed or was not created in time.
  */
 export function planRequested(
   { memory }: DrainObservation,

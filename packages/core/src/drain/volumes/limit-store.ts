@@ -30,7 +30,7 @@ interface StoreOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** The ConfigMap uses the names of CSI drivers as keys. The names are DNS names, so they are valid keys. */
+/** CSI drivers have DNS names, which are valid keys of a ConfigMap. */
 const isKey = (driver: string): boolean => /^[-._a-zA-Z0-9]{1,253}$/.test(driver);
 
 function limitsIn({ data = {} }: ConfigMap): ReadonlyMap<string, number> {

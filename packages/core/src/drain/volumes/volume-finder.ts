@@ -4,9 +4,8 @@ import type { VolumeSource } from '../../driver/contract/driver.ts';
 import type { Attachment } from '../model/observation.ts';
 
 /**
- * Returns true if a name in `status.volumesAttached` belongs to the volume with this ID. The name contains the whole
- * ID, such as `kubernetes.io/csi/driver^vol-1`. The original uses the ID as a regular expression, so the original
- * confuses vol-12 with vol-1.
+ * Returns true if a name in `status.volumesAttached`, such as `kubernetes.io/csi/driver^vol-1`, belongs to the volume.
+ * The original uses the volume ID as a regular expression, so it confuses vol-12 with vol-1.
  */
 export function namesVolume(attachedName: string, id: string): boolean {
   if (id === '') return false;
@@ -20,9 +19,8 @@ export function namesVolume(attachedName: string, id: string): boolean {
 const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
 
 /**
- * Finds the node to which a volume is attached. VolumeAttachments contain only CSI volumes. A volume without CSI
- * appears only in the status of the Node, under its ID in the cloud. The driver computes the ID from the
- * PersistentVolume.
+ * Finds the node to which a volume is attached. A volume without CSI appears only in the status of the Node, under its
+ * ID in the cloud.
  */
 export class VolumeFinder {
   readonly #caches: DrainCaches;
@@ -42,10 +40,7 @@ export class VolumeFinder {
     return this.#caches.attachments.store.byIndex('volume', volume);
   }
 
-  /**
-   * Returns the PersistentVolumes of a pod's claims, without duplicates. An unbound or unknown claim has no
-   * PersistentVolume.
-   */
+  /** Returns the PersistentVolumes of a pod's claims, without duplicates. */
   of(pod: Pod): readonly string[] {
     const names = (pod.spec.volumes ?? []).flatMap((volume) => {
       const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
@@ -57,9 +52,8 @@ export class VolumeFinder {
   }
 
   /**
-   * Returns the volumes that are attached to a Node or in use on the Node. The function reads VolumeAttachments and,
-   * for the volumes in `used`, the status of the Node. The VolumeAttachments alone may be incomplete (incident 21). A
-   * volume counts as detached only if neither source contains the volume.
+   * VolumeAttachments alone may be incomplete (incident 21). A volume counts as detached only if neither
+   * VolumeAttachments nor the status of the Node contain the volume.
    */
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const reported = this.#caches.attachments.store
@@ -81,10 +75,7 @@ export class VolumeFinder {
     return [...reported, ...named];
   }
 
-  /**
-   * The volume name in the status of a Node contains the cloud's ID of the volume, or the kubelet's name of a CSI
-   * volume.
-   */
+  /** The status of a Node contains the cloud's ID of a volume, or the kubelet's name of a CSI volume. */
   #isNamed(volume: string, name: string): boolean {
     const id = this.#id(volume);
     if (id !== undefined && namesVolume(name, id)) return true;
@@ -104,10 +95,7 @@ export class VolumeFinder {
     );
   }
 
-  /**
-   * Returns the CSI driver of a volume that must still move. The result is undefined if the volume has a
-   * VolumeAttachment for another node, or has no CSI driver.
-   */
+  /** Returns the CSI driver of a volume that must still move. */
   driverToMove(volume: string, nodeName: string): string | undefined {
     if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
     const csi = this.#caches.volumes.store.get(volume)?.spec.csi;

@@ -7,11 +7,8 @@ import { movesUnderWay } from './volumes.ts';
 type Counts = ReadonlyMap<string, number>;
 
 export interface VolumePaceOptions {
-  /** The highest limit that mcm may learn for a CSI driver, from `--drain-volume-limit`. */
   readonly most: number;
-  /** The initial limit of a CSI driver, before mcm has learned a limit. */
   readonly first: number;
-  /** Starts a reconcile of a drain that waits for the limit, after the current reconcile. */
   readonly wake: (key: Key) => void;
 }
 
@@ -21,14 +18,12 @@ export interface VolumeState {
   readonly moving: number;
 }
 
-/** Returns the number of volumes that a drain is moving, by CSI driver. */
 export function volumesMoving(o: DrainObservation, now: Date): Counts {
   const counts = new Map<string, number>();
   for (const { move } of movesUnderWay(o, now)) addVolumes(counts, o, move.volumes);
   return counts;
 }
 
-/** Adds volumes to the counts of their CSI drivers. */
 export function addVolumes(counts: Map<string, number>, o: DrainObservation, volumes: readonly string[]): void {
   for (const volume of volumes) {
     const driver = o.attach?.driverOf.get(volume);
@@ -38,19 +33,15 @@ export function addVolumes(counts: Map<string, number>, o: DrainObservation, vol
 
 /**
  * Limits the number of volumes of each CSI driver that all drains of the process move at the same time. A CSI driver
- * calls the cloud with one account, so all drains share the rate limit of the account. Each fast detach raises the
- * limit by one. A slow detach halves the limit.
+ * calls the cloud with one account, so all drains share the rate limit of the account.
  */
 export class VolumePace {
   readonly #options: VolumePaceOptions;
   readonly #limits = new Map<string, number>();
-  /** The CSI drivers whose limit this process has learned. */
   readonly #learned = new Set<string>();
-  /** The moving volumes of each drain, by the UID of the machine. */
   readonly #moving = new Map<string, Counts>();
   readonly #totals = new Map<string, number>();
   readonly #halvedAt = new Map<string, number>();
-  /** The pods whose slow detach has already lowered the limit, by the UID of the machine. */
   readonly #slow = new Map<string, Set<string>>();
   readonly #waiting = new WaitingLists();
   #changed: () => void = () => undefined;
@@ -64,7 +55,7 @@ export class VolumePace {
     this.#changed = changed;
   }
 
-  /** Loads the limits that an earlier process has learned. The limits that this process has learned take precedence. */
+  /** Loads the limits that an earlier process has learned, but keeps the limits that this process has learned. */
   load(limits: Counts): void {
     this.#loaded = true;
     for (const [driver, limit] of limits)
@@ -72,12 +63,10 @@ export class VolumePace {
     for (const driver of new Set([...limits.keys(), ...this.#totals.keys()])) this.#wake(driver);
   }
 
-  /** Returns the limits that this process has learned. Other stored limits may come from another process. */
   get learned(): Counts {
     return new Map([...this.#learned].map((driver) => [driver, this.limitOf(driver)]));
   }
 
-  /** Returns the limit and the number of moving volumes of each known CSI driver, for metrics. */
   *states(): Generator<VolumeState> {
     for (const driver of new Set([...this.#limits.keys(), ...this.#totals.keys()]))
       yield { driver, limit: this.limitOf(driver), moving: this.#totals.get(driver) ?? 0 };
@@ -92,7 +81,6 @@ export class VolumePace {
     return Math.max(1, Math.min(limit, this.#options.most));
   }
 
-  /** Returns the limits for the CSI drivers of a drain, for its next decision. */
   limitsFor(uid: string, drivers: Iterable<string>): ReadonlyMap<string, SharedLimit> {
     const own = this.#moving.get(uid);
     return new Map(
@@ -103,7 +91,6 @@ export class VolumePace {
     );
   }
 
-  /** Records the number of volumes that a drain is moving. If the number decreases, waiting drains continue. */
   moves(uid: string, counts: Counts): void {
     const before = this.#moving.get(uid);
     if (counts.size > 0) this.#moving.set(uid, counts);
@@ -120,7 +107,6 @@ export class VolumePace {
     }
   }
 
-  /** Registers that a limit delays a drain, for each CSI driver in `drivers`. */
   waits(key: Key, drivers: readonly string[]): void {
     this.#waiting.set(key, drivers);
   }
@@ -130,7 +116,6 @@ export class VolumePace {
     for (const key of this.#waiting.takeTurns(driver, free)) this.#options.wake(key);
   }
 
-  /** Adjusts the limits after volumes were detached since the last observation of the drain. */
   learn(machine: string, before: DrainMemory, o: DrainObservation, now: Date): void {
     const slow = this.#slow.get(machine) ?? new Set();
     for (const [uid, { goneAt, detachedAt, volumes }] of o.memory.moves) {

@@ -17,7 +17,6 @@ const IN_USE_HINT = 'the kubelet must unmount the volume, so check the kubelet l
 
 const REATTACH_HINT = 'check the events of the new pod on another node; the re-attach timeout ends the wait';
 
-/** A drain reports in its status that it waits for a volume when the wait exceeds this time. */
 const NAMED_AFTER_MS = 10_000;
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
@@ -28,7 +27,7 @@ interface Wait {
   readonly blocker: Blocker;
 }
 
-/** A short wait is not reported. The drain is planned again when the wait is long enough for a report. */
+/** A short wait for a volume is not reported. */
 function reported(waits: readonly Wait[], now: Date): VolumeWaits {
   const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
   const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
@@ -54,10 +53,7 @@ const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker =>
   hint: REATTACH_HINT,
 });
 
-/**
- * Returns the waits for moving volumes. A moving volume delays further evictions until the volume is attached to
- * another node.
- */
+/** Returns the waits for volumes that are not attached to another node yet, and that delay further evictions. */
 export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
   const waits = movesUnderWay(o, now).flatMap(({ move, stage: { isAttached, since, by } }): Wait[] => {
     if (!since || !by) return [];
@@ -78,10 +74,7 @@ interface LeftBehind {
   readonly by: Date;
 }
 
-/**
- * Returns the volumes that are still attached after the end of their pods. Volumes of pods that the drain ignores, such
- * as DaemonSet pods, are excluded.
- */
+/** Returns the volumes that are still attached after the end of their pods, except for pods that the drain ignores. */
 function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
   const used = new Set(o.pods.flatMap((pod) => pod.volumes));
   const moves = [...o.memory.moves.values()];
@@ -95,8 +88,8 @@ function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
 }
 
 /**
- * Returns the waits for volumes that are still attached after the end of all pods. If mcm deleted the VM now, the cloud
- * would detach the volumes by force. The wait for each volume ends after the detach timeout.
+ * Returns the waits for volumes that are still attached after the end of all pods. If mcm deleted the VM before the
+ * volumes are detached, the cloud would detach them by force.
  */
 export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   const waits = leftBehind(o, now)
@@ -105,10 +98,7 @@ export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
   return reported(waits, now);
 }
 
-/**
- * Returns the volumes that were not detached in time. The drain continues without waiting for these volumes, and
- * reports each volume once.
- */
+/** The drain continues without waiting for late volumes, and reports each of them once. */
 export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
   return leftBehind(o, now)
     .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)

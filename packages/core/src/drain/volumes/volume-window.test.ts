@@ -3,10 +3,6 @@ import { NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
 import { later, look, MINUTE, pod } from '../testing.ts';
 import { windowSize } from './volume-window.ts';
 
-/**
- * Returns a drain whose pods have ended. `took` contains the time until the volumes of each pod were detached, in
- * milliseconds, or undefined for attached volumes.
- */
 const after = (...took: (number | undefined)[]) => {
   const moves = took.map((ms, i): [string, VolumeMove] => {
     const goneAt = later(i * 1_000);

@@ -1,15 +1,12 @@
 import type { DrainObservation } from '../model/observation.ts';
 
-/** The maximum time from the end of a pod to a fast detach of its volume. */
 export const FAST_MS = 30_000;
 
 /**
  * Returns the number of pods with volumes that may move at the same time.
- * - A drain begins with one pod. Each fast detach adds one pod.
- * - A detach that takes at least half of the detach timeout halves the number, because the cloud probably throttles
- *   calls.
- * - The number is at least one, as in the original, and at most `volumeWindow`.
- * - The number is not stored, so a drain begins with one pod again after a restart of the process.
+ * - A detach that takes at least half of the detach timeout halves the window, because the cloud probably throttles
+ * calls.
+ * - The volume window is at least one, as in the original, and at most `volumeWindow`.
  */
 export function windowSize(o: DrainObservation, now: Date): number {
   const gone = [...o.memory.moves.values()].flatMap(({ goneAt, detachedAt }) =>

@@ -104,10 +104,6 @@ test.each<[what: string, pods: readonly DrainPod[], change: Parameters<typeof lo
   expect(moving(pods, change)).toEqual(names);
 });
 
-/**
- * Returns an observation in which three pods may move at the same time, because the volumes of two pods were detached
- * fast.
- */
 const wide = (room: Record<string, number>, ...moves: readonly (readonly [string, VolumeMove])[]) => ({
   volumeWindow: 3,
   memory: remember(

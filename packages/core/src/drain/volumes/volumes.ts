@@ -11,23 +11,16 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 const attachedHere = (o: DrainObservation, volumes: readonly string[]): boolean =>
   o.attachments.some(({ volume }) => volumes.includes(volume));
 
-/**
- * The stage of a move. The move counts toward the volume limit until the time `by`. If `by` is undefined, the time is
- * unlimited.
- */
+/** The stage of a move of volumes, which counts toward the volume limit until the time `by`. */
 export interface MoveStage {
-  /**
-   * Whether the volumes are still attached to the node of the pod. In the next stage, they must be attached to another
-   * node.
-   */
   readonly isAttached?: true;
   readonly since?: Date;
   readonly by?: Date | undefined;
 }
 
 /**
- * Returns the stage of a move, or undefined if the move is complete or no new pod will use the volumes. If a pod does
- * not terminate, its move no longer counts after the detach timeout. The next pods can then move.
+ * Returns the stage of a move, or undefined if the move is complete or no new pod will use the volumes. A pod that does
+ * not terminate no longer delays other pods after the detach timeout.
  */
 function stageOf(o: DrainObservation, uid: string, move: VolumeMove): MoveStage | undefined {
   const { goneAt, detachedAt, returns, volumes } = move;
@@ -51,9 +44,8 @@ export function movesUnderWay(
 }
 
 /**
- * Records when evicted pods with volumes have ended, and when their volumes are detached. Pods that another client or
- * an earlier process evicted are included. The caller must call this function before it plans the drain. If nothing
- * changed, the function returns `memory` itself.
+ * Records when evicted pods with volumes have ended, and when their volumes are detached. The caller must call
+ * `trackVolumes` before it plans the drain.
  */
 export function trackVolumes(o: DrainObservation, now: Date): DrainMemory {
   const { memory } = o;
@@ -87,20 +79,18 @@ export const beginMove = (pod: DrainPod): VolumeMove | undefined =>
       }
     : undefined;
 
-/** Sorts pods by descending priority, and then by name. The order is equal in each plan. */
+/** Sorts pods by descending priority, and then by name. */
 export const byPriority = (a: DrainPod, b: DrainPod): number =>
   b.priority - a.priority || compareText(`${a.namespace}/${a.name}`, `${b.namespace}/${b.name}`);
 
-/** Sorts pods for eviction. Pods without volumes are first, because their evictions never wait for volumes. */
+/** Sorts pods for eviction: pods without volumes are first, because their evictions never wait. */
 export const byEviction = (a: DrainPod, b: DrainPod): number =>
   Number(beginMove(a) !== undefined) - Number(beginMove(b) !== undefined) || byPriority(a, b);
 
 /**
- * Returns true if a pod may be evicted now:
- * - A pod without volumes may always be evicted.
- * - A pod with volumes waits until the volumes of earlier pods are attached to another node. A replicated application
- *   therefore gets its evicted pod back before its next pod is evicted.
- * - If the VM ends soon, all pods may be evicted.
+ * Returns true if a pod may be evicted now.
+ * - A pod without volumes may always be evicted, as every pod of a VM that ends soon.
+ * - A replicated application gets its evicted pod back before its next pod is evicted.
  */
 export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean {
   if (o.urgent || !o.tracksVolumes || !beginMove(pod) || o.memory.moves.has(pod.uid)) return true;
@@ -109,8 +99,7 @@ export function mayMove(o: DrainObservation, pod: DrainPod, now: Date): boolean 
 
 /**
  * Returns the pods that two limits allow to move: the number of moving pods, and the number of volumes that other nodes
- * can attach. If no pod is moving, one pod may always be evicted. The drain is therefore never slower than an eviction
- * of one pod after the other.
+ * can attach. If no pod is moving, one pod may always be evicted, so the drain is never slower than a serial drain.
  */
 function admitted(o: DrainObservation, now: Date): ReadonlySet<string> {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
@@ -142,10 +131,7 @@ function usedOf({ attach }: DrainObservation, moves: readonly VolumeMove[]): Map
   return used;
 }
 
-/**
- * Returns the CSI driver whose shared limit delays the volumes of a pod. If no drain moves a volume of the CSI driver,
- * the volumes may always move, because a pod may have more volumes than the limit.
- */
+/** If no drain moves a volume of the CSI driver, the volumes of a pod may always move, even above the limit. */
 function busyDriver({ attach }: DrainObservation, used: Counts, volumes: readonly string[]): string | undefined {
   const wanted = new Map<string, number>();
   for (const volume of volumes) count(wanted, attach?.driverOf.get(volume));
@@ -157,23 +143,19 @@ function busyDriver({ attach }: DrainObservation, used: Counts, volumes: readonl
   return undefined;
 }
 
-/**
- * Returns the CSI driver whose shared limit delays the pod. The result is undefined if the drain's own limit already
- * delays the pod.
- */
+/** Returns the CSI driver whose shared limit delays the pod. */
 export function busyDriverOf(o: DrainObservation, pod: DrainPod, now: Date): string | undefined {
   const moves = movesUnderWay(o, now).map(({ move }) => move);
   return windowSize(o, now) <= moves.length ? undefined : busyDriver(o, usedOf(o, moves), pod.volumes);
 }
 
-/** Returns the CSI drivers whose shared limit delays pods of the drain. */
 export function busyDriversOf(o: DrainObservation, now: Date): readonly string[] {
   if (o.attach?.shared === undefined) return [];
   const waiting = o.pods.filter((pod) => verdictOf(pod).pod === 'evict' && !o.memory.moves.has(pod.uid));
   return [...new Set(waiting.flatMap((pod) => busyDriverOf(o, pod, now) ?? []))];
 }
 
-/** Reserves places for volumes on other nodes. Returns false if the other nodes cannot attach all volumes. */
+/** Reserves places for volumes on other nodes. */
 function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volumes: readonly string[]): boolean {
   let fits = true;
   for (const volume of volumes) {
@@ -186,10 +168,7 @@ function takeRoom({ attach }: DrainObservation, room: Map<string, number>, volum
   return fits;
 }
 
-/**
- * Returns the time at which the next pod may move. The result is undefined if the next pod waits for a change of an
- * object.
- */
+/** Returns the time at which the next pod may move, or undefined if it waits for a change of an object. */
 export function nextPlaceAt(o: DrainObservation, now: Date): Date | undefined {
   const instants = movesUnderWay(o, now).flatMap(({ stage: { by } }) => (by ? [by.getTime()] : []));
   return instants.length > 0 ? new Date(Math.min(...instants)) : undefined;

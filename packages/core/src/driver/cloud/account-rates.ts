@@ -6,9 +6,8 @@ import { LearnedRates } from './learned-rate.ts';
 const MOST = 2_000;
 
 /**
- * The learned rate limits of all cloud accounts that a process uses. The clusters of a fleet that use one account share
- * its rate limits, because a cloud limits the calls of each account. The key of an account is a hash, and a rate limit
- * consists of numbers, so the clusters share no credentials.
+ * The clusters of a fleet that use one account share its rate limits, because a cloud limits the calls of each account.
+ * The key of an account is a hash, so the clusters share no credentials.
  */
 export class AccountRates {
   readonly #clock: Clock;
@@ -20,7 +19,6 @@ export class AccountRates {
     this.#most = most;
   }
 
-  /** @param account The credentials and the region, as a JSON value. */
   of(account: unknown): LearnedRates {
     const key = createHash('sha256').update(JSON.stringify(account)).digest('base64url');
     const rates = this.#accounts.get(key) ?? new LearnedRates(this.#clock);

@@ -4,11 +4,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export const LANES = ['delete', 'health', 'create', 'audit'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** The lane of a cloud call, and a callback for the time in milliseconds that a call waited for the rate limit. */
 export interface LaneOfCalls {
   readonly lane: Lane;
   readonly onWaited?: ((ms: number) => void) | undefined;
-  /** The cluster of the operation, for a process that handles several clusters. Each cluster waits in its own queue. */
+  /**
+   * The cluster of the operation, for a process that handles several clusters. Each cluster of a process waits in its
+   * own queue.
+   */
   readonly cluster?: object | undefined;
 }
 
@@ -20,5 +22,5 @@ const current = new AsyncLocalStorage<LaneOfCalls>();
  */
 export const inLane = <T>(lane: LaneOfCalls, operation: () => Promise<T>): Promise<T> => current.run(lane, operation);
 
-/** Returns the lane of the current cloud call. Calls outside of an operation, such as logins, use the lane `health`. */
+/** Returns the lane of the current cloud call. */
 export const laneOfCalls = (): LaneOfCalls => current.getStore() ?? { lane: 'health' };

@@ -55,7 +55,7 @@ test('200 calls at 5 a second take at most one and a half times the 40 s of the 
   await clock.runUntil(() => done === 200, { maxMs: 600_000 });
   await Promise.all(calls);
   expect(clock.now().getTime() - since).toBeLessThan(60_000);
-  // Before the rate limit is learned, the cloud refuses the first burst of calls. Later, the cloud refuses only a few calls.
+  // Before the rate limit is learned, the cloud refuses the first burst of calls.
   expect(refused()).toBeLessThan(200 + 60);
 });
 
@@ -107,10 +107,6 @@ test('however often a cloud throttles, one call is sent every two seconds', asyn
   expect(rate.limit).toBeGreaterThanOrEqual(0.5);
 });
 
-/**
- * Runs calls against a cloud that accepts five calls per second. Returns the seconds until the last call of each lane
- * ends.
- */
 async function lanesAt(counts: Readonly<Partial<Record<Lane, number>>>): Promise<Partial<Record<Lane, number>>> {
   const clock = new VirtualClock();
   const { call } = cloud(clock, 5);
@@ -165,7 +161,6 @@ test('the wait of a call is reported with its lane, and a call without a wait re
 test('a signal that aborts while its call leaves does not remove another waiting call', async () => {
   const clock = new VirtualClock();
   const leaving = new AbortController();
-  /** Aborts the first call immediately after the timer has released it. */
   const rate = new LearnedRate({
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),

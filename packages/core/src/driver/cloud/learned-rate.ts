@@ -7,45 +7,34 @@ import { LANES, laneOfCalls } from './lanes.ts';
  * before.
  */
 const CUT = 0.8;
-/** While the cloud throttles no calls, the rate limit grows by this fraction every second. */
 const GROWTH = 0.05;
 const GROWTH_AT_LEAST = 0.1;
-/** The lowest rate limit, in calls per second. */
 const SLOWEST = 0.5;
-/**
- * The minimum time between two reductions of the rate limit. A throttled call within this time was sent before the last
- * reduction, so it causes no new reduction.
- */
+/** A throttled call within this time was sent before the last reduction, so it causes no new reduction. */
 const CUT_REST_MS = 1_000;
 /** The rate limit is removed after this time without a throttled call. */
 const FORGET_AFTER_MS = 600_000;
 const WINDOW_MS = 1_000;
 
-/**
- * Every n-th call comes from a lane with a lower priority. Without this rule, calls with a low priority could wait
- * forever.
- */
+/** Every n-th call comes from a lane with a lower priority, so that no call waits forever. */
 const LOWER_EVERY = 8;
 
 interface Waiter {
   readonly go: () => void;
   readonly rank: number;
-  /** The number of the turn in which the call is sent. Each turn sends one call of each cluster. */
   readonly turn: number;
   readonly ticket: number;
 }
 
 interface LaneTurns {
-  /** The turn of the last call that was sent from the lane. */
   current: number;
-  /** The turn of the last waiting call of each cluster. */
   readonly last: Map<object | undefined, number>;
 }
 
 /**
  * Limits the rate of calls to a cloud, and adapts the limit when the cloud throttles calls. No limit applies until the
- * cloud throttles the first call. The rate limit then starts a little below the rate that the cloud accepted before,
- * and grows every second. Calls wait in the order of their lanes. Within a lane, the clusters of a process take turns.
+ * cloud throttles the first call. The rate limit starts a little below the rate that the cloud accepted, and grows
+ * every second. Within a lane, the clusters of a process take turns.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -64,7 +53,6 @@ export class LearnedRate {
     this.#clock = clock;
   }
 
-  /** The allowed calls per second, or undefined without a limit. */
   get limit(): number | undefined {
     if (this.#limit === undefined) return undefined;
     const now = this.#now();
@@ -86,7 +74,7 @@ export class LearnedRate {
     const waiter: Waiter = { go: resolve, rank, turn: this.#turnOf(rank, cluster), ticket: ++this.#tickets };
     const giveUp = (): void => {
       const at = this.#waiting.indexOf(waiter);
-      // An aborted call may have left the queue already. In that case, no call is removed.
+      // An aborted call may have left the queue already.
       if (at >= 0) this.#waiting.splice(at, 1);
       reject(signal.reason);
     };
@@ -107,10 +95,6 @@ export class LearnedRate {
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /**
-   * Reduces the rate limit after the cloud has throttled a call.
-   * @param retryAfterMs the wait time that the cloud requested, in milliseconds. The default is 0.
-   */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));
@@ -178,13 +162,11 @@ export class LearnedRates {
   readonly #most: number;
   readonly #rates = new Map<string, LearnedRate>();
 
-  /** @param most The maximum number of rate limits. Above this number, the oldest rate limit is removed. */
   constructor(clock: Clock, most: number = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#most = most;
   }
 
-  /** Returns the rate limit for an API method. The rate limit is created at the first call. */
   of(kind: string): LearnedRate {
     const known = this.#rates.get(kind);
     if (known) return known;

@@ -1,16 +1,10 @@
 import type { Clock } from '@mcm/kube';
 import type { ObserveApi } from '../contract/driver.ts';
 
-/**
- * Sends a request to the cloud and reports its duration and result. `service` is the name of the request in the driver's
- * metrics.
- */
+/** Sends a request to the cloud and reports its duration and result. */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
-/**
- * Returns a function that sends a request to the cloud and reports the result.
- * @param observe receives the name, the duration in milliseconds and the error of each ended request.
- */
+/** Returns a function that sends a request to the cloud and reports the result. */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {

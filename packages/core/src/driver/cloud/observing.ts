@@ -16,8 +16,8 @@ const isPastVm = (description: string | undefined): boolean => {
 };
 
 /**
- * Wraps a driver for the observe mode: the wrapper reads from the cloud but changes nothing. The wrapper records each
- * driver call that would change the cloud. Such a call stays pending until the active controller has made the change.
+ * Wraps a driver for the observe mode: the wrapper reads from the cloud but changes nothing. A recorded driver call
+ * stays pending until the active controller has made the change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

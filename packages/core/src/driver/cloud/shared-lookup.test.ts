@@ -4,7 +4,6 @@ import { SharedLookup } from './shared-lookup.ts';
 
 const never = new AbortController().signal;
 
-/** Creates a lookup whose requests stay pending until the test answers them. */
 function held() {
   const clock = new VirtualClock();
   const asked: string[][] = [];

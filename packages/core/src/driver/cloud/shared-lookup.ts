@@ -2,7 +2,7 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** The maximum number of values in one request, because EC2 allows no more values in one filter. */
 const MOST = 200;
-/** The minimum time between the starts of two requests, in milliseconds. Lookups within this time share one request. */
+/** The minimum time between the starts of two requests, within which lookups share one request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -14,9 +14,8 @@ interface Waiting<T> {
 }
 
 /**
- * Combines lookups that differ in one value into shared requests. While a request is in progress, all new lookups wait
- * for the next request. A lookup therefore never returns data from before its start. The lookups of a thousand machines
- * need five requests.
+ * Combines lookups that differ in one value into shared requests. A lookup never returns data from before its start,
+ * because new lookups wait for the next request.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -28,12 +27,6 @@ export class SharedLookup<T> {
   #lastAt = Number.NEGATIVE_INFINITY;
   #last: readonly string[] = [];
 
-  /**
-   * @param ask Returns all instances that match one of the values. The signal of `ask` aborts when no caller waits for
-   *   the result.
-   * @param most the maximum number of values in one request
-   * @param answersTo returns the lookup value of an instance
-   */
   constructor(
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>,
     answersTo: (found: T) => string | undefined,
@@ -46,7 +39,7 @@ export class SharedLookup<T> {
     this.#answersTo = answersTo;
   }
 
-  /** Returns the instances with the value. Rejects with the error of the request, or with the reason of the signal. */
+  /** Returns the instances with the value. */
   find(value: string, signal: AbortSignal): Promise<readonly T[]> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<readonly T[]>();
@@ -75,10 +68,7 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /**
-   * Waits until the minimum time between two requests has passed, so that more lookups share the next request. A full
-   * request is sent immediately. A lookup that a single caller repeats is sent immediately, too.
-   */
+  /** Waits until the minimum time between two requests has passed, unless the request is full. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);

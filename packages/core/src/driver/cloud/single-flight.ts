@@ -5,8 +5,8 @@ interface Flight<T> {
 }
 
 /**
- * Runs a function once for all callers that need its result at the same time. The signal of the function aborts when
- * the signals of all callers have aborted. A failure rejects all callers and is not cached.
+ * Runs a function once for all callers that need its result at the same time. The signal of the shared function aborts
+ * when the signals of all callers have aborted. A failure rejects all callers and is not cached.
  */
 export function singleFlight<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let flight: Flight<T> | undefined;

@@ -4,7 +4,6 @@ import { singleFlight } from './single-flight.ts';
 /** An access token from a token service, with its expiry. */
 export interface Token {
   readonly value: string;
-  /** The expiry in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -15,7 +14,7 @@ export interface TokenSource {
    * @throws the error of the token request, or the reason of the signal
    */
   get(signal: AbortSignal): Promise<string>;
-  /** Reports that the cloud refused a token. The next call of `get` then requests a new token. */
+  /** Reports that the cloud refused a token, so that the next call of `get` requests a new token. */
   refused(value: string): void;
 }
 
@@ -24,9 +23,7 @@ export interface TokenSource {
  */
 const RENEW_BEFORE_MS = 300_000;
 
-/**
- * @param fetch Requests a token.
- */
+/** Caches the tokens that `fetch` requests. */
 export function tokenSource(clock: Clock, fetch: (signal: AbortSignal) => Promise<Token>): TokenSource {
   let known: { readonly value: string; readonly renewAt: number } | undefined;
   const renew = singleFlight(async (signal) => {

@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import { retryAfterOf } from '../contract/retry-after.ts';
 import { withoutSent } from '../secrets/redact.ts';
 
-/** The token service refused the credentials permanently. */
+/** The error if the token service refused the credentials permanently. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** The token service is temporarily unavailable. The credentials may be valid. */
+/** The error if the token service is temporarily unavailable, although the credentials may be valid. */
 export class TokenUnavailable extends Error {
   override readonly name = 'TokenUnavailable';
   readonly retryAfterMs: number | undefined;
@@ -24,29 +24,24 @@ export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body of a POST request. Without a body, the request is a GET request. */
+  /** The body of a POST request, or undefined for a GET request. */
   readonly body?: string;
   readonly schema: z.ZodType<T>;
   /**
-   * Formats the error message of a failed token request. `what` contains only the cause and the error code, because the
-   * rest of the response may contain secrets.
+   * Formats the error message of a failed token request. The error message contains only the cause and the error code,
+   * because the response may contain secrets.
    */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
-  /**
-   * Whether a response without a token counts as a permanent refusal. `strict` is for metadata servers, which always
-   * send a token. A response without a token comes from another server, such as a proxy.
-   */
+  /** Whether a response without a token counts as a permanent refusal, for servers that always send a token. */
   readonly strict?: boolean;
   readonly now: Date;
 }
 
-/** Token services usually tolerate this difference between the clocks of client and server. */
 const TOLERATED_SKEW_MS = 240_000;
 
 /** The parameters of a text request to a metadata server, for example for the name of a role. */
 export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
-  /** The HTTP method. The default is GET, or POST for a request with a body. */
   readonly method?: string;
 };
 
@@ -57,7 +52,7 @@ interface Answered {
 
 /**
  * Requests a token and validates the response. Error messages contain only the error code of the response, because the
- * response may contain a token or parts of the request.
+ * response may contain a token.
  * @throws TokenRefused, TokenUnavailable, or the reason of the signal
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
@@ -114,12 +109,7 @@ function codeOf(text: string): string {
   return number === undefined ? code : `${code} (${number})`;
 }
 
-/**
- * Returns a text about the difference between the clocks of mcm and the token service, as the likely cause of a
- * refusal. The text is empty if the difference is small or unknown.
- * @param service the name of the service in the text
- * @param date the header `Date` of the response
- */
+/** Returns a text about the difference between the clocks of mcm and the token service, or an empty text. */
 export function clockText(service: string, date: string | null, now: Date): string {
   const skewMs = now.getTime() - Date.parse(date ?? '');
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';

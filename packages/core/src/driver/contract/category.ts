@@ -4,8 +4,8 @@ import type { MachineCode } from '@mcm/api';
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
 /**
- * The party that can fix a failure: the user, the cloud or the driver. `a retry` means that a later attempt succeeds
- * without a fix.
+ * The party that can fix a failure: the user, the cloud or the driver. The fault `a retry` means that a later attempt
+ * succeeds without a fix.
  */
 export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
@@ -43,9 +43,6 @@ const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   Uninitialized: transient,
 };
 
-/**
- * Returns the category of an error code from `status.lastOperation.errorCode`. The result is undefined for an unknown
- * code.
- */
+/** Returns the category of an error code from `status.lastOperation.errorCode`. */
 export const errorKindOf = (code: string): ErrorKind | undefined =>
   Object.hasOwn(KINDS, code) ? KINDS[code as MachineCode] : undefined;

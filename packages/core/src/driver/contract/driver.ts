@@ -3,28 +3,22 @@ import type { Logger } from '@mcm/kube';
 import type { InstanceEvidence } from './bundle.ts';
 
 /**
- * The input of every driver call. `Spec` and `Credentials` have already passed the validation by the zod schemas of the
- * driver.
+ * The input of every driver call. The provider spec and the credentials of a driver call have already passed the
+ * validation by the driver's schemas.
  */
 export interface DriverRequest<Spec, Credentials> {
   readonly machineClass: MachineClass;
   readonly spec: Spec;
   readonly credentials: Credentials;
-  /**
-   * The signal aborts at the deadline of the call, or when the process stops. The call must then reject within a
-   * second.
-   */
+  /** Aborts at the deadline of the call, or when the process stops; the call must then reject within a second. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * The ID of the caller's control cluster, if it is known. `create` writes the owner to a tag of the VM (see
-   * `ownerTags`), and `list` returns the owner.
+   * The ID of the caller's control cluster, if it is known. A driver writes the owner to a tag of the VM in `create`
+   * (see `ownerTags`), and returns the owner in `list`.
    */
   readonly owner?: string | undefined;
-  /**
-   * The IDs of the control clusters that the current control cluster replaced. VMs with the tags of former control
-   * clusters belong to the current control cluster.
-   */
+  /** VMs with the tags of former control clusters belong to the current control cluster. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observeApi?: ObserveApi;
 }
@@ -44,20 +38,17 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 /** Input for the creation of a VM. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
   readonly userData: Uint8Array;
-  /**
-   * Reports the reason for a long creation in a few words. The status of the Machine shows the reason until the call
-   * ends.
-   */
+  /** Reports the reason for a long creation in a few words, which the status of the Machine shows. */
   readonly waitsFor?: (what: string) => void;
 }
 
 /** Input for stopping a VM. */
 export interface StopRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** Whether the cloud must keep the memory of the VM. `hibernate` is true only for a driver with `hibernates`. */
+  /** Whether the cloud must keep the memory of the VM, only for a driver with `hibernates`. */
   readonly hibernate: boolean;
 }
 
-/** An address of a VM. The types are the types of Node addresses, such as `InternalIP`. */
+/** An address of a VM. The types of VM addresses are the types of Node addresses, such as `InternalIP`. */
 export interface Address {
   readonly type: string;
   readonly address: string;
@@ -73,21 +64,19 @@ export interface Instance {
 /** A VM that `status` returns. */
 export interface FoundInstance extends Instance {
   /**
-   * The creation time of the VM in RFC 3339, if known. If a machine has several VMs, the machine controller adopts the
-   * oldest VM.
+   * The creation time of the VM in RFC 3339, if known. The machine controller adopts the oldest VM if a machine has
+   * several VMs.
    */
   readonly createdAt?: string | undefined;
   /**
-   * The reason why the VM does not run and will not start again, such as `being deleted`. `ending` is undefined for any
-   * other VM. mcm adopts no VM with this field, but waits until the VM is gone. In a small cluster, mcm replaces an
-   * unreachable machine only if its VM has this field.
+   * The reason why the VM does not run and will not start again, such as `being deleted`. mcm adopts no VM that ends,
+   * but waits until the VM is gone. In a small cluster, mcm replaces an unreachable machine only if its VM ends.
    */
   readonly ending?: string | undefined;
 }
 
 /** A VM that `create` returns, and provider state for the status of the Machine. */
 export interface CreatedInstance extends Instance {
-  /** Provider state that the controller stores in `status.lastKnownState` without interpretation. */
   readonly lastKnownState?: string;
 }
 
@@ -95,9 +84,8 @@ export interface CreatedInstance extends Instance {
 export interface ListedInstance {
   readonly providerId: string;
   readonly machineName: string;
-  /** The creation time of the VM in RFC 3339, if known. A new VM is never treated as an orphan. */
+  /** A new VM is never treated as an orphan. */
   readonly createdAt?: string;
-  /** The control cluster that created the VM, if known (see `ownerOf`). */
   readonly owner?: string;
 }
 
@@ -106,9 +94,9 @@ export interface ListedInstance {
  *
  * - `Terminate`: the VM ends at the deadline, for example because a spot VM is reclaimed.
  * - `Maintenance`: the VM is moved, rebooted or retired at the deadline.
- * - `Ended`: the VM has stopped or is deleted. A lookup in the cloud verifies this event.
- * - `Freeze`: the VM pauses for a few seconds. mcm only sends an event.
- * - `Rebalance`: the VM has an increased risk to end. mcm only sends an event.
+ * - `Ended`: the VM has stopped or is deleted, which a lookup in the cloud verifies.
+ * - `Freeze`: the VM pauses for a few seconds, and mcm only sends an event.
+ * - `Rebalance`: the VM has an increased risk to end, and mcm only sends an event.
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
@@ -121,26 +109,22 @@ export interface InterruptionNotice {
   readonly kind: InterruptionKind;
   /** The time at which the cloud sent the notice, RFC 3339. */
   readonly noticedAt: string;
-  /**
-   * The time at which the cloud acts on the VM (RFC 3339). The time is undefined if the cloud acts at once, or if the
-   * time is unknown.
-   */
+  /** The RFC 3339 time at which the cloud acts on the VM, or undefined if the time is unknown. */
   readonly deadline?: string | undefined;
-  /** The cloud's description of the notice. */
   readonly detail: string;
 }
 
 /**
  * The result of processing a notice.
  *
- * - `done`: the notice is recorded or has no effect, so the driver removes the notice from the queue of the cloud.
+ * - `done`: the notice is recorded or has no effect, so the driver removes it from the queue of the cloud.
  * - `later`: the VM is not recorded yet, or a request failed, so the driver reports the notice again later.
  */
 export type NoticeAnswer = 'done' | 'later';
 
 /** Input of a call that waits for notices. */
 export interface InterruptionRequest<Spec, Credentials> extends DriverRequest<Spec, Credentials> {
-  /** Records a notice in the control cluster. The returned promise never rejects. */
+  /** Records a notice in the control cluster, and never rejects. */
   readonly notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>;
 }
 
@@ -151,9 +135,9 @@ export interface VolumeSource {
 }
 
 /**
- * The operations of one cloud. A method is absent if the driver does not support the operation. Every method is
- * idempotent, because mcm repeats a call whose response was lost. For example, a repeated `create` finds the first VM
- * by the UID of the Machine. Methods throw `MachineError`.
+ * The operations of one cloud. A method is absent if the driver does not support the operation. Every method of a
+ * driver is idempotent, because mcm repeats a call whose response was lost. A repeated `create` finds the first VM by
+ * the UID of the Machine. Methods throw `MachineError`.
  */
 export interface Driver<Spec = unknown, Credentials = unknown> {
   readonly name: string;
@@ -166,30 +150,29 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
    * Looks up the VM of a machine. Before the first `create`, the driver also searches by name, because another
-   * controller may have created the VM. The result contains no VMs of other control clusters (see `isOthers`) and no
-   * VMs that have ended.
+   * controller may have created the VM. `status` returns no VMs of other control clusters (see `isOthers`) and no VMs
+   * that have ended.
    * @throws `NotFound`: the cloud confirms that no VM exists; `Uninitialized`: a VM exists, but `initialize` has not
-   *   succeeded; `OutOfRange`: several VMs match. `Uninitialized` and `OutOfRange` contain the VMs
+   *   succeeded; `OutOfRange`: several VMs match. The errors `Uninitialized` and `OutOfRange` contain the VMs
    *   (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
-   * Deletes the VM with its NICs and disks. The promise resolves when the cloud reports that the VM is deleted or
-   * absent. If the promise resolved earlier, the kubelet on the VM could register its Node again. A long deletion may
-   * reject with `DeadlineExceeded`, and the caller repeats the call.
+   * Deletes the VM with its NICs and disks. `delete` resolves when the cloud reports that the VM is deleted or absent.
+   * Before the VM is gone, its kubelet could register its Node again. A long deletion may reject with
+   * `DeadlineExceeded`, and the caller repeats the call.
    */
   delete(request: MachineRequest<Spec, Credentials>): Promise<{ readonly lastKnownState?: string } | undefined>;
   /**
-   * Stops the VM of a machine and keeps its disks, addresses and identity. The promise resolves when the cloud reports
-   * that the VM is stopped. The kubelet on a stopped VM sends no requests. `status` and `list` still find a stopped VM.
-   * A driver with `stop` must have `start`.
+   * Stops the VM of a machine and keeps its disks, addresses and identity. `stop` resolves when the cloud reports that
+   * the VM is stopped. A stopped VM is still in the results of `status` and `list`. A driver with `stop` must have
+   * `start`.
    * @throws `NotFound`: the cloud confirms that no VM exists
    */
   stop?(request: StopRequest<Spec, Credentials>): Promise<void>;
   /**
-   * Starts the stopped VM of a machine. The promise resolves when the cloud reports that the VM is running. If the VM
-   * is still stopping, the driver either waits and then starts the VM, or rejects with `Unavailable`. A driver with
-   * `start` must have `stop`.
+   * Starts the stopped VM of a machine. `start` resolves when the cloud reports that the VM is running. For a VM that
+   * is still stopping, `start` waits, or rejects with `Unavailable`.
    * @throws `NotFound`: the cloud confirms that no VM exists; `ResourceExhausted`: no capacity, and the VM stays
    * stopped
    */
@@ -197,16 +180,15 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Whether `stop` can keep the memory of the VM. */
   readonly hibernates?: boolean;
   /**
-   * Returns the state and the console output of a VM that failed to join or became unhealthy. The method changes
+   * Returns the state and the console output of a VM that failed to join or became unhealthy. `evidence` changes
    * nothing in the cloud, and has a time limit of 15 seconds. Truncated console output must begin at the start of a
-   * line. The controller removes secrets from the result.
+   * line. The controller removes secrets from the evidence.
    */
   evidence?(request: MachineRequest<Spec, Credentials>): Promise<InstanceEvidence>;
   /**
    * Waits at most about 20 s for notices about VMs in the account of the class, and reports each notice to `notify`.
-   * The controller repeats the call after each return. After each error, the delay before the next call grows. A driver
-   * may report a notice several times, late, and in any order. The driver removes a notice from its queue only after
-   * the answer `done`.
+   * The controller repeats `watchInterruptions` after each return. A driver may report a notice several times, late,
+   * and in any order. The driver removes a notice from its queue only after the answer `done`.
    */
   watchInterruptions?(request: InterruptionRequest<Spec, Credentials>): Promise<void>;
   /**
@@ -216,7 +198,7 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   interruptionSource?(machineClass: MachineClass): string | undefined;
   /**
    * Returns all VMs that have the cluster tag and the role tag of the class. The driver must read all pages of the
-   * result.
+   * list.
    */
   list?(request: DriverRequest<Spec, Credentials>): Promise<readonly ListedInstance[]>;
   /**

@@ -11,38 +11,28 @@ export class MachineError extends Error {
   /** The wait time that the cloud requests, in milliseconds, at most one hour. */
   readonly retryAfterMs: number | undefined;
 
-  /**
-   * Whether the cloud refused the credentials. The error code alone does not show a refusal. The caller may then try
-   * other credentials.
-   */
+  /** Whether the cloud refused the credentials, so that the caller may try other credentials. */
   readonly credentialsRefused: boolean;
 
   /** Whether the cloud throttles calls. After a throttled call, mcm slows down all calls with the same credentials. */
   readonly throttled: boolean;
 
-  /**
-   * Whether the driver threw an error that is not a `MachineError`. The likely cause is a bug in the driver or in one
-   * of its libraries.
-   */
+  /** Whether the driver threw another error than a `MachineError`, probably because of a bug in the driver. */
   readonly unexpected: boolean;
 
   /**
-   * The field that the user must change, if the message does not name the field. The value is `secret` or the path of a
-   * field in the class. mcm adds the field to the message. Set `place` only for errors that occur before the first
-   * request to the cloud.
+   * The field that the user must change, if the message does not name the field: `secret` or a path in the class. Set
+   * `place` only for errors that occur before the first request to the cloud.
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
-  /**
-   * The VMs of the machine: one VM for `Uninitialized`, several VMs for `OutOfRange`. A machine without a recorded VM
-   * adopts one of these VMs.
-   */
+  /** The VMs of the machine: one VM for `Uninitialized`, several VMs for `OutOfRange`. */
   readonly found: readonly FoundInstance[];
 
   /** Whether the error occurred before the driver was called, because the class or its Secrets are invalid. */
   readonly unsent: boolean;
 
-  /** @param options.throttled The default is true if the code is `Unavailable` and the cloud requests a wait time. */
+  /** @param options.throttled true by default if the code is `Unavailable` and the cloud requests a wait time */
   constructor(
     code: MachineCode,
     message: string,

@@ -1,4 +1,3 @@
-/** The names of the driver's methods in metrics and spans. */
 export const OPERATIONS = {
   create: 'create_machine',
   initialize: 'initialize_machine',

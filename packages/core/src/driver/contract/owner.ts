@@ -2,9 +2,9 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * The key of the VM tag or label that identifies the control cluster. The value is the UID of the namespace of the
- * Machines. Two control clusters with the same cloud account and cluster tag list each other's VMs. Without the owner
- * tag, a control cluster would delete the VMs of another control cluster as orphans.
+ * The key of the VM tag or label that identifies the control cluster. The value of the owner tag is the UID of the
+ * namespace of the Machines. Two control clusters with the same cloud account and cluster tag list each other's VMs.
+ * Without the owner tag, a control cluster would delete the VMs of another control cluster as orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
@@ -20,7 +20,7 @@ interface Asked {
 
 /**
  * Returns true if the tags of a VM name another control cluster. The machine controller neither adopts nor deletes a VM
- * of another control cluster. If the current control cluster is unknown, the result is false for all VMs.
+ * of another control cluster.
  */
 export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
   const made = ownerOf(tags).owner;
@@ -29,8 +29,7 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * Throws if a VM belongs to another control cluster. Drivers of clouds with unique VM names call this function. For a
- * machine that is being deleted, the code is `NotFound`, because the found VM belongs to another machine.
+ * Throws if a VM belongs to another control cluster. Drivers of clouds with unique VM names call `refuseOthers`.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */
 export function refuseOthers(asked: Asked, tags: unknown): void {
@@ -42,7 +41,7 @@ export function refuseOthers(asked: Asked, tags: unknown): void {
   );
 }
 
-/** Returns the control cluster from the tags of a VM. Returns an empty object if the owner tag is missing. */
+/** Returns the control cluster from the tags of a VM. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {
   const owner = typeof tags === 'object' && tags !== null && OWNER_TAG in tags ? tags[OWNER_TAG] : undefined;
   return typeof owner === 'string' && owner !== '' ? { owner } : {};

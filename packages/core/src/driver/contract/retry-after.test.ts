@@ -16,7 +16,7 @@ test.each<[headers: Readonly<Record<string, string>>, ms: number | undefined]>([
   [{ 'retry-after-ms': '2500', 'retry-after': '7' }, 2_500],
   [{ 'x-ms-retry-after-ms': '2600' }, 2_600],
   [{ 'x-amz-retry-after': '4000' }, 4_000],
-  // A wait time of 0 is ignored, because a caller must not retry immediately in a loop.
+  // A caller must not retry immediately in a loop, so a wait time of 0 is ignored.
   [{ 'retry-after': '0' }, undefined],
   [{ 'retry-after': '' }, undefined],
   [{ 'retry-after': '-5' }, undefined],

@@ -1,18 +1,17 @@
 /**
- * The maximum wait time that mcm accepts from a cloud or a proxy. During this time, mcm sends no call with the
- * credentials of the account.
+ * The maximum wait time that mcm accepts from a cloud or a proxy. mcm sends no call with the credentials of the account
+ * during the wait time.
  */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
-/** HTTP headers of Azure, older Azure services and AWS. The values are in milliseconds. */
+/** HTTP headers of Azure, older Azure services and AWS, in milliseconds. */
 const IN_MS = ['retry-after-ms', 'x-ms-retry-after-ms', 'x-amz-retry-after'];
 
 export const boundedWait = (ms: number | undefined): number | undefined =>
   ms === undefined || Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
 
 /**
- * Returns the wait time that a response requests. The wait time is in the header `Retry-After` (RFC 9110, seconds or a
- * date), or in a cloud-specific header (milliseconds).
+ * Returns the wait time that a response requests.
  * @returns milliseconds, more than 0 and at most one hour; undefined if the response requests no wait
  */
 export function retryAfterOf(headers: { get(name: string): string | null }, now: Date): number | undefined {

@@ -19,9 +19,9 @@ type Source<Spec, Credentials> = Pick<
 >;
 
 /**
- * Returns the offerings of a machine: the first choice, then the alternatives in their order. The offerings are cached
- * for each version of a class, because every reconcile of a waiting machine needs them.
- * @returns Undefined for a machine without alternatives. A lack of capacity then affects the whole class.
+ * Returns the offerings of a machine: the first choice, then the alternatives in their order. Every reconcile of a
+ * waiting machine needs its offerings, so they are cached for each version of a class.
+ * @returns undefined for a machine without alternatives
  */
 export function createChoices<Spec, Credentials>(
   driver: Source<Spec, Credentials>,
@@ -47,8 +47,8 @@ export function createChoices<Spec, Credentials>(
 }
 
 /**
- * Returns a key for a cloud account: a hash of the credentials, which contains no secret. The hash excludes the user
- * data, because classes of one account have different user data.
+ * Returns a key for a cloud account: a hash of the credentials, which contains no secret. Classes of one account have
+ * different user data, so the hash excludes the user data.
  */
 function accountOf(data: Readonly<Record<string, string>>): string {
   const credentials = Object.entries(data).filter(([key]) => key !== USER_DATA_KEY);
@@ -61,7 +61,6 @@ interface Input {
   readonly data: Readonly<Record<string, string>>;
   readonly text: string;
   readonly account: string;
-  /** The zone for which the machine was created. All offerings of the machine must be in this zone. */
   readonly zone: Alternative | undefined;
 }
 

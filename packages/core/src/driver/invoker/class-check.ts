@@ -33,10 +33,7 @@ export function checkClass<Spec, Credentials>(
   return [noUserData, ...problems];
 }
 
-/**
- * Returns the problems of the alternatives in the annotation. If the class itself is invalid, `checkClass` reports its
- * problems, and the result is empty.
- */
+/** If the class itself is invalid, `checkClass` reports its problems, and the result is empty. */
 export function checkAlternatives<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
   { secretsOf }: Pick<ClassLookup, 'secretsOf'>,

@@ -5,8 +5,7 @@ const MOST = 5;
 
 /**
  * Returns other classes whose credentials may work when the cloud refuses the credentials of a machine's class. Users
- * often replace credentials by a new class for the MachineDeployment. The classes of the deployment's other machines
- * come first, and then all other classes of the namespace. Within each group, newer classes come first.
+ * often replace credentials by a new class for the MachineDeployment.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];
@@ -23,10 +22,6 @@ export function fallbackClasses(machine: Machine, own: MachineClass, caches: Fal
   return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
 }
 
-/**
- * The caches for the search of other classes. The cache of machines must have the index `class`, by the name of the
- * class.
- */
 export interface FallbackCaches {
   readonly classes: Pick<Informer<MachineClass>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;

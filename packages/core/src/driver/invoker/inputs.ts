@@ -5,7 +5,7 @@ import { dataVersion, secretKeysOf } from '../schemas/credentials.ts';
 const secretVersion = (key: string, secret: Secret | undefined): string =>
   `${key}@${secret ? dataVersion(secret) : ''}`;
 
-/** The version of a class is its generation, because changes of the metadata do not change the generation. */
+/** Changes of the metadata do not change the generation, so the generation is the version of a class. */
 function inputs(machineClass: MachineClass | undefined, find: (key: string) => Secret | undefined): string {
   if (!machineClass) return 'no class';
   const { uid, generation = 0 } = machineClass.metadata;
@@ -13,8 +13,8 @@ function inputs(machineClass: MachineClass | undefined, find: (key: string) => S
 }
 
 /**
- * Returns the versions of the objects that a driver call uses. The versions include the recorded offering, so a retry
- * with another offering starts without a delay.
+ * Returns the versions of the objects that a driver call uses. The versions of a driver call include the recorded
+ * offering, so a retry with another offering starts without a delay.
  */
 export function inputsOfMachine(
   machine: Machine,

@@ -32,7 +32,7 @@ import { siblingStage } from './stages/siblings.ts';
 
 const KIND = machineClasses.kind;
 
-/** Creates the invoker of a driver. Each error becomes a MachineError without secrets. */
+/** Creates the invoker of a driver. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches } = options;
   const lookup = lookupOf(caches, driver.credentialsSchema);
@@ -122,7 +122,7 @@ type ForMachine<Spec, Credentials> = <T>(
   work: (call: MachineCall<Spec, Credentials>) => Promise<T>,
 ) => Promise<T>;
 
-/** Returns the driver's `stop` and `start`. A driver must have both methods, or neither. */
+/** Returns the driver's `stop` and `start`. A driver must have both `stop` and `start`, or neither. */
 const powerCalls = <Spec, Credentials>(
   driver: InvokerOptions<Spec, Credentials>['driver'],
   forMachine: ForMachine<Spec, Credentials>,
@@ -162,7 +162,7 @@ const capabilitiesOf = ({
 
 type Lookup = Pick<ReturnType<typeof lookupOf>, 'classOf' | 'classOrThrow' | 'secretsOf' | 'secretsOfMachine'>;
 
-/** The stages read the class and the Secrets later, because some calls do not need the class and the Secrets. */
+/** Some calls do not need the class and the Secrets, so the stages read them later. */
 const callForMachine = (
   { classOf, classOrThrow, secretsOfMachine }: Lookup,
   name: Exclude<DriverCall, 'list' | 'watchInterruptions'>,
@@ -241,22 +241,18 @@ async function create<Spec, Credentials>(
 ): Promise<CreatedInstance> {
   const { machine, machineClass } = request;
   const rendered = await render(userDataOf(secrets, machine.metadata.name, machineClass)).catch((thrown: unknown) => {
-    // The error comes from the target cluster, not from the cloud. The new error omits the cause, because mcm would
-    // treat a network error in the cause as a problem of the cloud.
+    // mcm would treat a network error in the cause as a problem of the cloud, so the new error omits the cause.
     const { code, message } = MachineError.from(thrown);
     throw new MachineError(code, message);
   });
-  // The user data contains a bootstrap token, so its creation may need slow requests. During the requests, another
-  // process may have become the leader.
+  // The creation of a bootstrap token may need slow requests, during which another process may become the leader.
   await confirmLeader(fence, 'create');
-  // The redaction can find the user data in the text of an error only if the user data is a Buffer. A Buffer is printed
-  // as text, but a byte array is printed as numbers.
+  // A Buffer is printed as text, so the redaction can find the user data in the text of an error.
   const userData = bytesOf(rendered);
   const waitsFor = (cause: string): void =>
     onWaiting?.(redact(cause, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
   const created = await driver.create({ ...request, userData, waitsFor }).catch((thrown: unknown) => {
-    // An error of the cloud may quote the final user data in base64. Later stages do not have the final user data, so
-    // `create` must remove the user data from the error.
+    // An error of the cloud may quote the final user data in base64, which later stages do not have.
     const error = MachineError.from(thrown);
     throw scrub(error, { [USER_DATA_KEY]: userData }, undefined, error);
   });

@@ -7,8 +7,8 @@ import type { ClassLookup } from './api/class-lookup.ts';
 import type { InvokerOptions } from './api/invoker-api.ts';
 
 /**
- * Lists the VMs of a class in all its zones. The alternatives of the class and the machines of the class determine the
- * zones. If one listing fails, the function throws, because VMs that are missing in a result count as deleted.
+ * Lists the VMs of a class in all its zones. VMs that are missing in a listing count as deleted, so one failed listing
+ * makes the function throw.
  */
 export async function listEverywhere<Spec, Credentials>(
   options: Pick<InvokerOptions<Spec, Credentials>, 'driver' | 'recorded'>,

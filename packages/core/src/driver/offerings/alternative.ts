@@ -5,7 +5,9 @@ import { MachineError } from '../contract/errors.ts';
 /** The purchase option of a VM: on-demand or spot. */
 export type Market = 'spot' | 'on-demand';
 
-/** An alternative offering for the VMs of a class. A missing field has the value of the provider spec. */
+/**
+ * An alternative offering for the VMs of a class. A missing field of an alternative has the value of the provider spec.
+ */
 export interface Alternative {
   readonly machineType?: string | undefined;
   readonly zone?: string | undefined;
@@ -19,11 +21,10 @@ export type AlternativeField = keyof Alternative;
 export interface Choice {
   readonly record: string;
   /**
-   * The key consists of the provider, the account, and the cloud fields of the offering. If the cloud has no capacity
-   * for a key, all classes with the key are affected.
+   * The key of the provider, the account, and the cloud fields of the offering. A lack of capacity for a key affects
+   * all classes with the key.
    */
   readonly key: string;
-  /** Text for messages, such as `machineType m6i.large`. */
   readonly text: string;
   readonly labels: Readonly<Record<'machine_type' | 'zone' | 'subnet' | 'market', string>>;
 }
@@ -33,9 +34,7 @@ const MARKETS: readonly string[] = ['spot', 'on-demand'] satisfies readonly Mark
 
 const MOST = 20;
 
-/**
- * The alternatives of an annotation, and the problem of the annotation. If there is a problem, `alternatives` is empty.
- */
+/** If the annotation has a problem, `alternatives` is empty. */
 export interface ParsedAlternatives {
   readonly alternatives: readonly Alternative[];
   readonly problems: readonly string[];
@@ -44,7 +43,6 @@ export interface ParsedAlternatives {
 const NONE: ParsedAlternatives = { alternatives: [], problems: [] };
 const KEY = Annotations.CapacityAlternatives;
 
-/** Parses the annotation with the alternatives. For an absent or empty annotation, the result is empty. */
 export function parseAlternatives(text: string | undefined, supported = FIELDS): ParsedAlternatives {
   if (text === undefined || text.trim() === '') return NONE;
   const list = parseJson(text);
@@ -83,14 +81,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the text that mcm records on a Machine for an offering. The text for the first choice is `{}`. */
+/** Returns the text that mcm records on a Machine for an offering. The record of the first choice is `{}`. */
 export const recordOf = (alternative: Alternative): string => JSON.stringify(normal({ ...alternative }));
 
 /**
- * Returns the offering that is recorded on a Machine. The result is undefined for the first choice and for a machine
- * without a record.
- * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value. With an invalid record, the
- *   driver could fail to find the VM, or create a second VM.
+ * Returns the offering that is recorded on a Machine.
+ * @throws MachineError `InvalidArgument` if a user changed the record to an invalid value.
  */
 export function recordedAlternative(machine: Machine): Alternative | undefined {
   const { metadata } = machine;
@@ -117,10 +113,6 @@ function alternativeIn({ metadata }: Machine, key: string): Alternative | undefi
   return isRecord(value) && entryProblems(value, key, FIELDS).length === 0 ? normal(value) : undefined;
 }
 
-/**
- * Returns the annotation with the alternatives. The annotation of the machine takes precedence over the annotation of
- * its class.
- */
 export const alternativesText = (machine: Machine, machineClass: MachineClass): string | undefined =>
   machine.metadata.annotations?.[KEY] ?? machineClass.metadata.annotations?.[KEY];
 

@@ -14,19 +14,12 @@ export interface Offering {
 /** Defines how a driver applies alternatives to its provider spec. */
 export interface AlternativeRules<Spec> {
   readonly fields: readonly AlternativeField[];
-  /** Returns the provider spec with the fields of the alternative. */
   apply(spec: Spec, alternative: Alternative): Spec;
-  /**
-   * Returns the reason why the provider spec forbids an alternative, as `zone: … ; …`. The text starts with the field
-   * and ends with the fix.
-   */
+  /** The reason why a provider spec forbids an alternative starts with the field and ends with the fix. */
   problem?(spec: Spec, alternative: Alternative): string | undefined;
-  /** Returns the offering of a provider spec. Provider specs with equal offerings share the capacity of the cloud. */
+  /** Returns the offering of a provider spec, whose capacity all equal offerings share. */
   offering(spec: Spec): Offering;
-  /**
-   * Returns the part of the cloud that `list` searches for a provider spec, such as a zone. mcm calls `list` once for
-   * each part. Without `listing`, one call of `list` returns the VMs of all alternatives.
-   */
+  /** mcm calls `list` once for each part of the cloud that a provider spec searches. */
   listing?(spec: Spec): string;
 }
 
@@ -48,8 +41,8 @@ export function alternativeProblems<Spec>(
 }
 
 /**
- * Returns the alternatives of a class. If the annotation has a problem, no alternative is used, because a VM must not
- * get an unintended offering.
+ * Returns the alternatives of a class. A VM must not get an unintended offering, so an annotation with a problem
+ * disables all alternatives.
  */
 export function usableAlternatives<Spec>(
   rules: AlternativeRules<Spec>,
@@ -64,7 +57,9 @@ const problemOf = <Spec>(rules: AlternativeRules<Spec>, spec: Spec, alternative:
   rules.problem?.(spec, alternative);
 
 /**
- * @throws MachineError `Unimplemented` if the driver supports no alternatives
+ * Applies an alternative to a provider spec.
+ * @throws MachineError `Unimplemented` if the driver supports no
+ * alternatives
  */
 export function specWith<Spec>(
   rules: AlternativeRules<Spec> | undefined,

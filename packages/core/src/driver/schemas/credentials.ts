@@ -5,26 +5,20 @@ import { MachineError } from '../contract/errors.ts';
 import type { SecretValues } from '../secrets/secret-value.ts';
 
 export interface ClassSecrets {
-  /**
-   * The decoded data of the Secrets. The field `userData` contains the exact bytes, because user data is not always
-   * valid UTF-8.
-   */
+  /** User data is not always valid UTF-8, so `userData` contains the exact bytes. */
   readonly data: Readonly<Record<string, string>>;
-  /** The user data with exactly the bytes of the Secret. */
   readonly userData?: Uint8Array | undefined;
-  /** The secret values that mcm removes from each text before it stores the text. */
   readonly hidden: SecretValues;
-  /** One sentence for each problem of the Secrets. A driver call that needs the Secrets fails with these sentences. */
+  /** One sentence for each problem of the Secrets, with which driver calls fail. */
   readonly problems: readonly string[];
 }
 
-/** Returns the keys `namespace/name` of the Secrets of a class. The Secret with the user data comes first. */
+/** Returns the keys `namespace/name` of the Secrets of a class. */
 export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   [machineClass.secretRef, machineClass.credentialsSecretRef].flatMap((reference) =>
     reference?.name ? [makeKey(reference.namespace ?? machineClass.metadata.namespace, reference.name)] : [],
   );
 
-/** Returns `Secret n/a` or `Secrets n/a and n/b` for messages. */
 export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
@@ -35,13 +29,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 interface Decoded {
   readonly data: Readonly<Record<string, string>>;
   readonly userData?: Uint8Array | undefined;
-  /** The keys of a Secret whose values are not valid UTF-8. */
   readonly noText: readonly string[];
 }
 
 const decodedSecrets = new WeakMap<Secret, Decoded>();
 
-/** The decoded Secrets are cached, because every driver call reads the Secrets. */
+/** Every driver call reads the Secrets, so the decoded Secrets are cached. */
 function decode(secret: Secret): Decoded {
   const known = decodedSecrets.get(secret);
   if (known) return known;
@@ -66,10 +59,7 @@ const notText = (key: string, { metadata: { namespace, name } }: Secret): string
 
 const versions = new WeakMap<Secret, string>();
 
-/**
- * Returns a hash of the data as the version of a Secret. Changes of the metadata, such as a finalizer, do not change
- * the hash.
- */
+/** Returns a hash of the data as the version of a Secret, independent of its metadata. */
 export function dataVersion(secret: Secret): string {
   const known = versions.get(secret);
   if (known !== undefined) return known;
@@ -86,10 +76,10 @@ export function dataVersion(secret: Secret): string {
  * `secretRef`.
  *
  * - User data may be any bytes, but credentials must be valid UTF-8.
- * - A value with any other key is ignored if it is not valid UTF-8.
  *
  * @param find returns the Secret with the key `namespace/name`
- * @param isCredential returns whether the driver reads a key of a Secret (default: all keys)
+ * @param isCredential returns whether the driver reads a
+ * key of a Secret (default: all keys)
  */
 export function readSecrets(
   machineClass: MachineClass,
@@ -119,6 +109,7 @@ export function readSecrets(
 }
 
 /**
+ * Returns the user data.
  * @throws MachineError if the Secrets contain no user data
  */
 export function userDataOf(secrets: ClassSecrets, machineName: string, machineClass: MachineClass): Uint8Array {

@@ -6,7 +6,7 @@ import type { DecodedInput, DriverDefinition, DriverInput } from './define-drive
 
 const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
 
-/** Formats the path of a field. For example, the path of `blockDevices`, 0 and `ebs` becomes `.blockDevices[0].ebs`. */
+/** Formats the path of a field, such as `.blockDevices[0].ebs`. */
 export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
 
 function parse<T>(
@@ -47,8 +47,7 @@ export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineC
   parse(schema, machineClass.providerSpec, specProblem(machineClass));
 
 /**
- * Parses the input of a call with the driver's `decode` function. If the driver has no `decode` function, the schemas
- * of the driver parse the input.
+ * Parses the input of a call with the driver's `decode` function.
  * @throws MachineError with each invalid field and its rule
  */
 export function decodeInput<Spec, Credentials>(

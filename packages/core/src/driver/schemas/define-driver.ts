@@ -19,7 +19,6 @@ export type DriverCall =
 export interface DriverInput {
   readonly call: DriverCall;
   readonly machineClass: MachineClass;
-  /** The machine of the call, or undefined for a listing and for a wait for notices. */
   readonly machine?: Machine | undefined;
   readonly data: Readonly<Record<string, string>>;
 }
@@ -32,34 +31,27 @@ export interface DecodedInput<Spec, Credentials> {
 
 /** A driver and the schemas of its input. */
 export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Credentials> {
-  /** The schema of `MachineClass.providerSpec`. */
   readonly providerSpec: z.ZodType<Spec>;
   /** The schema of the merged and decoded data of `secretRef` and `credentialsSecretRef`, including `userData`. */
   readonly credentialsSchema: z.ZodType<Credentials>;
   /**
-   * Replaces the validation with the Zod schemas, for drivers with special rules, messages or error codes. mcm calls
-   * `decode` before every call to the cloud. An implementation can call `foldGoJson` to decode a provider spec like Go.
+   * Replaces the validation with the zod schemas, for drivers with special rules, messages or error codes. An
+   * implementation of `decode` can call `foldGoJson` to decode a provider spec like Go.
    * @throws MachineError
    */
   decode?(input: DriverInput): DecodedInput<Spec, Credentials>;
-  /**
-   * Returns further problems of a class and its Secret, one sentence each. The method must not call the cloud. mcm
-   * reports the problems on the class, even if the class has no machine.
-   */
+  /** Returns further problems of a class and its Secret without a call to the cloud, one sentence each. */
   check?(input: DecodedInput<Spec, Credentials> & { readonly secrets: string }): readonly string[];
   /**
    * The rules that apply alternatives to a provider spec. If `create` fails with `ResourceExhausted`, it must leave no
    * VM, because the next call may use an alternative.
    */
   readonly alternatives?: AlternativeRules<Spec>;
-  /**
-   * Whether the driver limits the rate of its requests itself, with a `LearnedRate` for each account. By default, mcm
-   * limits the rate of driver calls after errors with `MachineError.throttled`.
-   */
+  /** Whether the driver limits the rate of its requests itself, with a `LearnedRate` for each account. */
   readonly spacesRequests?: boolean;
 }
 
-/** Declares a driver. TypeScript infers the types of the driver from its schemas. */
+/** Defines a driver; TypeScript infers its types from its schemas. */
 export const defineDriver = <Spec, Credentials>(
   definition: DriverDefinition<Spec, Credentials>,
 ): DriverDefinition<Spec, Credentials> => definition;

@@ -22,7 +22,6 @@ function escapedInGo(char: string): string {
   return `${prefix}${code.toString(16).padStart(digits, '0')}`;
 }
 
-/** Quotes a text like `%q` in Go. */
 const quotedInGo = (text: string): string => `"${[...text].map(escapedInGo).join('')}"`;
 
 /** Formats JSON like Go, which also escapes characters with a meaning in HTML and JavaScript. */
@@ -48,7 +47,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Invalid value: ${shown}: ${detail}`);
   }
 
-  /** In Go, a value of a named string type is formatted as JSON in an error. */
+  /** Go formats a value of a named string type as JSON in an error. */
   invalidConstant(path: string, value: string, detail: string): void {
     this.#errors.push(`${path}: Invalid value: ${jsonOfGo(value)}: ${detail}`);
   }
@@ -58,7 +57,7 @@ export class FieldErrors {
     this.#errors.push(`${path}: Unsupported value: ${quotedInGo(value)}: supported values: ${known}`);
   }
 
-  /** In Go, the value of a pointer field is formatted as JSON in an error. */
+  /** Go formats the value of a pointer field as JSON in an error. */
   unsupportedPointer(path: string, value: string, supported: readonly string[]): void {
     const known = supported.map(quotedInGo).join(', ');
     this.#errors.push(`${path}: Unsupported value: ${jsonOfGo(value)}: supported values: ${known}`);
@@ -72,9 +71,6 @@ export class FieldErrors {
     return this.#errors;
   }
 
-  /**
-   * Returns the problems without duplicates, or undefined without problems. A list of several problems is in brackets.
-   */
   text(): string | undefined {
     const distinct = [...new Set(this.#errors)];
     return distinct.length > 1 ? `[${distinct.join(', ')}]` : distinct[0];

@@ -5,10 +5,7 @@ import { pathText } from './decode.ts';
 /** A decoded JSON document that contains only the keys of a schema. */
 export interface Folded {
   readonly value: unknown;
-  /**
-   * The keys that the schema does not declare, such as `.networkInterfaces[0].subnet`. `nearest` is the most similar
-   * known key.
-   */
+  /** The keys that the schema does not declare, such as `.networkInterfaces[0].subnet`. */
   readonly unknown: readonly { readonly path: string; readonly nearest?: string }[];
 }
 
@@ -38,8 +35,8 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 }
 
 /**
- * Decodes a value like Go, for example null as an empty object. The result is undefined for an absent value, so that
- * the schema can reject the missing field.
+ * Decodes a value like Go, for example null as an empty object. Returns undefined for an absent value, so that the
+ * schema can reject the missing field.
  */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
@@ -100,6 +97,6 @@ function foldObject(
   return result;
 }
 
-/** Keys are compared without letter case. As in Go, the long s (U+017F) equals the letter s. */
+/** Go compares keys without letter case, and the long s (U+017F) equals the letter s. */
 const folded = (key: string): string => key.replaceAll('\u017f', 's').toLowerCase();
 const sameFold = (a: string, b: string): boolean => folded(a) === folded(b);

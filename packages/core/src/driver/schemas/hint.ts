@@ -3,7 +3,6 @@ import type { MachineError } from '../contract/errors.ts';
 import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
-/** A refusal of the cloud that affects all machines of a class. */
 export interface Problem {
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
   readonly hint: string;
@@ -51,7 +50,6 @@ export function problemOf(
   return { reason: 'CloudRefuses', hint: `check ${reported(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
-/** Returns a hint about the field that the user must change, or undefined without `place`. */
 export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
   if (place === undefined) return undefined;
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
@@ -75,7 +73,6 @@ function networkHint(code: string, machineClass: MachineClass): string {
   return `the controller cannot reach the cloud (${code}); check ${fields}the endpoint in Secret or environment, and the network`;
 }
 
-/** Returns the network error code of the error or of its causes, or undefined without a network error. */
 function networkCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
@@ -98,7 +95,7 @@ function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[]
   return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
 }
 
-/** Returns true if the message contains the value as a whole word. Names of error codes do not count. */
+/** Returns true if the message contains the value as a whole word, except in the names of error codes. */
 function names(message: string, value: string): boolean {
   if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
   const at = message.indexOf(value);

@@ -1,4 +1,4 @@
-/** White space in Go. Unlike white space in JavaScript, the set contains U+0085 and does not contain U+FEFF. */
+/** White space in Go, which contains U+0085 and not U+FEFF. */
 const SPACE = '[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+';
 const ENDS = new RegExp(`^${SPACE}|${SPACE}$`, 'g');
 

@@ -3,18 +3,15 @@ import type { z } from 'zod';
 import type { DriverDefinition } from './define-driver.ts';
 import { foldGoJson } from './go-json.ts';
 
-/**
- * Returns the keys that a schema declares. The result is undefined for a schema that is not an object, because the
- * schema may accept any key.
- */
+/** Returns the keys that a schema declares, or undefined for a schema that may accept any key. */
 export function declaredKeys(schema: z.ZodType): ReadonlySet<string> | undefined {
   const { shape } = schema.def as { readonly shape?: Readonly<Record<string, unknown>> };
   return shape && new Set(Object.keys(shape));
 }
 
 /**
- * Returns one sentence for each field of a provider spec that the driver does not know. An unknown field is not an
- * error. Another version of the driver may know the field, and the original ignores unknown fields.
+ * Returns one sentence for each field of a provider spec that the driver does not know. Another version of the driver
+ * may know an unknown field, and the original ignores unknown fields.
  */
 export function unknownFields<Spec, Credentials>(
   driver: Pick<DriverDefinition<Spec, Credentials>, 'name' | 'providerSpec'>,

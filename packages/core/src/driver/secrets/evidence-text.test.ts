@@ -107,7 +107,7 @@ test('no secret, token or line of user data survives in any encoding (fuzz)', ()
 });
 
 const LONG = 60_000;
-/** The maximum CPU time. A linear scan of the text needs far less time, and a quadratic scan needs far more time. */
+/** The maximum CPU time, above a linear scan of the text and below a quadratic scan. */
 const MOST_CPU_MS = 2_000;
 test.each<[what: string, part: string]>([
   ['line breaks', '\n'],

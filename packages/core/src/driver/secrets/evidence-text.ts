@@ -5,13 +5,12 @@ import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from '.
 
 /** The secret values that mcm removes from a text before it stores the text. */
 export interface Known {
-  /** The decoded data of the Secrets of one or several classes, including user data. */
   readonly secrets: SecretValues | readonly SecretValues[];
   readonly tokens: readonly string[];
 }
 
 const HIDDEN = '***';
-/** Minimum length of a secret value. The redaction ignores shorter values, because many of them are ordinary words. */
+/** The redaction ignores shorter secret values, because many of them are ordinary words. */
 const SHORTEST_SECRET = 6;
 /** The redaction ignores shorter lines of the user data, because many of them are ordinary words. */
 const SHORTEST_LINE = 12;
@@ -20,7 +19,8 @@ const SHORTEST_ENCODED = 9;
 
 /**
  * Patterns that match secrets from any source. The time of each match must be linear, because a console output may
- * contain long runs of blanks or token prefixes. Therefore, a lookahead must precede each lookbehind with white space.
+ * contain long runs of blanks or token prefixes. A lookahead must precede each lookbehind with white space, so that
+ * matches take linear time.
  */
 const LOOKS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -34,7 +34,7 @@ const LOOKS: readonly RegExp[] = [
 ];
 
 /**
- * Returns the text without secrets. The function finds complete values and single lines, even if they are encoded
+ * Returns the text without secrets. The redaction finds complete values and single lines, even if they are encoded
  * (base64, URL, JSON), wrapped or colored.
  */
 export const scrub = (text: string, known: Known): string => scrubber(known)(text);
@@ -90,8 +90,8 @@ function binaryPieces(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns base64 texts of a value for all three alignments, without their first and last characters. The first and last
- * characters of base64 depend on the neighboring bytes.
+ * Returns base64 texts of a value for all three alignments. The first and last characters of base64 depend on the
+ * neighboring bytes, so they are omitted.
  */
 function inBase64(piece: SecretValue): readonly string[] {
   const bytes = bytesOf(piece);
@@ -125,10 +125,7 @@ function hide(text: string, pieces: ReadonlySet<string>): string {
   return result + text.slice(done);
 }
 
-/**
- * Removes white space and escape sequences from a text. `at` maps a position in the result to the position in the
- * original text.
- */
+/** Removes white space and escape sequences from a text. */
 function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
   const starts: { readonly bare: number; readonly text: number }[] = [];
   let bare = '';

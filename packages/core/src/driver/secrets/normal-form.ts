@@ -1,11 +1,11 @@
 import { bytesOf, type SecretValue } from './secret-value.ts';
 
 /**
- * The normal form of a text, in which secrets are easier to find:
+ * The normal form of a text, in which secrets are easier to find.
  *
- * - The normal form has no white space and no escape sequences of terminals, XML, JSON, URLs and programming languages.
- * - All letters are in lower case.
- * - Each character is one byte of UTF-8, because URLs escape single bytes.
+ * - A normal form has no white space and no escape sequences of terminals, XML, JSON, URLs and programming languages.
+ * - All letters of a normal form are in lower case.
+ * - Each character of a normal form is one byte of UTF-8, because URLs escape single bytes.
  */
 export interface NormalForm {
   readonly text: string;
@@ -44,7 +44,7 @@ const utf8 = (text: string): string => Buffer.from(text, 'utf8').toString('latin
 /** The redaction decodes at most this number of nested escapes, such as JSON in JSON in XML. */
 const DEEPEST = 4;
 
-/** Builds the normal form of a text. The normal form is never longer than the text in UTF-8. */
+/** The normal form is never longer than the text in UTF-8. */
 class Builder {
   readonly #chunks: string[] = [];
   readonly #from: Uint32Array;
@@ -141,8 +141,7 @@ function inBase64(bytes: Buffer): readonly string[] {
     const inner = encoded
       .slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6))
       .toLowerCase();
-    // The search texts have no base64 padding. One search text has `-` and `_` instead of `+` and `/`, as in URL-safe
-    // base64.
+    // One search text has `-` and `_` instead of `+` and `/`, as in URL-safe base64.
     return inner.length < SHORTEST_ENCODED ? [] : [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }

@@ -4,8 +4,8 @@ import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
- * Removes secrets from texts, because clouds, proxies and libraries quote requests in their errors. Secrets are the
- * values of Secret objects in many encodings, and texts that look like credentials.
+ * Clouds, proxies and libraries quote requests in their errors, so the redaction removes secrets from texts. Secrets
+ * are the values of Secret objects in many encodings, and texts that look like credentials.
  */
 
 /** The redaction ignores shorter values of Secrets, because many of them are ordinary words. */
@@ -15,15 +15,10 @@ const SHORTEST_LINE = 16;
 /** Returns the minimum length of a secret value for a key of a Secret. */
 export const shortestSecret = (key: string): number => (key === USER_DATA_KEY ? SHORTEST_LINE : SHORTEST_SECRET);
 
-/**
- * The redaction searches the text between placeholders, because the values of the placeholders differ between machines.
- */
+/** The values of placeholders differ between machines, so the redaction searches the text between placeholders. */
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
-/**
- * Matches a JSON key before a placeholder, such as `","nodeName":"`. The key is not secret, and it occurs in other JSON
- * texts, for example in the journal.
- */
+/** Matches a JSON key before a placeholder, such as `","nodeName":"`, which is not secret. */
 const KEY_ONLY = /^[\s"',;{}[\]]*[\w.-]+["']?\s*[:=]\s*["']?$/;
 
 export function partsOfLine(line: string): readonly string[] {
@@ -32,8 +27,8 @@ export function partsOfLine(line: string): readonly string[] {
 }
 
 /**
- * Matches the names of secret values in a JSON key file. Other values of the file, such as account names and addresses,
- * may appear in errors.
+ * Matches the names of secret values in a JSON key file. Account names and addresses of a key file may appear in
+ * errors.
  */
 const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
@@ -47,10 +42,7 @@ const forms = (text: string): readonly string[] => {
 
 const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
 
-/**
- * Returns the complete user data in plain text and in base64. Clouds receive user data in base64, and may quote the
- * base64 text in errors.
- */
+/** Clouds receive user data in base64, and may quote the base64 text in errors. */
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
@@ -67,10 +59,7 @@ function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator
   }
 }
 
-/**
- * Returns the values inside of a JSON key file. Drivers parse the file, so an error may contain a single value of the
- * file.
- */
+/** Drivers parse a JSON key file, so an error may contain a single value of the file. */
 function within(value: string, depth = 0): readonly string[] {
   if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
@@ -80,12 +69,12 @@ function within(value: string, depth = 0): readonly string[] {
   }
 }
 
-/** Matches words with letters and digits, which are probably secrets. Ordinary words and URLs do not match. */
+/** Matches words with letters and digits, which are probably secrets. */
 const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
 const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
 const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
 
-/** Returns the possible secrets in a line of user data. Most lines contain only ordinary words. */
+/** Returns the possible secrets in a line of user data. */
 function secretOfLine(line: string): readonly string[] {
   const assigned = ASSIGNED.exec(line)?.[1];
   return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
@@ -159,8 +148,7 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
 
 /**
- * Returns the search texts of all secrets. The search texts find secrets in hexadecimal and base64, and with escape
- * sequences, other letter cases and white space.
+ * Search texts find secrets in hexadecimal and base64, and with escape sequences, other letter cases and white space.
  */
 export const allNeedlesOf = remembered((secrets) => [
   ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
@@ -176,7 +164,6 @@ function without(text: string, pieces: readonly string[]): string {
 const RUN = /(?:[\w+/=-]|%[0-9a-f]{2}){24,}/gi;
 const WINDOW = 16;
 
-/** Decodes the URL encoding of a base64 text, and replaces the URL-safe characters. */
 const plain = (run: string): string =>
   run
     .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -193,10 +180,7 @@ const denseOf = remembered((secrets) =>
   }),
 );
 
-/**
- * Removes truncated secrets in plain text and base64. Servers truncate the texts that they quote, so a response may
- * contain only a part of a secret.
- */
+/** Servers truncate the texts that they quote, so a response may contain only a part of a secret. */
 function withoutParts(text: string, secrets: Secrets): string {
   const dense = denseOf(secrets);
   return text.replaceAll(RUN, (run) => {
@@ -215,17 +199,17 @@ const FIELDS =
   'user_?data|custom_?data|authorization';
 
 const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
-  // A private key. The end of the key may be missing.
+  // A truncated text may lack the end of the key.
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '***'],
   // Values of HTTP headers: `Authorization: Bearer …`, and `x-amz-security-token:…` in the canonical request of AWS.
   [/\b(Bearer|Basic|Negotiate)(\s+|%20|\+)[\w.~+/=%-]{16,}/gi, '$1$2***'],
   [/\b(x-amz-security-token|proxy-authorization|set-cookie|cookie)(["']?\s*:\s*["']?)[^\s"'&<>]{6,}/gi, '$1$2***'],
-  // JSON Web Tokens, and other JSON texts in base64.
+  // JSON Web Tokens and other JSON texts in base64 look like credentials.
   [/\beyJ[\w+/=-]{12,}(?:\.[\w+/=-]+){0,2}/g, '***'],
-  // Access tokens of Google.
+  // The pattern of access tokens of Google.
   [/\bya29\.[\w.-]{8,}/g, '***'],
   [new RegExp(`\\b(${FIELDS})(=|\\\\?["']\\s*:\\s*\\\\?["']|>)[^\\s"'&<>,;\\\\]{6,}`, 'gi'), '$1$2***'],
-  // Bootstrap tokens. The final user data contains a bootstrap token, which is not in the Secrets of the class.
+  // The final user data contains a bootstrap token, which is not in the Secrets of the class.
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '***'],
 ];
 
@@ -239,9 +223,7 @@ export function redact(text: string, secrets: Secrets): string {
 }
 
 const CONFIDENTIAL = /^(authorization|proxy-authorization|cookie|x-amz-security-token)$/i;
-/**
- * The redaction ignores shorter words in a header. Shorter words are authentication schemes, parameter names or dates.
- */
+/** The redaction ignores shorter words in a header, such as authentication schemes and parameter names. */
 const SHORTEST_WORD = 12;
 const NO_SECRET = /^AWS4-HMAC-SHA256$|^SignedHeaders=/;
 /** Matches the form fields with credentials in a token request. */
@@ -255,13 +237,13 @@ export interface Sent {
 
 /**
  * Removes the credentials of a request from the text of its response. Some tokens have no recognizable form, so only
- * the sender of the request can remove them. The caller must use this function before an error contains the response
+ * the sender of the request can remove them. The caller must use `withoutSent` before an error contains the response
  * text.
  */
 export function withoutSent(text: string, { headers, form = {} }: Sent): string {
   const reported = Object.entries(headers).flatMap(([name, value]) => (CONFIDENTIAL.test(name) ? [value] : []));
   const words = reported.flatMap((value) => value.split(/[\s,]+/)).filter((word) => !NO_SECRET.test(word));
-  // Azure and AWS send signed values. A response may quote only the value after `Signature=`.
+  // Azure and AWS send signed values, of which a response may quote only the value after `Signature=`.
   const values = words.flatMap((word) => [word, word.slice(word.indexOf('=') + 1)]);
   const fields = Object.entries(form).flatMap(([name, value]) => (CONFIDENTIAL_FIELD.test(name) ? [value] : []));
   const confidential = [...values.filter(({ length }) => length >= SHORTEST_WORD), ...fields.filter(Boolean)];
@@ -271,8 +253,8 @@ export function withoutSent(text: string, { headers, form = {} }: Sent): string 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The redaction searches nested log fields up to this depth, because objects of libraries can refer to each other in
- * cycles.
+ * Objects of libraries can refer to each other in cycles, so the redaction searches nested log fields only to this
+ * depth.
  */
 const DEEPEST = 5;
 

@@ -7,7 +7,7 @@ export type SecretValues = Readonly<Record<string, SecretValue>>;
 const MOST_UNPACKED = 4 * 1_024 * 1_024;
 const GZIP = [0x1f, 0x8b];
 
-/** Returns the bytes of a value. The bytes may share memory with the value. */
+/** Returns the bytes of a value. The bytes of a value may share its memory. */
 export const bytesOf = (value: SecretValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value, 'utf8')
@@ -20,10 +20,7 @@ export function isText(bytes: Uint8Array): boolean {
 
 const known = new WeakMap<Uint8Array, readonly string[]>();
 
-/**
- * Returns the texts of a secret value that a VM may show on its console. The first text is the value itself, with
- * U+FFFD for invalid UTF-8. For gzip data, the second text is the decompressed text.
- */
+/** Returns the texts of a secret value that a VM may show on its console. */
 export function textsOf(value: SecretValue): readonly string[] {
   if (typeof value === 'string') return [value];
   const before = known.get(value);
@@ -35,8 +32,8 @@ export function textsOf(value: SecretValue): readonly string[] {
 }
 
 /**
- * Returns the decompressed text of gzip data. The result is undefined for other data, and for a text of more than 4
- * MiB.
+ * Returns the decompressed text of gzip data. Returns undefined for data that is not gzip, and for a text of more than
+ * 4 MiB.
  */
 export function unpackedText(value: Uint8Array): string | undefined {
   if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;

@@ -7,7 +7,7 @@ import type { HookWebhook } from './config.ts';
 
 export type HookAnswer =
   | { readonly is: 'finished' }
-  /** The webhook has not finished its step. mcm calls the webhook again after `retryAfterMs`. */
+  /** The webhook has not finished its step, so mcm calls it again after `retryAfterMs`. */
   | { readonly is: 'waits'; readonly retryAfterMs: number | undefined }
   | { readonly is: 'failed'; readonly because: string };
 
@@ -18,7 +18,7 @@ export interface HookCallOptions {
   readonly keys: readonly Uint8Array[];
 }
 
-/** The maximum size of a response. Without a limit, a webhook could fill the memory of the process. */
+/** A response without a maximum size could fill the memory of the process. */
 const LARGEST_ANSWER_BYTES = 65_536;
 
 const answerSchema = z.object({
@@ -26,10 +26,7 @@ const answerSchema = z.object({
   retryAfterSeconds: z.number().positive().optional(),
 });
 
-/**
- * The body of a webhook call contains only names, IDs and times. Labels, annotations and specs are omitted, because
- * they can contain confidential texts.
- */
+/** Labels, annotations and specs can contain confidential texts, so a webhook call omits them. */
 function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
   const { namespace, name, uid } = machine.metadata;
   return {
@@ -57,7 +54,7 @@ function hookRequestOf(machine: Machine, { hook, since, until }: PendingHook) {
 const hookCallId = (machine: Machine, { hook, since }: PendingHook): string =>
   `${machine.metadata.uid}/${hook.stage}/${hook.name}/${Math.floor(since.getTime() / 1_000)}`;
 
-/** The headers contain a signature for each key, as the specification Standard Webhooks requires. */
+/** A webhook call has a signature for each key, as the specification Standard Webhooks requires. */
 function signedHeaders(
   keys: readonly Uint8Array[],
   id: string,
@@ -77,7 +74,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    // An error ends the loop. The end of the loop closes the connection.
+    // The end of the loop closes the connection.
     if (bytes > LARGEST_ANSWER_BYTES)
       throw new Error(`the answer of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
@@ -87,7 +84,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
 
 const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 
-/** The text of an error does not quote the response of the webhook, because events contain the text. */
+/** Events contain the text of an error, so it does not quote the response of the webhook. */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
   if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
@@ -109,7 +106,7 @@ function answerOf(status: number, text: string): HookAnswer {
   return { is: 'waits', retryAfterMs: retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1_000 };
 }
 
-/** Calls a webhook. The promise rejects only if the process stops. */
+/** Calls a webhook, and rejects only if the process stops. */
 export async function callHookWebhook(
   webhook: HookWebhook,
   machine: Machine,

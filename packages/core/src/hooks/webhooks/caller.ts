@@ -29,7 +29,6 @@ export interface HookCallerOptions {
   readonly caches: Pick<Caches, 'machines'>;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly control: KubeClient;
-  /** Whether mcm reacts to announced interruptions of VMs. */
   readonly interruptions: boolean;
   readonly fence: Fence | undefined;
   readonly clock: Clock;
@@ -39,7 +38,6 @@ export interface HookCallerOptions {
   readonly observe: ObserveHookCall;
 }
 
-/** The delays between attempts after a failed call. */
 const RETRY = { baseMs: 5_000, maxMs: 300_000, jitter: 0.25 } as const;
 /** The delay before the next call if the response contains no `retryAfterSeconds`. */
 const POLL_MS = 30_000;
@@ -57,10 +55,8 @@ const STAGES: Readonly<Record<'living' | 'dying', readonly HookStage[]>> = {
 };
 
 /**
- * Calls a webhook for all hooks that name the webhook as their owner:
- * - Only the annotation of the hook on the Machine stores the progress. After a restart, mcm calls the webhook again.
- * - When the webhook has finished, the caller removes the annotation.
- * - The timeout of the hook ends the wait. The caller itself has no timeout.
+ * Calls a webhook for all hooks that name the webhook as their owner.
+ * - Only the annotation of the hook on the Machine stores the progress of the hook.
  */
 export class HookCaller {
   readonly #options: HookCallerOptions;
@@ -89,7 +85,7 @@ export class HookCaller {
       if (attempt && attempt.nextAt > clock.now()) continue;
       const next = await this.#call(machine, each, attempt, signal);
       if (next) attempts.set(id(each), next);
-      // The removal of the annotation changes the Machine, and the change starts the next reconcile.
+      // The removal of the annotation changes the Machine, which starts the next reconcile.
       else return done;
     }
     const waits = [...attempts.values()].map(({ nextAt }) =>
@@ -107,7 +103,7 @@ export class HookCaller {
     );
   }
 
-  /** Calls the webhook for one hook. The result is undefined if the hook has finished. */
+  /** Calls the webhook for one hook, and returns undefined if the hook has finished. */
   async #call(
     machine: Machine,
     pending: PendingHook,
@@ -133,7 +129,7 @@ export class HookCaller {
     return { failures, nextAt: inMs(backoffMs(RETRY, failures, random)) };
   }
 
-  /** Reads the keys of the webhook. If the file is invalid, the last valid keys are used. */
+  /** Reads the keys of the webhook, or returns the last valid keys. */
   async #keys(): Promise<readonly Uint8Array[]> {
     const { webhook, log } = this.#options;
     const { keys, problem } = await webhook.keys.read();
@@ -151,10 +147,7 @@ export class HookCaller {
     recorder.event(machine, 'Warning', 'HookCallFailed', message);
   }
 
-  /**
-   * Removes the annotation of a hook. The request contains the observed resource version, so that it cannot remove a
-   * newer hook with an equal name.
-   */
+  /** Removes the annotation of a hook. The observed resource version protects a newer hook with an equal name. */
   async #finish(machine: Machine, { hook }: PendingHook, signal: AbortSignal): Promise<void> {
     const { control, caches, log } = this.#options;
     const { name, namespace, uid, resourceVersion } = machine.metadata;

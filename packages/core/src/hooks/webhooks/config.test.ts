@@ -6,7 +6,6 @@ const PEM = '-----BEGIN CERTIFICATE-----\n';
 
 const WEBHOOK = { name: 'backup', url: 'https://backup.example.org/hooks?of=mcm', keyFile: '/key' };
 
-/** A path without an entry in the test represents a file that cannot be read. */
 const read =
   (webhooks: unknown, files: Readonly<Record<string, string>> = {}) =>
   async (path: string): Promise<string> => {

@@ -8,7 +8,6 @@ import { z } from 'zod';
  * key.
  */
 export interface HookKeys {
-  /** Reads the signing keys. For an invalid file, the result contains the last valid keys and the problem. */
   readonly read: () => Promise<{ readonly keys: readonly Uint8Array[]; readonly problem?: string | undefined }>;
 }
 
@@ -22,14 +21,12 @@ export interface HookWebhook {
   /** Certificate authorities in PEM format (default: the certificate authorities of Node.js). */
   readonly ca: string | undefined;
   readonly keys: HookKeys;
-  /** The maximum duration of one call, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const DEFAULT_TIMEOUT = '10s';
 const LONGEST_TIMEOUT_MS = 30_000;
-/** The minimum and maximum length of a symmetric key according to Standard Webhooks, in bytes. */
 const KEY_BYTES = { min: 24, max: 64 } as const;
 const KEY_PREFIX = 'whsec_';
 /** A webhook has at most two signing keys: the new key and the previous key. */
@@ -49,7 +46,6 @@ const schema = z.strictObject({
     .max(50),
 });
 
-/** Reads a file as text. Tests replace this function. */
 export type ReadText = (path: string) => Promise<string>;
 
 const readText: ReadText = (path) => readFile(path, 'utf8');
@@ -100,10 +96,7 @@ function parsed(text: string, file: string): z.infer<typeof schema> {
   throw new ConfigError(`${file}: ${problems.join('; ')}`);
 }
 
-/**
- * The keys are read from the file before each call, so that a new key needs no restart. Webhook calls are rare and the
- * file is small, so each read is cheap.
- */
+/** The signing keys are read before each call, so that a new key needs no restart. */
 function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly Uint8Array[]>): HookKeys {
   let last = first;
   return {
@@ -120,7 +113,7 @@ function rotatingKeys(first: readonly Uint8Array[], read: () => Promise<readonly
 }
 
 /**
- * The process reads the file of `--hook-webhooks` and the certificates once, when the process starts.
+ * Reads the file of `--hook-webhooks` and the certificates once, when the process starts.
  * @throws ConfigError with the field and the fix
  */
 export async function readHookWebhooks(path: string, read: ReadText = readText): Promise<readonly HookWebhook[]> {

@@ -4,7 +4,6 @@ import type { HookWebhook } from './config.ts';
 
 export interface HookWebhooks {
   readonly webhooks: readonly HookWebhook[];
-  /** Creates the transport to a webhook. The transport verifies the certificate of the webhook. */
   readonly connect: (webhook: HookWebhook) => Transport;
   readonly observe: ObserveHookCall;
 }
@@ -13,7 +12,7 @@ const CALLS_AT_ONCE = 5;
 
 type Shared = Omit<HookCallerOptions, 'webhook' | 'transport' | 'observe'> & Pick<ControllerOptions, 'metrics'>;
 
-/** Each webhook has its own controller, so that a slow webhook does not delay the calls of other webhooks. */
+/** Each webhook has its own controller, so that a slow webhook does not delay other webhooks. */
 export const hookControllers = (
   { webhooks, connect, observe }: HookWebhooks,
   { metrics, ...shared }: Shared,

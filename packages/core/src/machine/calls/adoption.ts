@@ -16,7 +16,7 @@ export interface AdoptionOptions {
  * Looks up the VM of a machine whose provider ID is not recorded. Another controller may have created the VM, and
  * stopped before it recorded the VM.
  * @throws MachineError `NotFound`: no VM exists; `Aborted`: a VM exists but is being deleted; or the error of the
- *   driver
+ * driver
  */
 export async function findUnrecorded(
   machine: Machine,

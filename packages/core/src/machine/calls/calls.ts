@@ -16,32 +16,27 @@ export interface CallsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly wake: (machine: Machine) => void;
-  /**
-   * Maximum number of simultaneous driver calls of each kind. Creations and deletions have separate limits, so that
-   * creations do not delay deletions.
-   */
+  /** Creations and deletions have separate limits, so that creations do not delay deletions. */
   readonly limit?: number;
   readonly observer?: CallObserver;
   readonly traceIdOf?: ((uid: string) => string) | undefined;
-  /** Called once when {@link FAULT_AFTER_FAILURES} consecutive driver calls have failed with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
 
 /**
- * The number of consecutive unexpected errors after which mcm reports a bug of the driver. A single unexpected error
- * may be temporary.
+ * The number of consecutive unexpected errors after which mcm reports a bug of the driver, because one may be
+ * temporary.
  */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** mcm ignores smaller differences between the system clock and the monotonic clock. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
- * - - A reconcile does not wait for a driver call. The end of the driver call starts the next reconcile of the machine.
+ * The end of a driver call starts the next reconcile of the machine.
  * - A machine has at most one running driver call, so `create` and `delete` of one machine never overlap.
  * - A driver call that ignores its abort signal blocks only its own machine, and no longer counts toward the limit.
  */
@@ -66,8 +61,7 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // After a change of the system clock, the time of the last driver call is corrected, so that the machine's
-    // remaining wait stays equal.
+    // After a change of the system clock, the time of the last driver call is corrected to keep the remaining wait.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
@@ -79,10 +73,7 @@ export class DriverCalls {
     return count;
   }
 
-  /**
-   * Starts a driver call.
-   * @throws Error if a driver call of the machine is already running
-   */
+  /** @throws Error if a driver call of the machine is already running */
   start(
     machine: Machine,
     kind: CallKind,
@@ -140,7 +131,7 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** Removes the record of a machine's driver calls. The result of a running driver call will be ignored. */
+  /** Removes the record of a machine's driver calls. The result of a running driver call is ignored after `forget`. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
@@ -148,8 +139,7 @@ export class DriverCalls {
   }
 
   /**
-   * After a restore of the API server, the records of all driver calls are removed, because all machines may have
-   * changed.
+   * After a restore of the API server, all machines may have changed, so the records of all driver calls are removed.
    */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);

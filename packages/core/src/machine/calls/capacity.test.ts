@@ -179,9 +179,6 @@ test('a refusal after a success leaves one probe at a time, and the waits start 
   expect(capacity.of(d, 'i')?.free).toBe(false);
 });
 
-/**
- * Creates capacity gates of several clusters that share their shortages, and offerings of the accounts `one` and `two`.
- */
 function fleet() {
   const clock = new VirtualClock();
   const offerings = new OfferingBook(clock);

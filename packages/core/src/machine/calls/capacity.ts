@@ -11,43 +11,30 @@ export interface CapacityOptions {
   readonly clock: Clock;
   readonly random: Random;
   /**
-   * The first wait after the cloud reports a lack of capacity, in milliseconds (flag `--resource-exhausted-retry`). The
-   * value 0 means 10 minutes.
+   * The first wait after the cloud reports a lack of capacity, in milliseconds (flag `--resource-exhausted-retry`,
+   * default 10 minutes).
    */
   readonly firstMs: number;
   readonly wake: (key: Key) => void;
   readonly choicesOf?: (machine: Machine) => readonly Choice[] | undefined;
-  /** The shortages that all clusters of a fleet share. By default, the gate records its own shortages. */
   readonly offerings?: OfferingBook | undefined;
 }
 
-/**
- * The maximum wait during a shortage, as a multiple of the first wait. The wait doubles after each failed probe, up to
- * the maximum.
- */
+/** The maximum wait during a shortage, as a multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
 /**
- * The maximum random extension of the wait between two probes, as a fraction of the wait. Random waits prevent that all
- * classes send their probes at the same time after a shortage. The first wait has no extension.
+ * The maximum random extension of the wait between two probes, so that not all classes send probes at the same time.
  */
 const JITTER = 0.2;
-/**
- * When this number of creations may run at the same time, the shortage ends. A shortage also ends when no machine
- * waits.
- */
+/** When this number of creations may run at the same time, the shortage ends. */
 const OPEN_FROM = 64;
 /** A shortage is removed after this time without a probe. */
 const FORGET_AFTER_MS = 86_400_000;
-/**
- * The `create` call of a machine must follow the choice of its offering within this time. An older choice no longer
- * counts, because the machine was deleted or the write of the choice failed.
- */
+/** The `create` call of a machine must follow the choice of its offering within this time. */
 const INTENT_MS = 30_000;
 const FIRST_CHOICE = '{}';
 
-/**
- * mcm replaces the error text of the cloud for other clusters, because the text may name objects of the first cluster.
- */
+/** The error text of the cloud may name objects of the first cluster, so mcm replaces it for other clusters. */
 const REFUSED_FOR_OTHERS = new MachineError(
   'ResourceExhausted',
   'the cloud has no capacity for a cluster with the same credentials',
@@ -61,28 +48,21 @@ export interface OfferingShortage {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/**
- * Returns the key of the capacity that a machine needs. Machines without alternatives need the capacity of a class in a
- * zone.
- */
+/** Machines without alternatives need the capacity of a class in a zone. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * Applies an error `ResourceExhausted` to all machines that need one source of capacity. Machines without alternatives
- * share the capacity of their class and zone. Machines with alternatives share the capacity of an offering.
- * - After one error, all these machines wait. One waiting machine at a time calls `create` as a probe. The waits
- *   between probes grow.
+ * Applies an error `ResourceExhausted` to all machines that need one source of capacity.
+ * - During a shortage, one waiting machine at a time calls `create` as a probe.
  * - After each successful probe, the number of machines that may call `create` at the same time doubles.
  * - A change of the class or its Secret ends the shortage of the class.
  * - In a fleet, the clusters with the same credentials share the shortages of offerings.
- * - A new process knows no shortages. If the status of a machine contains the error, the next `create` call of the
- *   machine is a probe.
+ * - A new process knows no shortages, so a machine with the error in its status calls `create` as a probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
   readonly #backoff: Backoff;
-  /** The shortages of classes in zones. */
   readonly #classes = new Map<string, Entry>();
   readonly #offerings: OfferingBook;
 
@@ -204,10 +184,7 @@ export class CapacityGate {
     return entry?.inputs === place.inputs ? entry : undefined;
   }
 
-  /**
-   * During a known shortage, only a failed probe changes the shortage. All other failed calls started before the
-   * shortage was known.
-   */
+  /** During a known shortage, only a failed probe changes the shortage. */
   #refused(place: Place, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(place, error);

@@ -1,14 +1,9 @@
 import type { Clock } from '@mcm/kube';
 
-/** The waiting machines by UID. Each function starts the next reconcile of the machine. */
 export type Waiting = Map<string, () => void>;
 
-/** Machines wait at most this long for the first `create` call of another machine. */
 const WAIT_MS = 120_000;
-/**
- * After a successful call, an offering counts as available for this time. After this time, one machine must again call
- * `create` before all other machines.
- */
+/** After a successful call, an offering counts as available for this time. */
 const PROVEN_MS = 600_000;
 
 interface FirstCall {
@@ -18,8 +13,8 @@ interface FirstCall {
 }
 
 /**
- * For an offering without a recent result, one machine calls `create` first. All other machines wait for the result. If
- * the offering has no capacity, the cloud refuses only one call.
+ * For an offering without a recent result, one machine calls `create` first, and all other machines wait. If the
+ * offering has no capacity, the cloud refuses only one call.
  */
 export class FirstCalls {
   readonly #clock: Clock;

@@ -83,8 +83,8 @@ export class MachineCalls {
 }
 
 /**
- * Checks that the driver returned a provider ID and a Node name. Without these values, mcm could not find the VM and
- * its Node again.
+ * Checks that the driver returned a provider ID and a Node name. Without the provider ID and the Node name, mcm could
+ * not find the VM and its Node again.
  * @throws MachineError `Internal`
  */
 function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {

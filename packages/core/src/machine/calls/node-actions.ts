@@ -32,10 +32,7 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain' | 'missingNode'>;
 }
 
-/**
- * Counts reads of Nodes from the API server. mcm sends such a read if the health of a machine changes often. `stale`
- * counts the reads whose result differs from the cache.
- */
+/** Counts reads of Nodes from the API server, which mcm sends if the health of a machine changes often. */
 export interface Rechecks {
   readonly all: number;
   readonly stale: number;
@@ -101,7 +98,7 @@ export class NodeActions {
     this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
   }
 
-  /** Stores the Node that the API server returned. If the API server did not return the Node, the cache is outdated. */
+  /** Stores the Node that the API server returned, or records that the cache is outdated. */
   #recordOrMiss(answer: Node | undefined, { metadata }: Node, { memory, now }: CordonScope): void {
     if (answer) this.#record(answer);
     else memory.missingNode = { uid: metadata.uid, at: now };
@@ -111,7 +108,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** Cordons a Node and adds a condition with the reason. The spec and the status need separate requests. */
+  /** Cordons a Node and adds a condition with the reason. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -147,8 +144,8 @@ export class NodeActions {
   }
 
   /**
-   * Uncordons a Node. The condition on the Node is removed last. After a crash, another process can therefore recognize
-   * that mcm cordoned the Node.
+   * The condition on the Node is removed last, so that another process recognizes after a crash that mcm cordoned the
+   * Node.
    */
   async uncordon({ o: { node }, signal }: Scope): Promise<void> {
     if (!node) return;
@@ -167,8 +164,8 @@ export class NodeActions {
   }
 
   /**
-   * Deletes volume attachments. All requests are sent, even if the API server refuses one of them. While a volume is
-   * attached to the old node, its pod cannot start on another node.
+   * All requests are sent, even if the API server refuses one of them. While a volume is attached to the old node, its
+   * pod cannot start on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -177,7 +174,7 @@ export class NodeActions {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
     // A volume that is attached to the Node again gets a new VolumeAttachment with an equal name. The precondition on
-    // the UID protects the new VolumeAttachment.
+    // the UID protects a new VolumeAttachment with an equal name.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -194,7 +191,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** Deletes the Node and records its UID, because an outdated cache may still contain the Node. */
+  /** An outdated cache may still contain the deleted Node, so its UID is recorded. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -235,8 +232,8 @@ export class NodeActions {
   }
 
   /**
-   * Returns true if the kubelet registered a Node during the deletion of its VM. The Node is read from the API server,
-   * because the watch may be late. If mcm missed the Node, the Node would become an orphan.
+   * Returns true if the kubelet registered a Node during the deletion of its VM. The watch of Nodes may be late, so the
+   * Node is read from the API server. A Node that mcm misses would become an orphan.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -248,9 +245,9 @@ export class NodeActions {
   }
 
   /**
-   * Returns true if the API server has a Node that the cache does not contain. The check runs before the deletion of
-   * the VM, because the watch of Nodes may be late after an outage. Without the check, mcm would delete the VM without
-   * a drain.
+   * Returns true if the API server has a Node that the cache does not contain. The watch of Nodes may be late after an
+   * outage, so the check runs before the deletion of the VM. If mcm missed the Node, it would delete the VM without a
+   * drain.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
     const { machine, settings } = o;

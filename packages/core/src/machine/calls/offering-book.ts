@@ -4,20 +4,17 @@ import type { Choice } from '../../driver/offerings/alternative.ts';
 import { FirstCalls, type Waiting } from './first-calls.ts';
 
 /**
- * A probe delays the machines of other clusters at most for this time. A driver call that never ends then blocks only
- * its own cluster.
+ * A probe delays the machines of other clusters at most for this time. A driver call that never ends blocks only its
+ * own cluster.
  */
 const PROBE_MS = 900_000;
 
 /** A source of capacity: an offering, or a class in a zone. */
 export interface Place {
   readonly key: string;
-  /**
-   * The versions of the class and its Secrets to which the shortage applies. For an offering, the text is empty,
-   * because the shortage applies to all classes.
-   */
+  /** The versions of the class and its Secrets to which the shortage applies, or an empty text for an offering. */
   readonly inputs: string;
-  /** The offering. For a class in a zone, `choice` is undefined. */
+  /** The offering. */
   readonly choice?: Choice;
 }
 
@@ -29,24 +26,21 @@ interface Probe {
   readonly since: number;
 }
 
-/** A shortage of an offering, or of a class in a zone. */
 export interface Entry extends Place {
   error: MachineError;
-  /** The cluster whose `create` call the cloud refused. */
   reader: Reader;
   failures: number;
   retryAt: number;
-  /** The number of creations that may run at the same time. The number starts at 1 and doubles after each success. */
+  /** The number of creations that may run at the same time, starting at 1 and doubled after each success. */
   allowed: number;
-  /** The running `create` calls, by the UIDs of their machines. */
   readonly probing: Map<string, Probe>;
   readonly waiting: Waiting;
 }
 
 /**
- * Contains the shortages and the first calls of offerings. All clusters of a fleet share the shortages. An offering
- * contains a hash of the credentials, so clusters with different credentials share no shortage. The error text of the
- * cloud is visible only in the cluster that called the cloud.
+ * Contains the shortages and the first calls of offerings, which all clusters of a fleet share. An offering contains a
+ * hash of the credentials, so clusters with different credentials share no shortage. The error text of the cloud is
+ * visible only in the cluster that called the cloud.
  */
 export class OfferingBook {
   readonly entries = new Map<string, Entry>();
@@ -59,7 +53,6 @@ export class OfferingBook {
     this.firstCalls = new FirstCalls({ clock });
   }
 
-  /** Returns the number of running probes that delay the machines of a cluster. */
   probes({ probing }: Entry, reader: Reader): number {
     const since = this.#clock.monotonic() - PROBE_MS;
     let count = 0;

@@ -52,8 +52,7 @@ type Rest = Extract<
 >;
 
 /**
- * Executes planned actions. The response to each request immediately updates the caches, so the next reconcile sees the
- * writes of this process.
+ * The response to each request immediately updates the caches, so the next reconcile sees the writes of this process.
  */
 export class Performer {
   readonly #options: PerformerOptions;
@@ -174,10 +173,7 @@ export class Performer {
     return this.#options.control.resource(machines, o.machine.metadata.namespace);
   }
 
-  /**
-   * Patches a Machine. The patch contains the UID, so that the API server refuses the patch for a new Machine with an
-   * equal name.
-   */
+  /** The patch contains the UID, so that the API server refuses the patch for a new Machine with an equal name. */
   async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
     const { name, uid } = scope.o.machine.metadata;
     const patch = { ...body, metadata: { ...body.metadata, uid } };
@@ -187,8 +183,8 @@ export class Performer {
 
   /**
    * Adds the annotation that a machine has no VM. The caches may be outdated, so mcm first asks the API server whether
-   * the class or a Secret is really missing. The patch contains the observed resource version, because another process
-   * may have called the cloud.
+   * the class or a Secret is really missing. Another process may have called the cloud, so the patch contains the
+   * observed resource version.
    */
   async #noteUncreated(scope: Scope, annotations: Readonly<Record<string, string>>): Promise<void> {
     scope.memory.inputsRead = await this.#readsInputs(scope).catch((error: unknown) => {
@@ -200,10 +196,7 @@ export class Performer {
     await this.#patchMachine(scope, { metadata: { annotations, resourceVersion } });
   }
 
-  /**
-   * Reads the class and the Secrets of a machine into the caches. Returns false if the API server does not have one of
-   * these objects.
-   */
+  /** Reads the class and the Secrets of a machine into the caches, and returns false if one does not exist. */
   async #readsInputs({ o: { machine } }: Scope): Promise<boolean> {
     const { control, caches } = this.#options;
     const { namespace } = machine.metadata;
@@ -324,10 +317,7 @@ export class Performer {
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
-  /**
-   * Evicts pods. Without an eviction API, mcm deletes the pods and ignores their disruption budgets. An event then
-   * lists the deleted pods.
-   */
+  /** Without an eviction API, mcm deletes the pods and ignores their disruption budgets. */
   async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
     const { evictions } = this.#options;
     const { uid } = scope.o.machine.metadata;
@@ -371,7 +361,7 @@ export class Performer {
   }
 }
 
-/** Reads one object with a list request, because the roles of mcm do not allow `get` for classes and Secrets. */
+/** The roles of mcm do not allow `get` for classes and Secrets, so `listOne` sends a list request. */
 async function listOne<T extends KubeObject>(client: ResourceClient<T>, name: string): Promise<T | undefined> {
   const { items } = await client.list({ fieldSelector: `metadata.name=${name}` });
   return items[0];

@@ -3,20 +3,16 @@ import { isInstance } from '../../node/instance.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/**
- * Returns true if the machine has not joined yet. mcm uncordons the Node of an adopted VM only before the join. A later
- * cordon comes from another client or from a deletion.
- */
+/** mcm uncordons the Node of an adopted VM only before the join, because a later cordon comes from another client. */
 function joins({ status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
 }
 
 /**
- * Plans the Node of an adopted VM.
- * - The plan uncordons the Node, because an earlier deletion or orphan collection may have cordoned it.
- * - A user can create a Machine with `spec.providerID`. If the driver returns no Node name, the machine gets the Node
- *   with the provider ID.
+ * Plans the Node of an adopted VM, which an earlier deletion or orphan collection may have cordoned.
+ * - A user can create a Machine with `spec.providerID`. A machine without a Node name gets the Node with the provider
+ * ID.
  */
 export function planAdoptedNode(o: MachineObservation): Plan | undefined {
   const { machine, node } = o;

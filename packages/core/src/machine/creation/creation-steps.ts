@@ -13,11 +13,10 @@ export const CREATION_STEPS = [
   'ReadinessTaintsRemoved',
 ] as const;
 
-/** A stage of the creation. The status is `Unknown` while an earlier stage is incomplete. */
+/** A stage of the creation. The status of a stage is `Unknown` while an earlier stage is incomplete. */
 export interface CreationStep {
   readonly type: (typeof CREATION_STEPS)[number];
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The reason as one word: an error code, or the missing object. */
   readonly reason: string;
   /** The start of the stage, if the stored objects contain it. */
   readonly since?: string;
@@ -28,8 +27,8 @@ type Finding = Omit<CreationStep, 'type'>;
 const since = (time: string | null | undefined): Pick<CreationStep, 'since'> => (time ? { since: time } : {});
 
 /**
- * Returns the stages of a machine's creation, for example the creation of the VM, the initialization and the join
- * (incident 26). The function computes the stages from the stored objects.
+ * Returns the stages of a machine's creation from the stored objects, such as the initialization and the join (incident
+ * 26).
  */
 export function creationSteps(machine: Machine, node: Node | undefined): readonly CreationStep[] {
   const found = [created, initialized, registered, ready, components, readiness].map((look) => look(machine, node));
@@ -81,10 +80,7 @@ const components = (_machine: Machine, node: Node | undefined): Finding =>
     ? { status: 'False', reason: 'TaintOnNode' }
     : { status: 'True', reason: 'NoTaint' };
 
-/**
- * The readiness taints of the Node. The node readiness controller removes these taints when the Node meets the
- * readiness rules.
- */
+/** The readiness taints, which the node readiness controller removes when the Node meets the readiness rules. */
 function readiness(_machine: Machine, node: Node | undefined): Finding {
   const [key] = node ? readinessTaints(node) : [];
   if (key === undefined) return { status: 'True', reason: 'NoTaint' };

@@ -22,8 +22,8 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 
 /**
  * Plans the creation of a VM. Before the first `create`, mcm looks up a VM with the name of the machine, because
- * another controller may have created the VM. `create` returns an existing VM even if the lookup does not find it.
- * After a crash, no VM is therefore lost.
+ * another controller may have created the VM. `create` returns an existing VM even if the lookup does not find it, so a
+ * crash loses no VM.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
@@ -42,8 +42,7 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress`;
   const { currentStatus, lastOperation } = machine.status ?? {};
-  // The start of a new `create` call causes no status write. The block because of the lack of capacity continues during
-  // the call.
+  // The start of a new `create` call causes no status write.
   const underway = { ...wait(because), blockedBy: keptBlocks(machine, 'Capacity') };
   if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return underway;
   const description = `${CREATING.description}: ${waitsFor}`;
@@ -108,8 +107,8 @@ function planCreateHooks(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Plans the adoption of an existing VM. The result is undefined if the driver cannot look up VMs, or found no VM with
- * the name of the machine.
+ * Plans the adoption of an existing VM. Returns undefined if the driver cannot look up VMs, or found no VM with the
+ * name of the machine.
  */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
@@ -132,8 +131,8 @@ function creationRestarted({ machine }: MachineObservation, now: Date): Action {
 }
 
 /**
- * Returns true if the Node belongs to an earlier VM. A Node that refers to the machine or is newer than the machine is
- * not stale, because it may have joined before `create` returned.
+ * Returns true if the Node belongs to an earlier VM. A Node that refers to the machine or is newer than the machine may
+ * have joined before `create` returned.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -164,7 +163,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, { nodeName }: Ins
   return act('another Node has the Node name of the VM', { do: 'writeStatus', status, event });
 }
 
-/** Plans the steps after `create`. Some drivers must initialize the VM before its Node can join. */
+/** Some drivers must initialize the VM before its Node can join. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -194,8 +193,8 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Repeats `initialize` for a Running machine until the driver call succeeds. As in the original, a machine whose Node
- * joins becomes Running even if `initialize` failed.
+ * Repeats `initialize` for a Running machine until the driver call succeeds. A machine whose Node joins becomes Running
+ * even if `initialize` failed, as in the original.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
   const { last, running } = o.calls;
@@ -235,8 +234,7 @@ function planCapacity(o: MachineObservation, now: Date): Plan | undefined {
 
 function planElsewhere(o: MachineObservation, error: MachineError, now: Date): Plan {
   const because = creationFailed(error);
-  // `planShortage` and `planRetry` must write equal times. With different times, each function would overwrite the
-  // status of the other function.
+  // `planShortage` and `planRetry` must write equal times, because they would overwrite each other's status.
   const said = sayFailed(o, error, now, because);
   if (said.length > 0) return act(because, ...said);
   return (
@@ -244,7 +242,7 @@ function planElsewhere(o: MachineObservation, error: MachineError, now: Date): P
   );
 }
 
-/** The reason of the block does not contain the message of the cloud, because the message may contain request IDs. */
+/** The message of the cloud may contain request IDs, so the reason of the block omits the message. */
 const NO_CAPACITY = 'the cloud has no capacity for the machine';
 
 /** A description in a status starts with this text if the machine waits for the `create` call of another machine. */
@@ -254,8 +252,8 @@ const REFUSED_ELSEWHERE =
 const isBorrowed = (description: string | undefined): boolean => description?.startsWith(REFUSED_ELSEWHERE) === true;
 
 /**
- * Returns the description for a machine that waits for another machine. If the status already reports a lack of
- * capacity, the description stays, because the cloud may have refused a `create` call for this machine.
+ * Returns the description for a machine that waits for another machine. A reported lack of capacity stays in the
+ * status, because the cloud may have refused a `create` call for this machine.
  */
 function refusedElsewhere({ machine }: MachineObservation, error: MachineError): string {
   const { errorCode, state, type, description } = machine.status?.lastOperation ?? {};
@@ -320,10 +318,7 @@ function failed(o: MachineObservation, { code }: MachineError, at: Date, descrip
   return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, at);
 }
 
-/**
- * Returns the metadata that the machine lacks. Another controller may have written only one of two fields: the priority
- * annotation or the Node label.
- */
+/** Another controller may have written only one of two fields: the priority annotation or the Node label. */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;

@@ -12,10 +12,7 @@ export class InheritedMachines {
     });
   }
 
-  /**
-   * Records machines from a backup. After a restore of the API server, no process knows the earlier driver calls for
-   * these machines.
-   */
+  /** After a restore of the API server, no process knows the earlier driver calls for machines from the backup. */
   takeAll(uids: Iterable<string>): void {
     for (const uid of uids) this.#uids.add(uid);
   }

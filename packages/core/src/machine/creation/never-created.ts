@@ -22,7 +22,7 @@ export const lastCallWasRefused = ({ calls: { last } }: MachineObservation): boo
 
 /**
  * Adds the annotation that the machine has no VM, if its class is invalid or the cloud refused the credentials. With
- * the annotation, a later process can delete the machine without its class.
+ * the annotation that the machine has no VM, a later process can delete the machine without its class.
  */
 export function planNote(o: MachineObservation): Plan | undefined {
   if (!(lastCallWasNotSent(o) || lastCallWasRefused(o)) || isNoted(o.machine) || !wasNeverCreated(o)) return undefined;
@@ -34,8 +34,8 @@ export const isCreation = ({ actions }: Plan): boolean =>
   actions.some((action) => action.do === 'call' && action.call === 'create');
 
 /**
- * Removes the annotation that the machine has no VM before the first `create` call. With the annotation, the next leader
- * would assume after a crash that the driver call created no VM.
+ * Removes the annotation that the machine has no VM before the first `create` call. With the annotation, the next
+ * leader would assume after a crash that the `create` call made no VM.
  */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
   if (!isCreation(plan) || !isNoted(o.machine)) return plan;

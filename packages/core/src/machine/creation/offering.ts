@@ -6,13 +6,13 @@ interface Waiting {
   readonly waitsFor: { readonly shortage?: Shortage; readonly until?: Date };
 }
 
-/** Returns true if the last creation failed because of missing capacity. The machine then has no VM. */
+/** Returns true if the last creation failed because of missing capacity, so that the machine has no VM. */
 export const refusedCapacity = ({ calls: { last } }: Pick<MachineObservation, 'calls'>): boolean =>
   last?.kind === 'create' && !last.outcome.ok && last.outcome.error.code === 'ResourceExhausted';
 
 /**
- * Returns true if the machine may change its offering. The results of all its `create` calls must be known, because a
- * call without a response may have created a VM.
+ * Returns true if the machine may change its offering. A `create` call without a response may have created a VM, so the
+ * results of all calls must be known.
  */
 function isFree(o: MachineObservation, record: string | undefined): boolean {
   if (refusedCapacity(o)) return true;
@@ -23,8 +23,8 @@ const isShort = ({ shortage }: ObservedOffering, now: Date): boolean =>
   shortage !== undefined && !(shortage.free && now >= shortage.retryAt);
 
 /**
- * Chooses the first offering without a known shortage. The offering is recorded on the Machine before the `create`
- * call, so that every later process repeats the call with the recorded offering.
+ * Chooses the first offering without a known shortage. The offering is recorded before the `create` call, so that every
+ * later process repeats the call with it.
  */
 export function planOffering(
   o: MachineObservation,

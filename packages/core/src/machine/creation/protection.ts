@@ -7,15 +7,12 @@ import { act, type Plan, wait } from '../model/plan.ts';
 import { withOperation } from '../model/status.ts';
 import { wasNeverCreated } from './never-created.ts';
 
-/**
- * Maximum wait for the finalizers of the class and its Secrets, in milliseconds. If the API server refuses the
- * finalizers, machines must still get VMs.
- */
+/** If the API server refuses the finalizers, machines must still get VMs after this time. */
 const WAIT_MS = 2_000;
 
 /**
- * Returns true if no controller has recorded an action for the machine. Before the first `create` call, either the
- * class and its Secrets have mcm's finalizers, or the status of the machine contains an operation.
+ * Returns true if no controller has recorded an action for the machine. Before the first `create` call, the class and
+ * its Secrets have mcm's finalizers, or the status contains an operation.
  */
 const isUntouched = ({ spec, status }: Machine): boolean =>
   !spec.providerID && !status?.currentStatus?.phase && !status?.lastOperation?.state;
@@ -23,7 +20,6 @@ const isUntouched = ({ spec, status }: Machine): boolean =>
 interface Inputs {
   readonly machineClass: MachineClass | undefined;
   readonly secretOf: (key: string) => Secret | undefined;
-  /** Whether the process lacks the permission to read the classes or the Secrets. */
   readonly unreadable: boolean;
 }
 
@@ -50,8 +46,8 @@ export function observeProtection(
 }
 
 /**
- * Delays the first `create` call until the class and its Secrets have the finalizers of mcm. Without a finalizer, the
- * class could be deleted, for example with its namespace, and mcm could not delete the VM.
+ * Delays the first `create` call until the class and its Secrets have the finalizers of mcm. A class without a
+ * finalizer could be deleted with its namespace, and mcm could not delete the VM.
  */
 export function planProtection(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.unprotectedSince || o.calls.createSent) return undefined;

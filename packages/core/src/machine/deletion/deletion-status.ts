@@ -35,9 +35,6 @@ function withDrainFailed(status: MachineStatus | undefined, message: string | un
   };
 }
 
-/**
- * @param drainFailed The message of the condition `DrainFailed`, or undefined to remove the condition.
- */
 export function say(
   o: MachineObservation,
   wanted: Operation,

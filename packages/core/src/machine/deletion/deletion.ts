@@ -28,15 +28,12 @@ import { isVmKept, planKeeping } from './keep-vm.ts';
 
 const ANNOUNCED_AFTER_MS = 3_000;
 
-/**
- * After these errors of `initialize` or `status`, the deletion continues, because a repeated driver call would return
- * the error again.
- */
+/** A repeated driver call would return these errors of `initialize` or `status` again, so the deletion continues. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
  * Plans the deletion of a machine. The description in the status ends with the name of a step that the original knows.
- * The original can therefore continue a deletion that mcm began, and vice versa. Source: machine-controller-manager,
+ * The original can continue a deletion that mcm began, and vice versa. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
@@ -76,9 +73,8 @@ function planNext(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Pauses the deletion of a Failed machine while the circuit breaker is open, because the machine may only be
- * unreachable (incident 13). The deletion is not paused after the deletion of the VM has started, or if the machine has
- * the label `force-deletion`.
+ * A Failed machine may only be unreachable, so its deletion pauses while the circuit breaker is open (incident 13). The
+ * circuit breaker does not pause a deletion that has started to delete the VM, or a forced deletion.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -95,7 +91,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** The status mentions a long driver call, because a user waits for the deletion. */
+/** A user waits for the deletion, so the status mentions a long driver call. */
 function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} call is in progress and may still create a VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -132,7 +128,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a user or controller deleted the Machine', { do: 'writeStatus', status });
 }
 
-/** The deletion waits while mcm cannot read the Node, because the pods on the VM are then unknown. */
+/** The pods on the VM are unknown while mcm cannot read the Node, so the deletion waits. */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -216,7 +212,7 @@ function planRetry(
 const stepOfDrain = ({ machine }: MachineObservation): 'drain' | 'getVmStatus' =>
   hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
 
-/** Plans the `before-drain` hooks. A hook that a user adds during the drain pauses the drain. */
+/** A hook that a user adds during the drain pauses the drain. */
 function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.hasTarget || !o.node || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
   const step = stepOfDrain(o);
@@ -225,10 +221,7 @@ function planDrainHooks(o: MachineObservation, now: Date): Plan | undefined {
   );
 }
 
-/**
- * Plans the `before-delete` hooks. The status of a machine without a Node stays at an earlier step during the wait,
- * because the VM may still register its Node. mcm then drains the Node.
- */
+/** The VM of a machine without a Node may still register its Node, so the status stays at an earlier step. */
 function planDeleteHooks(o: MachineObservation, now: Date): Plan | undefined {
   if (wasNeverCreated(o)) return undefined;
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
@@ -277,12 +270,11 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Returns true if the write that cordons the Node may remove the finalizer of mcm.
+ * Returns true if the write that cordons the Node may remove the finalizer of mcm, because the Node is empty.
  * - The finalizer keeps the Node until its pods are evicted and its volumes are detached. When a Node is deleted,
- *   Kubernetes deletes its pods and ignores their disruption budgets.
- * - An empty Node needs no finalizer. The drain still evicts a pod that was bound to the Node before the cordon.
- * - A Node that is being deleted keeps the finalizer until its VM is deleted. Without the finalizer, the kubelet on the
- *   running VM could register the Node again.
+ * Kubernetes deletes its pods and ignores their disruption budgets.
+ * - The drain still evicts a pod that was bound to the Node before the cordon.
+ * - A deleted Node without the finalizer could be registered again by the kubelet on the running VM.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -298,7 +290,7 @@ const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
 
 /**
  * The condition of the Node contains the reason of the deletion (O-5). A Failed machine counts as unhealthy even if its
- * Node is Ready, because its configuration or its in-place update may have failed.
+ * Node is Ready, because its in-place update may have failed.
  */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   if (o.deletedForHealth) return 'Unhealthy';
@@ -329,8 +321,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
-  // Until the next driver call, the VM may register its Node. The status therefore stays at the earlier step, and mcm
-  // then drains the Node.
+  // The VM may register its Node until the next driver call, so the status stays at the earlier step.
   const step = o.hasTarget && !o.node ? stepOfDrain(o) : 'deleteVm';
   return planRetry(o, last, error, DELETE_RETRY[error.code], at(step, description), now);
 }
@@ -351,7 +342,7 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Plans the volumes that are attached to a deleted VM. The deleted VM can no longer write to the volumes.
+ * A deleted VM can no longer write to its volumes.
  *
  * With the taint `out-of-service`, Kubernetes detaches the volumes immediately instead of after six minutes. The
  * tainted Node must exist until the volumes are detached. The original detaches volumes while the VM still runs.
@@ -380,9 +371,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Plans the last steps: the VM is already deleted, then mcm deletes the Node, and then the Machine. While a VM runs,
- * its kubelet registers a deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes
- * the Node.
+ * Plans the last steps: mcm deletes the Node and then the Machine after the VM is deleted. While a VM runs, its kubelet
+ * registers a deleted Node again. The Node of a kept VM stays cordoned until the orphan collection deletes the Node.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('mcm keeps the VM for an investigation', { do: 'removeFinalizer' });

@@ -14,7 +14,6 @@ const REPORT_DRAIN_EVERY_MS = 5_000;
 /** The status reports the end of a blocked drain only if the remaining pods need more than this time to end. */
 const PASSES_MS = 10_000;
 
-/** A status write about the drain, or the earliest time of the next status write. */
 export interface Description {
   readonly actions: readonly Action[];
   readonly at?: Date;
@@ -26,7 +25,7 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // The status changes with every pod, so the status write sends no event. `blockerEvents` sends the events.
+  // The status changes with every pod, so the status write sends no event.
   const drainFailed = plan.undrained === 'Fail' ? plan.blockers.map(({ text }) => text).join('; ') : undefined;
   const actions = say(o, wanted, now, { alike: namesTheSame, drainFailed }).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
@@ -59,10 +58,7 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/**
- * Returns true if two texts contain equal object names. The texts are long, so a comparison of their similarity would
- * miss the change of a single name.
- */
+/** Returns true if two texts contain equal object names. */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
@@ -70,7 +66,7 @@ function namesTheSame(a: string, b: string): boolean {
 
 /**
  * When another process takes over the Lease, two processes may drain one machine for a moment. The delay limits how
- * often the two processes overwrite the status.
+ * often two processes overwrite the status of one machine.
  */
 function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
   if (!reportedAt || now < reportedAt) return undefined;

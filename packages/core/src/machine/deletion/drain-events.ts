@@ -13,8 +13,8 @@ interface News {
 }
 
 /**
- * Returns the events about blockers of a drain. All blockers of one kind share one event. If one budget blocks more and
- * more pods, mcm sends no further event, because the user must change only the budget.
+ * Returns the events about blockers of a drain. A budget that blocks more and more pods causes no further event,
+ * because the user must change only the budget.
  */
 export function blockerEvents(
   { memory, forcedBy }: DrainObservation,

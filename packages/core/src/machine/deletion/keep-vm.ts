@@ -11,12 +11,12 @@ export const RECORD_BOUND_MS = 30_000;
 
 const KEPT = 'is kept for an investigation until';
 
-/** Returns true if mcm keeps the VM of the machine. The Node of a kept VM stays cordoned. */
+/** The Node of a kept VM stays cordoned. */
 export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
 
 /**
- * Keeps the VM of a Failed machine (incident 30). The record of the kept VM is written before the Machine is deleted. A
- * crash after the deletion of the Machine would leave an orphan without a record.
+ * Keeps the VM of a Failed machine (incident 30). A crash after the deletion of the Machine would leave an orphan
+ * without a record, so the record is written first.
  */
 export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
   if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
@@ -33,8 +33,8 @@ export function planKeeping(o: MachineObservation, now: Date): Plan | undefined 
 }
 
 /**
- * Returns true if no pod of the VM can run twice. On an unreachable VM, two kinds of pods may still run: pods that were
- * deleted with grace period 0, and pods of a deleted Node.
+ * Returns true if no pod of the VM can run twice. On an unreachable VM, pods that were deleted with grace period 0, and
+ * pods of a deleted Node, may still run.
  */
 function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;

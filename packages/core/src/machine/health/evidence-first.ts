@@ -5,10 +5,7 @@ import { type Action, act, type Plan, wait } from '../model/plan.ts';
 /** The maximum time for which mcm collects evidence before it marks a machine as Failed. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
-/**
- * Evidence must be stored before the machine is marked as Failed, because the MachineSet deletes a Failed machine.
- * After a crash, mcm finds the stored evidence by its name.
- */
+/** The MachineSet deletes a Failed machine, so its evidence must be stored first. */
 export function keepEvidenceFirst(o: MachineObservation, plan: Plan, now: Date): Plan {
   if (!o.keepsEvidence || !o.machine.spec.providerID) return plan;
   const failing = plan.actions.find(isMarkingFailed);

@@ -32,16 +32,12 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
-/**
- * A status to write, or the time of the next check. `joined` means that the status write reports the join of the Node.
- */
 export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date | undefined;
   readonly ask?: true;
-  /** The kind of the health write. If health writes are too frequent, mcm may delay the write. */
   readonly writes?: HealthWrite;
   readonly read?: true;
   readonly blockedBy?: readonly Blocking[];
@@ -49,14 +45,14 @@ export interface HealthPlan {
 }
 
 /**
- * mcm copies the conditions of a Node to a Pending machine after this delay. The delay saves writes, because the next
- * change of the phase usually includes the conditions.
+ * mcm copies the conditions of a Node to a Pending machine after this delay. The next change of the phase usually
+ * includes the conditions of the Node, so the delay saves writes.
  */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
- * Checks the health of a machine that has a node label and a phase and is not being deleted. The plan contains at most
- * one status write. Source: machine_util.go, reconcileMachineHealth.
+ * Checks the health of a machine that has a node label and a phase and is not being deleted. Source: machine_util.go,
+ * reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   const plan = undamped(o, now);
@@ -70,8 +66,7 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 function undamped(o: MachineObservation, now: Date): HealthPlan {
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
-  // During an outage, a healthy machine can look unhealthy, but an unhealthy machine cannot look healthy. Therefore, a
-  // Node that is Ready in an outdated cache counts as Ready.
+  // During an outage, a healthy machine can look unhealthy, but an unhealthy machine cannot look healthy.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health checks are paused` };
     return checkHealthyMachine(o, base, now) ?? doubted;
@@ -95,9 +90,7 @@ const withMirror = (machine: Machine, node: Node): MachineStatus => ({
 
 const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
 
-/**
- * A phase change contains the expiry of the preservation, because a change of the health must not end the preservation.
- */
+/** A change of the health must not end the preservation, so a phase change contains its expiry. */
 const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
   phase,
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
@@ -148,8 +141,8 @@ function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now
 
 /**
  * Returns true if an in-place update failed. An in-place update that exceeds its timeout sets the machine to Failed,
- * and a healthy Node does not change this result. In the original, the next health check may set the machine to
- * Running.
+ * and a healthy Node does not change this result. In the original, the next health check may set the machine with a
+ * failed update to Running.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -196,10 +189,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/**
- * Describes a wrong Node label. The label names the Node of another VM, because a user edited the label or a provider
- * ID.
- */
+/** Describes a Node label that names the Node of another VM, because a user edited a label or a provider ID. */
 function contradiction({ machine, conflictingNode, nodeOfOther }: MachineObservation): string {
   if (nodeOfOther) {
     const { node, ownedBy, own } = nodeOfOther;
@@ -229,10 +219,7 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/**
- * An event lists only unhealthy conditions, because users read events. The description of the last operation contains
- * all conditions.
- */
+/** Users read events, so an event lists only unhealthy conditions. */
 const unhealthyText = (
   { settings }: MachineObservation,
   conditions: Parameters<typeof describeUnhealthy>[0] = [],
@@ -344,10 +331,7 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/**
- * Marks a machine as Failed if its deployment may replace a machine now. If not, a change of another machine of the
- * deployment starts the next check.
- */
+/** Marks a machine as Failed if its deployment may replace a machine now. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt, scope } = o.breaker;
@@ -384,9 +368,8 @@ function lastingConditions(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * Adds the reason of the wait to the start of the last description. The original only logs the reason. The text
- * contains no names or numbers of other machines. With names or numbers, each change of a machine would cause a status
- * write.
+ * Adds the reason of the wait to the start of the last description, which the original only logs. With names or numbers
+ * of other machines, each change of a machine would cause a status write.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};

@@ -5,29 +5,21 @@ import type { MachineObservation, SettledCall } from '../model/observation.ts';
 import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
-/**
- * mcm deletes a Node with an unknown VM only if the Node is older than this time, or after a lookup of the VM. If the
- * VM still runs, its kubelet registers a deleted Node again.
- */
+/** mcm deletes a Node with an unknown VM only after this time, or after a lookup of the VM. */
 const LET_BE_MS = 60_000;
 
-/**
- * The time between two lookups of the VM. mcm repeats the lookup, because a lookup can seem older than the Node if the
- * clocks of mcm and the API server differ.
- */
+/** The time between two lookups of the VM, which repeat because the clocks of mcm and the API server may differ. */
 const LOOKUP_MS = 30_000;
 
 /**
- * Handles a Node that has the name of the machine's Node but the provider ID of an unknown VM. The plan depends on the
- * age and the conditions of the Node:
+ * Handles a Node that has the name of the machine's Node but the provider ID of an unknown VM. The plan for a name
+ * conflict depends on the age and the conditions of the Node:
  * - A Node that is older than the machine is stale.
  * - A Node without reports of its kubelet is stale.
  * - A newer Ready Node may belong to the machine, if a user edited the provider ID of the machine.
- * - A newer Ready Node may come from a deleted VM whose `create` call returned no response. The kubelet of the
- *   machine's VM then uses this Node, so the machine would never join.
+ * - A newer Ready Node may come from a deleted VM whose `create` call returned no response.
  *
- * mcm looks up the VM of the machine in the cloud to distinguish the last two cases. While the machine joins, mcm looks
- * up the VM immediately. A kubelet registers a missing Node only when the kubelet starts.
+ * A lookup of the VM in the cloud distinguishes the two cases of a newer Ready Node.
  * @returns undefined without a name conflict
  */
 export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {

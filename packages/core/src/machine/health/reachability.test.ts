@@ -6,7 +6,7 @@ const ago = (ms: number): number => NOW - ms;
 const never = undefined;
 const { timeoutMs } = REACHABILITY_DEFAULTS;
 
-// "Up" means that both servers are reachable. The rows S-F2 to S-F4 differ only in the API server that is unreachable.
+// "Up" means that both servers are reachable.
 test.each<
   [row: string, up: boolean, downSince: number | undefined, wasFrozen: boolean, frozen: boolean, thaw: boolean]
 >([

@@ -23,10 +23,7 @@ import { afterOutage } from './health.ts';
 
 /** Time settings of the reachability check, in milliseconds. */
 export interface ReachabilityTimings {
-  /**
-   * The time between two checks of the API servers while the controller is frozen. Flag:
-   * `--machine-safety-apiserver-statuscheck-period`.
-   */
+  /** Flag: `--machine-safety-apiserver-statuscheck-period`. */
   readonly periodMs: number;
   /**
    * If an API server is unreachable for longer than this time, the controller freezes. Flag:
@@ -38,7 +35,7 @@ export interface ReachabilityTimings {
 /** The default time settings of the reachability check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** The minimum time between two probes of an API server. The limit applies if the configured timeout is very short. */
+/** The minimum time between two probes of an API server, even with a very short timeout. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
 const LAST_PROBE_MS = 1_000;
@@ -49,16 +46,12 @@ const PROBE_NAME = 'dummy-name';
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/**
- * Returns the maximum age of cached data for health checks, in milliseconds. The time includes the duration of one
- * probe.
- */
+/** Returns the maximum age of cached data for health checks, in milliseconds. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
-/** The state of the reachability check. Times are in milliseconds of the monotonic clock. */
+/** The state of the reachability check, with times in milliseconds of the monotonic clock. */
 export interface Reachability {
-  /** The start of the first failed probe, or undefined if the API servers are reachable. */
   readonly downSince?: number;
   readonly frozen: boolean;
 }
@@ -69,7 +62,7 @@ export interface ReachabilityStep {
   readonly nextCheckMs: number;
 }
 
-/** Returns true if the controller is frozen. The freeze starts on time even if a probe is still running. */
+/** Returns true if the controller is frozen, which happens on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
@@ -95,14 +88,11 @@ export function stepReachability(
   return { state: { frozen: false, downSince }, thaw: false, nextCheckMs: Math.min(intervalMs, leftMs) };
 }
 
-/** The probes of the API servers. Probes have their own HTTP clients, so that they do not wait for other requests. */
+/** Probes have their own HTTP clients, so that they do not wait for other requests. */
 export interface Probes {
   readonly control: KubeClient;
   readonly target: KubeClient | undefined;
-  /**
-   * Returns the time in milliseconds since the last response of the control API server to another request. A recent
-   * response replaces the probe. By default, each check sends a probe.
-   */
+  /** Returns the time in milliseconds since the last response of the control API server, which can replace a probe. */
   readonly controlAnsweredMs?: (() => number | undefined) | undefined;
 }
 
@@ -143,7 +133,6 @@ export class ReachabilityCheck {
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
-  /** Returns the time until the first probe, in milliseconds. */
   begin(): number {
     this.#provenAt = this.#options.clock.monotonic();
     return probeIntervalMs(this.#options.timings);
@@ -154,10 +143,7 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /**
-   * Returns the reason why health checks are not allowed: the cached data is too old, or a freeze has just ended. The
-   * result is undefined if health checks are allowed.
-   */
+  /** Returns the reason why health checks are not allowed, or undefined. */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;
@@ -204,7 +190,7 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /** Sends a request to each API server. An open watch does not prove that new requests succeed. */
+  /** Sends a request to each API server, because an open watch does not prove that new requests succeed. */
   async #failures(startedAt: number, controlAnswers: boolean): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
@@ -217,17 +203,14 @@ export class ReachabilityCheck {
     return asked.filter((each) => each !== undefined);
   }
 
-  /**
-   * Returns the time since the last response of the control API server, if the response is recent enough to replace a
-   * probe.
-   */
+  /** Returns the age of a recent response of the control API server that can replace a probe. */
   #answeredMs(): number | undefined {
     const { probes, timings } = this.#options;
     const ageMs = probes.controlAnsweredMs?.();
     return ageMs !== undefined && ageMs < probeIntervalMs(timings) ? ageMs : undefined;
   }
 
-  /** Returns the time limit of a probe. A failing probe must end before the controller must freeze. */
+  /** A failing probe must end before the controller must freeze. */
   #limitMs(now: number): number {
     const { timeoutMs } = this.#options.timings;
     const { downSince } = this.#state;
@@ -236,8 +219,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Returns the age of the oldest cache. A cache can become outdated although the API server responds. Without
-   * permission to read Nodes, mcm checks no health, so the age of the Nodes does not count.
+   * Returns the age of the oldest cache, which can become outdated although the API server responds. Without permission
+   * to read Nodes, mcm checks no health, so the age of the Nodes does not count.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -247,8 +230,8 @@ export class ReachabilityCheck {
 }
 
 /**
- * Probes an API server. Returns the error, or undefined if the API server is reachable. The responses `NotFound` and
- * `Forbidden` prove that the API server is reachable.
+ * Probes an API server, and returns the error or undefined. The responses `NotFound` and `Forbidden` prove that the API
+ * server is reachable.
  */
 async function probe(
   cluster: 'control' | 'target',
@@ -275,7 +258,7 @@ async function probe(
   }
 }
 
-/** Restarts the health timeout of Unknown machines, because the time of the outage must not count. */
+/** The time of an outage must not count, so the health timeout of Unknown machines starts again. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

@@ -5,16 +5,13 @@ import { readinessTaints } from '../../settings/conditions.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { act, type Plan } from '../model/plan.ts';
 
-/**
- * In these phases, a machine was never available. A readiness taint keeps the machine in its phase, so the taint is not
- * recorded.
- */
+/** In these phases, a machine was never available, so a readiness taint is not recorded. */
 const BEFORE_RUNNING: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff']);
 
 /**
- * The readiness taints of a Node are recorded on its machine, because the controllers of MachineSets and
- * MachineDeployments do not read Nodes. A machine with recorded readiness taints does not count as available. The
- * taints are recorded before the phase becomes Running.
+ * The controllers of MachineSets and MachineDeployments do not read Nodes, so readiness taints are recorded on
+ * machines. A machine with recorded readiness taints does not count as available. The readiness taints are recorded
+ * before the phase becomes Running.
  */
 export function planReadiness({ machine, node }: MachineObservation, now: Date): Plan | undefined {
   const phase = phaseOf(machine);

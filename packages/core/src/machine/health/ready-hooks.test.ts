@@ -5,7 +5,6 @@ import { MACHINE_DEFAULTS, settingsOf } from '../../settings/settings.ts';
 import { nextStep } from '../next-step.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
 
-/** Runs the steps until the `after-ready` hook begins or no step remains. */
 function stepsOf(phase: MachinePhase, annotations: Readonly<Record<string, string>>) {
   const own = machine({
     metadata: { labels: { node: 'fakeNode-0' }, annotations: { [Annotations.Hooks]: HOOK, ...annotations } },

@@ -5,17 +5,14 @@ import type { Plan } from '../model/plan.ts';
 import { withOperation, withPhase } from '../model/status.ts';
 import { hasJoined } from './health.ts';
 
-/**
- * Returns true while mcm repeats `create`. The VM may exist although the driver call failed, so its Node may already be
- * Ready.
- */
+/** Returns true while mcm repeats `create`, although the VM may exist and its Node may be Ready. */
 const isRetryingCreation = ({ currentStatus, lastOperation }: MachineStatus): boolean =>
   currentStatus?.phase === 'CrashLoopBackOff' && lastOperation?.type === 'Create';
 
 /**
  * Keeps a machine Pending until its `after-ready` hooks are finished, so the machine does not count as available. The
- * creation timeout also applies during the `after-ready` hooks. The hooks also delay a machine whose VM exists although
- * the `create` call failed.
+ * creation timeout also applies during the `after-ready` hooks. The `after-ready` hooks also delay a machine whose VM
+ * exists although the `create` call failed.
  */
 export function planReadyHooks(o: MachineObservation, now: Date): Plan | undefined {
   const { status } = o.machine;

@@ -1,7 +1,7 @@
 /**
- * Reserves replacements. The machines of a group share a limit of replacements, but the caches show a Failed machine
- * only after the response to the status write. During the status write, the reservation counts toward the limit. The
- * original uses permits for this purpose (pkg/util/permits).
+ * Reserves replacements. The caches show a Failed machine only after the response to the status write. During the
+ * status write, the reservation counts toward the replacement limit of the group. The original uses permits instead of
+ * reservations (pkg/util/permits).
  */
 export class Reservations {
   readonly #byGroup = new Map<string, Set<string>>();

@@ -7,15 +7,12 @@ import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 
 /** The decision about an unreachable machine in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
-  /**
-   * mcm does not replace the machine. All machines of the cluster are unreachable, but the VM exists, so the network is
-   * the likely cause.
-   */
+  /** mcm does not replace the machine, because its VM exists and all machines of the cluster are unreachable. */
   | { readonly held: OpenBreaker; readonly answer: string }
   | { readonly ask: true }
   /** mcm waits for a running lookup of the VM, or until the next lookup at `waitUntil`. */
   | { readonly waitUntil: Date | undefined }
-  /** mcm replaces the machine. `answer` is a sentence about its VM, or undefined if the cloud did not respond. */
+  /** mcm replaces the machine, with a sentence about its VM if the cloud responded. */
   | { readonly replace: true; readonly answer?: string };
 
 export interface ConfirmationInput {
@@ -23,19 +20,14 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   readonly canLookUp: boolean;
-  /**
-   * All machines of the cluster, which are all unreachable. The field is set only if the cluster has several machines.
-   */
+  /** All machines of the cluster, if it has several machines and all are unreachable. */
   readonly peers?: OpenBreaker;
 }
 
 /**
- * Decides whether mcm replaces an unreachable machine, based on a lookup of its VM in the cloud. The result of the
- * lookup is valid while the machine is unreachable.
- * - If all machines are unreachable and the cloud does not respond, mcm repeats the lookup for one more health timeout.
- *   mcm then replaces the machine.
- * - If other machines are reachable, the machine itself is the likely cause. mcm then replaces the machine after any
- *   result of the lookup.
+ * Decides whether mcm replaces an unreachable machine, based on a lookup of its VM in the cloud.
+ * - If all machines are unreachable and the cloud does not respond, mcm waits for one more health timeout.
+ * - If other machines are reachable, mcm replaces the machine after any result of the lookup.
  */
 export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canLookUp) return { replace: true };

@@ -9,8 +9,7 @@ const MOST = 20;
 const HOUR_MS = 3_600_000;
 
 /**
- * Selects the machines whose VMs are looked up. The states of a few VMs prove the loss of a zone. Lookups of all VMs
- * would use up the rate limit of the cloud.
+ * Selects the machines whose VMs are looked up, because lookups of all VMs would use up the rate limit of the cloud.
  */
 export class VmSamples {
   readonly #takenAt = new Map<string, Map<string, number>>();
@@ -31,7 +30,6 @@ function stateIn({ outcome }: SettledCall): VmState {
   return outcome.error.code === 'NotFound' ? 'gone' : 'unknown';
 }
 
-/** Looks up the VM of an unreachable machine once while a circuit breaker is open, and records the state of the VM. */
 export function planVmState(o: MachineObservation): Plan | undefined {
   const { machine, calls } = o;
   if (!o.looksUpVm || o.frozen || o.doubt || calls.running) return undefined;

@@ -5,16 +5,15 @@ import { hookBlocks } from '../model/blocked-by.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan, type PlannedEvent } from '../model/plan.ts';
 
-/** Returns the actions that write the reason of the wait, or no actions if the status already contains the reason. */
 type Report = (because: string, event: PlannedEvent | undefined) => readonly Action[];
 
 const ignores = ({ machine, interruptions }: MachineObservation): boolean =>
   ignoresHooks(machine, interruptions === true);
 
 /**
- * Plans the hooks of a stage. The result is undefined if the machine does not need to wait.
+ * Plans the hooks of a stage, or returns undefined if the machine does not need to wait.
  * - After the timeout of a hook with the policy `Continue`, mcm removes the annotation of the hook and sends a warning.
- * - The machine waits for a hook with the policy `Block` without a limit. After the timeout, mcm only sends a warning.
+ * - The machine waits for a hook with the policy `Block` without a limit.
  */
 export function planHooks(o: MachineObservation, stage: HookStage, now: Date, report: Report): Plan | undefined {
   if (ignores(o)) return undefined;

@@ -21,10 +21,7 @@ const Reasons = InPlaceUpdateReasons;
 export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
   node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
 
-/**
- * mcm drains the Node for an in-place update only in these phases. In all other phases, the machine is being created,
- * deleted or replaced.
- */
+/** mcm drains the Node for an in-place update only in these phases. */
 const MAY_DRAIN: ReadonlySet<string> = new Set([
   'Running',
   'Unknown',
@@ -49,9 +46,8 @@ const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node i
 /**
  * Returns the condition that the labels of the node require, or undefined for no change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
- * - A node must be a candidate before it can be selected.
  * - A failed update can start again after a user removes the labels for the result and the selection. In the original,
- *   a failed update blocks the node forever.
+ * a failed update blocks the node forever.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -86,7 +82,7 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
 
 /**
  * Plans an in-place update: mcm copies labels to the condition of the Node, drains a selected Node, and lets the agent
- * start. The result is undefined if no action is necessary.
+ * start.
  */
 export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -127,7 +123,6 @@ function drained({ machine }: MachineObservation, now: Date): Plan {
   return act(description, { do: 'writeStatus', status }, condition);
 }
 
-/** Reports each reason of a blocked drain once. */
 function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
   const failed = plan.blockers.find((blocker) => blocker.failed);
   const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);

@@ -8,8 +8,8 @@ import type { MachineObservation } from '../model/observation.ts';
 import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
 
 /**
- * Copies an interruption from the Node, where an agent wrote it, to the Machine. mcm also copies the interruption
- * during a deletion, because the drain must end before the VM ends.
+ * Copies an interruption from the Node, where an agent wrote it, to the Machine. The drain must end before the VM ends,
+ * so mcm also copies the interruption during a deletion.
  */
 export function planNodeNotice({ machine, node, interruptions }: MachineObservation, now: Date): Plan | undefined {
   if (!interruptions || !node || !isNodeOf(machine, node)) return undefined;
@@ -26,9 +26,9 @@ export function planNodeNotice({ machine, node, interruptions }: MachineObservat
 }
 
 /**
- * Deletes an interrupted machine, so that its MachineSet creates the replacement. The drain of the machine starts only
- * when the replacement is Running, see `planSuccessor`. mcm collects evidence before the deletion, because the VM ends
- * soon.
+ * Deletes an interrupted machine, so that its MachineSet creates the replacement. The drain of an interrupted machine
+ * starts only when the replacement is Running. mcm collects evidence before the deletion of an interrupted machine,
+ * because the VM ends soon.
  */
 export function planInterruption(o: MachineObservation, now: Date): Plan | undefined {
   const { machine } = o;

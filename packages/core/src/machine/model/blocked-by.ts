@@ -15,7 +15,7 @@ const withBlocks = ({ blockedBy: _, ...status }: MachineStatus, blocks: readonly
 
 /**
  * Adds `status.blockedBy` to a plan. If the machine waits and the plan writes no status, changed blocks cause a status
- * write. If the plan continues with another step, the old blocks stay.
+ * write.
  */
 export function withBlockedBy(
   plan: Plan,
@@ -42,7 +42,7 @@ export function withBlockedBy(
 const blockedStatus = (action: Action, blocks: readonly Block[]): Action =>
   action.do === 'writeStatus' ? { ...action, status: withBlocks(action.status, blocks) } : action;
 
-/** Returns the object that blocks a drain. If the blocker has several pods or no pod, the object is the Node. */
+/** Returns the object that blocks a drain, such as a pod or the Node. */
 function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Blocking['object'] & object {
   const [kind, [key = '']] =
     budgets.length === 1 ? (['PodDisruptionBudget', budgets] as const) : (['Pod', pods] as const);
@@ -52,7 +52,7 @@ function objectOf({ budgets = [], pods = [] }: Blocker, nodeName: string): Block
   return { kind, namespace, name };
 }
 
-/** Returns the blocks of a drain. Pods that terminate in time do not block the drain. */
+/** Returns the blocks of a drain, without pods that terminate in time. */
 export const drainBlocks = ({ blockers }: DrainPlan, nodeName: string): readonly Blocking[] =>
   blockers.map((blocker) => ({ cause: 'Drain', object: objectOf(blocker, nodeName), reason: blocker.text }));
 

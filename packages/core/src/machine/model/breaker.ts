@@ -19,10 +19,7 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
-/**
- * Reports a machine that mcm does not replace because of an open circuit breaker. One event reports the start of the
- * wait, and one event reports its end.
- */
+/** Reports a machine that mcm does not replace because of an open circuit breaker. */
 export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;

@@ -5,17 +5,11 @@ export interface HealthWrites {
   readonly readAt?: Date;
 }
 
-/**
- * The kind of a health write: `unknown` sets the machine to `Unknown`; `mirrored` copies the conditions of the Node
- * without a change of the phase.
- */
+/** The kind of a health write: a new phase `Unknown`, or new conditions without a change of the phase. */
 export type HealthWrite = 'unknown' | 'mirrored';
 
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
-/**
- * The number of health writes in ten minutes that mcm does not delay. Several writes are normal, because the conditions
- * of a Node change several times when the Node joins.
- */
+/** The number of health writes in ten minutes that mcm does not delay, because a join causes several writes. */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -25,7 +19,7 @@ const FRESH_MS = 60_000;
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * Decides whether a health write needs a delay. The result is undefined if the write is allowed now.
+ * Decides whether a health write needs a delay.
  *
  * Two processes with different caches of Nodes can overwrite each other's status. After too many writes in ten minutes,
  * a write requires a read of the Node and a delay of up to one minute. A write that reports a recovery is not delayed.
@@ -57,10 +51,10 @@ export interface Reported {
 const FREE_REPEATS = 3;
 
 /**
- * Returns the time of the next write of a repeated report. Returns undefined if the write is allowed now.
+ * Returns the time of the next write of a repeated report, or undefined if the write is allowed now.
  *
  * Two processes can work on one machine for a moment and see different reasons. The delay of a repeated report doubles
- * up to one minute. Without this delay, the two processes could overwrite each other's report without end.
+ * up to one minute, so that two processes do not overwrite each other forever.
  */
 export function repeatAfter(reported: Reported | undefined, text: string, now: Date): Date | undefined {
   if (reported?.text !== text || isOver(reported, now) || reported.repeats < FREE_REPEATS) return undefined;

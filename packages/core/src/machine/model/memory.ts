@@ -20,14 +20,10 @@ export interface KeepingState {
  */
 export interface MachineMemory {
   drain: DrainMemory;
-  /** The UID of the Node that mcm deleted and must not use again. An outdated cache may still contain this Node. */
+  /** The UID of the Node that mcm deleted, and that an outdated cache may still contain. */
   releasedNode?: string;
-  /**
-   * The resource version of the machine after the removal of its finalizer. An outdated cache may still contain the
-   * machine without its finalizer.
-   */
+  /** The version of the machine without its finalizer, which an outdated cache may still contain. */
   finishedVersion?: string;
-  /** Whether this process saw the deletion of the machine's Node. */
   nodeVanished?: boolean;
   healthWrites?: HealthWrites;
   reported?: Reported;
@@ -35,12 +31,10 @@ export interface MachineMemory {
   keeping?: KeepingState;
   warned?: string;
   drift?: string;
-  /** The reason of the last action that was logged. */
   decided?: string;
   held?: boolean;
   /** A Node that exists in the cache, but not in the API server at the time of a request. */
   missingNode?: { readonly uid: string; readonly at: Date };
-  /** Since this time, the class or a Secret of the machine lacks the finalizer of mcm. */
   unprotectedSince?: Date;
   /** True if the API server has the class and the Secrets, or if the process has no permission to read them. */
   inputsRead?: boolean;

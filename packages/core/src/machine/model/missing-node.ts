@@ -2,16 +2,12 @@ import type { MachineMemory } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Plan, wait } from './plan.ts';
 
-/** mcm repeats the request for a Node that the API server did not have at this interval, in milliseconds. */
 const RETRY_MS = 5_000;
 
 /** While the cache contains a Node that no longer exists, the controller would repeat these actions immediately. */
 const ON_NODE: ReadonlySet<string> = new Set(['cordon', 'markOutOfService', 'deleteStaleNode']);
 
-/**
- * Returns the time of the next request for a Node that exists in the cache, but not in the API server. The watch of
- * Nodes may be late.
- */
+/** Returns the time of the next request for a Node that exists in the cache, but not in the API server. */
 export function missingNodeUntil({ missingNode }: MachineMemory, now: Date): MachineObservation['missingNode'] {
   if (!missingNode) return undefined;
   const leftMs = missingNode.at.getTime() + RETRY_MS - now.getTime();

@@ -36,10 +36,7 @@ export type CallOutcome =
       readonly ok: true;
       readonly instance?: Instance;
       readonly lastKnownState?: string | undefined;
-      /**
-       * Set if a lookup found a VM that does not run and will not start by itself. The text is a predicate such as "is
-       * stopped".
-       */
+      /** Set if a lookup found a VM that does not run and will not start by itself, such as "is stopped". */
       readonly ending?: string | undefined;
       /** Whether a lookup found the VM, but did not confirm that the VM is initialized. */
       readonly incomplete?: true | undefined;
@@ -50,10 +47,7 @@ export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
   readonly waitsFor?: string;
-  /**
-   * The error of a driver call that still runs after its deadline and the grace period. While a driver call is overdue,
-   * no other call of the machine starts.
-   */
+  /** The error of a driver call that still runs after its deadline, so that no other call of the machine starts. */
   readonly overdue?: FailedCall;
 }
 
@@ -61,7 +55,6 @@ export interface SettledCall {
   readonly kind: CallKind;
   readonly at: Date;
   readonly outcome: CallOutcome;
-  /** The number of consecutive failures of this kind of driver call, or 0 after a success. */
   readonly failures: number;
   readonly inputs: string;
 }
@@ -70,7 +63,6 @@ export interface FailedCall extends SettledCall {
   readonly outcome: Extract<CallOutcome, { ok: false }>;
 }
 
-/** The driver calls of this process for one machine. After a restart, no calls are recorded. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
@@ -78,54 +70,40 @@ export interface CallMemory {
   readonly createSent?: true | undefined;
 }
 
-/** The observed state of one machine. All objects come from the caches at one point in time. */
+/** The observed state of one machine. All objects of an observation come from the caches at one point in time. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** The MachineClass, or undefined if the cache does not contain the class. */
   readonly machineClass?: MachineClass | undefined;
   readonly inputs: string;
   readonly asksForToken: boolean;
   readonly tokenLivesUntil?: Date | undefined;
   readonly inherited?: boolean;
-  /**
-   * Since this time, the class or a Secret lacks the finalizer of mcm. The field is set only if no controller has
-   * recorded an action for the machine.
-   */
+  /** The time since which the class or a Secret lacks the finalizer of mcm, for a machine without a recorded action. */
   readonly unprotectedSince?: Date | undefined;
   /** True if the cache lacks the class or a Secret, and no controller has recorded an action for the machine. */
   readonly inputsMissing?: true | undefined;
-  /** Whether mcm has a target cluster. With `--target-kubeconfig=none`, mcm neither reads Nodes nor drains them. */
+  /** Whether mcm has a target cluster; with `--target-kubeconfig=none`, mcm neither reads Nodes nor drains them. */
   readonly hasTarget: boolean;
-  /** The reason why mcm cannot read the Nodes, as a part of a sentence. */
   readonly nodesUnseen?: string;
   /** The Node whose name is in the label of the machine, or the Node that names the machine in its own label. */
   readonly node?: Node | undefined;
-  /** The Node that has the name of the new VM. The Node may belong to another machine. */
+  /** The Node that has the name of the new VM, but may belong to another machine. */
   readonly nodeOfCreated?: Node | undefined;
-  /** A stale Node that has the name of the machine's Node. The VM of a stale Node has no machine. */
+  /** A stale Node that has the name of the machine's Node. */
   readonly conflictingNode?: Node;
-  /** A Node that exists in the cache but not in the API server, and the time of the next request for the Node. */
   readonly missingNode?: { readonly uid: string; readonly until: Date } | undefined;
   readonly conflictCameBack?: true | undefined;
-  /**
-   * Set if the Node in the label of the machine belongs to another machine. `own` is the Node whose label names this
-   * machine.
-   */
+  /** The Node whose label names this machine, if the Node in the label of the machine belongs to another machine. */
   readonly nodeOfOther?: { readonly node: string; readonly ownedBy: string; readonly own?: string | undefined };
-  /** Whether mcm saw the deletion of the Node. */
   readonly nodeWasDeleted?: boolean | undefined;
-  /**
-   * Whether the controller is frozen, because an API server was unreachable for too long. A frozen controller checks no
-   * health, but continues deletions.
-   */
+  /** A frozen controller checks no health, but continues deletions. */
   readonly frozen: boolean;
   readonly doubt?: Doubt | undefined;
   readonly healthWrites?: HealthWrites | undefined;
   readonly reported?: Reported | undefined;
   readonly calls: CallMemory;
   readonly shortage?: Shortage | undefined;
-  /** The offerings in order of preference, or undefined for a machine without alternatives. */
   readonly offerings?: readonly ObservedOffering[] | undefined;
   readonly driver: {
     readonly initialize: boolean;
@@ -133,13 +111,10 @@ export interface MachineObservation {
     readonly stop?: boolean;
     readonly hibernate?: boolean;
   };
-  /** Number of machines in the deployment that mcm is replacing, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** The maximum of `replacementsInProgress` (default: one). */
   readonly replacementsAllowed?: number;
   /** The open circuit breaker, if too many machines became unreachable at about the same time. */
   readonly breaker?: OpenBreaker | undefined;
-  /** Set if the machine is unreachable in a small cluster, and the cloud has not yet returned the state of the VM. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   readonly cloudSays?: string | undefined;
   /** True if mcm records the state of the machine's VM, because a circuit breaker is open. */
@@ -154,18 +129,11 @@ export interface MachineObservation {
   readonly evidence?: EvidenceState | undefined;
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState | undefined;
-  /** Whether the machine is being deleted and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean | undefined;
   readonly interruptions?: boolean;
-  /** Whether mcm adds the condition `Ready` to a machine without a Node. */
   readonly readyCondition?: boolean | undefined;
-  /** Whether mcm writes `status.blockedBy`. */
   readonly blockedBy?: true | undefined;
-  /**
-   * Whether the replacement of an interrupted machine is Running. The field is set only while the interrupted machine
-   * is being deleted.
-   */
+  /** Whether the replacement of an interrupted machine is Running, during the deletion of the machine. */
   readonly successor?: 'running' | 'awaited' | undefined;
-  /** The state of the drain. The field is set only while mcm drains the Node of the machine. */
   readonly drain?: DrainObservation | undefined;
 }

@@ -19,18 +19,15 @@ export type Action =
   | { readonly do: 'call'; readonly call: CallKind }
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  /**
-   * Writes the status of the Machine. With `reportsDrain`, the status contains the blockers of the drain, and mcm
-   * remembers the time of the write.
-   */
+  /** With `reportsDrain`, the status contains the blockers of the drain, and mcm remembers the time of the write. */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** The kind of the health write. If health writes are too frequent, mcm may delay the write. */
+      /** mcm may delay a health write if health writes are too frequent. */
       readonly writes?: HealthWrite | undefined;
       readonly reportsDrain?: true;
-      /** The text of a report about a deletion. If another process overwrites the report repeatedly, the report is delayed. */
+      /** A report about a deletion is delayed if another process overwrites it repeatedly. */
       readonly reports?: string | undefined;
     }
   | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
@@ -48,16 +45,16 @@ export type Action =
   /** Deletes the Machine object, because mcm cannot stop or start its VM. */
   | { readonly do: 'deleteUnstarted'; readonly event: PlannedEvent }
   | { readonly do: 'say'; readonly event: PlannedEvent }
-  /** Starts to collect evidence. The collection continues after the reconcile. */
+  /** Starts to collect evidence, which continues after the reconcile. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Starts to create the record of a kept VM. The creation continues after the reconcile. */
+  /** Starts to create the record of a kept VM, which continues after the reconcile. */
   | { readonly do: 'keepVm' }
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   | { readonly do: 'deleteMachine' }
   /**
-   * Cordons the Node. With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write
-   * removes the finalizer of mcm from the Node.
+   * With `tolerant`, an error of the write is recorded and not thrown. With `release`, the same write removes the
+   * finalizer of mcm from the Node.
    */
   | {
       readonly do: 'cordon';
@@ -68,7 +65,7 @@ export type Action =
   | { readonly do: 'uncordon' }
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace period 0. An error is recorded and not thrown. */
+  /** Deletes pods with grace period 0, and records an error instead of throwing it. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
   | { readonly do: 'markOutOfService' }
   | {
@@ -94,12 +91,10 @@ export type Next =
 export interface Plan {
   readonly actions: readonly Action[];
   readonly next: Next;
-  /** The reason of the decision as one sentence, for the log. */
   readonly because: string;
-  /** The PodDisruptionBudgets that block the machine. A change of one of these budgets starts the next reconcile. */
+  /** The PodDisruptionBudgets that block the machine, and whose change starts the next reconcile. */
   readonly budgets?: readonly string[];
   readonly awaitsCapacity?: true;
-  /** The reasons why the machine waits, for `status.blockedBy`. */
   readonly blockedBy?: readonly Blocking[];
   readonly intends?: string;
 }

@@ -8,8 +8,8 @@ const hasRequests = ({ machine }: MachineObservation): boolean =>
   machine.metadata.annotations?.[Annotations.EvictionRequests] !== undefined;
 
 /**
- * Plans the evictions of pods. An annotation on the Machine is written before the first EvictionRequest, so that
- * another process can withdraw the EvictionRequests.
+ * Another process must be able to withdraw EvictionRequests, so an annotation on the Machine is written before the
+ * first one.
  */
 export function planPods(o: MachineObservation, plan: DrainPlan, because: string, now: Date): Plan | undefined {
   const stops = o.drain !== undefined && stopsRequests(o.drain, now);

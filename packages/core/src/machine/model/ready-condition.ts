@@ -3,8 +3,8 @@ import type { MachineObservation } from './observation.ts';
 import type { Action, Plan } from './plan.ts';
 
 /**
- * Adds the condition `Ready` to a machine without a Node. Without the condition, the library kstatus would report the
- * machine as current.
+ * Adds the condition `Ready` to a machine without a Node. Without the condition `Ready`, the library kstatus would
+ * report a machine without a Node as current.
  */
 function withReady(status: MachineStatus, now: Date): MachineStatus {
   const { currentStatus, lastOperation, conditions = [] } = status;
@@ -22,10 +22,6 @@ function withReady(status: MachineStatus, now: Date): MachineStatus {
   return { ...status, conditions: [ready] };
 }
 
-/**
- * Adds the condition `Ready` to the status writes of a plan (flag `--ready-condition`). The condition causes no
- * additional write.
- */
 export const withReadyCondition = (plan: Plan, { machine, node }: MachineObservation, now: Date): Plan =>
   node === undefined && machine.metadata.deletionTimestamp === undefined
     ? { ...plan, actions: plan.actions.map((action): Action => readyStatus(action, now)) }

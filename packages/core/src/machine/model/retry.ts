@@ -1,6 +1,6 @@
 import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
 
-/** The waits between attempts, in milliseconds. The wait doubles with each attempt up to `maxMs`. */
+/** The wait between attempts doubles with each attempt up to `maxMs`, in milliseconds. */
 export interface Backoff {
   readonly firstMs: number;
   readonly maxMs: number;
@@ -11,8 +11,7 @@ const SHORT_RETRY_MS = 5_000;
 const MEDIUM_RETRY_MS = 180_000;
 export const LONG_RETRY_MS = 600_000;
 
-// The first wait after a temporary error is 5 s, as in the original. The wait grows with each error, to limit the load
-// on an unavailable cloud.
+// The first wait after a temporary error is 5 s, as in the original.
 const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
 const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
 const long: Backoff = { firstMs: LONG_RETRY_MS, maxMs: LONG_RETRY_MS };
@@ -41,15 +40,12 @@ const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> =
   ...changed,
 });
 
-/**
- * The waits before another `create` call. For `ResourceExhausted`, the flag `--resource-exhausted-retry` overrides the
- * wait.
- */
+/** The waits before another `create` call, which `--resource-exhausted-retry` overrides for `ResourceExhausted`. */
 export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
 export const INITIALIZE_RETRY: RetryTable = table(transient);
 export const LOOKUP_RETRY: RetryTable = table(medium);
 const POWER_RETRY: RetryTable = table(medium);
-/** The waits before another `delete` call. mcm never stops to retry a deletion, because an existing VM costs money. */
+/** mcm never stops to retry a deletion, because an existing VM costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
 /** The waits before a retry, by the kind of driver call and the error code. */
@@ -62,11 +58,11 @@ export const CALL_RETRIES = {
   delete: DELETE_RETRY,
 } as const;
 
-/** Returns true for temporary errors. The request itself is correct, so an early retry may succeed. */
+/** Returns true for temporary errors, after which an early retry may succeed. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
 
-/** Returns the wait before a retry. If the cloud requests a longer wait, the wait of the cloud applies. */
+/** Returns the wait before a retry, or a longer wait that the cloud requests. */
 export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
   const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
   return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);

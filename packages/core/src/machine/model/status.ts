@@ -23,7 +23,7 @@ export interface Operation {
 export interface PhaseChange {
   readonly phase: MachinePhase;
   readonly timeoutActive?: boolean;
-  /** The expiry of the preservation. A phase change without this field ends the preservation. */
+  /** The expiry of the preservation, without which a phase change ends the preservation. */
   readonly preserveExpiryTime?: string | undefined;
 }
 
@@ -57,8 +57,8 @@ export const withPhase = (
 });
 
 /**
- * Returns the deletion step at the end of a description. Only the end counts, because an error message in the
- * description may contain the text of another step.
+ * Returns the deletion step at the end of a description. An error message in a description may contain the text of
+ * another step, so only the end counts.
  */
 export function stepOf(description: string | undefined): DeletionStep | undefined {
   if (!description) return undefined;
@@ -77,13 +77,9 @@ export function hasReached(status: MachineStatus | undefined, step: DeletionStep
  */
 const REFRESH_MS = 30 * 60_000;
 
-/**
- * Two texts count as equal above this similarity. The texts of a repeated failure differ only in small parts, such as
- * request IDs.
- */
+/** Two texts count as equal above this similarity, such as failures with different request IDs. */
 const SIMILAR = 0.75;
 
-/** The comparison of two texts uses only this number of characters. */
 const COMPARED_LENGTH = 1_000;
 
 /** Returns true if two statuses differ only in times and in variable parts of the description, such as request IDs. */
@@ -113,7 +109,6 @@ function alike(a: LastOperation, b: LastOperation): boolean {
   return left === right || similarity(left, right) > SIMILAR;
 }
 
-/** Returns the similarity of two texts: 1 − edit distance / mean length. */
 export function similarity(a: string, b: string): number {
   const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
   const mean = (left.length + right.length) / 2;

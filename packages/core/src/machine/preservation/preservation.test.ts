@@ -29,11 +29,9 @@ interface Given {
   readonly own?: string;
   readonly last?: string;
   readonly phase?: MachinePhase;
-  /** The expiry of the preservation, in minutes after 12:00. */
   readonly expiry?: number;
   readonly tainted?: boolean;
   readonly condition?: Partial<Condition>;
-  /** False if the Node in the label of the machine does not exist. */
   readonly node?: boolean;
   readonly label?: boolean;
   readonly unschedulable?: true;

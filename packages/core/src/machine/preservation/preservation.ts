@@ -33,9 +33,10 @@ const lastAppliedOf = (machine: Machine): string =>
 const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
 
 /**
- * Returns the effective value of the annotation `preserve`. If the Node has or had the annotation, the value of the
- * Node applies. If the Node never had the annotation, the value of the Machine applies. In contrast to the original, a
- * request on a Node stays effective after the deletion of the Node. Source: getEffectivePreservationAnnotations.
+ * Returns the effective value of the annotation `preserve`. If the Node has or had the annotation `preserve`, the value
+ * of the Node applies. If the Node never had the annotation `preserve`, the value of the Machine applies. In contrast
+ * to the original, a request on a Node stays effective after the deletion of the Node. Source:
+ * getEffectivePreservationAnnotations.
  */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
@@ -56,9 +57,9 @@ export const wantsPreservationDrain = (machine: Machine, node: Node | undefined)
   !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
 
 /**
- * Plans the preservation of a machine. The result is undefined if no action is necessary. A machine in creation cannot
- * be preserved, because each status write of a creation removes the expiry. Source: machine-controller-manager,
- * machine_util.go, manageMachinePreservation.
+ * Plans the preservation of a machine, or returns undefined without an action. Each status write of a creation removes
+ * the expiry, so a machine in creation cannot be preserved. Source: machine-controller-manager, machine_util.go,
+ * manageMachinePreservation.
  */
 export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, node } = o;
@@ -163,7 +164,7 @@ function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
 
 /**
  * Returns the condition `Preserved` for the Node, or undefined if the condition is up to date.
- * @param recovered Whether the machine runs again. If a recovered machine fails again, mcm drains the node again.
+ * @param recovered whether the machine runs again, so that mcm drains the node after another failure
  */
 export function buildCondition(
   existing: Condition | undefined,
@@ -196,9 +197,7 @@ const OTHER_REASONS: ReadonlySet<string> = new Set([
   `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
 ]);
 
-/**
- * Ends a preservation. The last write removes the expiry, so that the next reconcile can continue an interrupted end.
- */
+/** The last write removes the expiry, so that the next reconcile can continue an interrupted end. */
 function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
   const { machine, node } = o;
   if (!expiryOf(machine)) return remove ? removeRequests(machine) : recordNodeValue(o);
@@ -217,10 +216,7 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 const requestText = ({ machine }: MachineObservation, value: string): string =>
   `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
-/**
- * Returns the reason for the end of a preservation. The annotation that requested the preservation may already be
- * removed.
- */
+/** The annotation that requested the preservation may already be removed. */
 function endOf(o: MachineObservation, now: Date): string {
   const { machine, node } = o;
   if (millis(expiryOf(machine)) <= now.getTime()) return 'The preservation of the machine ended: its time expired';
@@ -244,8 +240,8 @@ function removeRequests({ metadata: { annotations } }: Machine): Plan | undefine
 }
 
 /**
- * Copies the request on the Node to the Machine. The annotation on the Machine itself is removed, because it could
- * become effective later.
+ * Copies the request on the Node to the Machine. The annotation on the Machine itself could become effective later, so
+ * it is removed.
  */
 function recordNodeValue({ machine, node }: MachineObservation): Plan | undefined {
   const own = machine.metadata.annotations?.[Annotations.Preserve];
@@ -261,8 +257,8 @@ function recordNodeValue({ machine, node }: MachineObservation): Plan | undefine
 type Changes = Record<string, string | null>;
 
 /**
- * Returns the annotations that protect a preserved Node from a scale-down. The machine-config controller removes its
- * own protection after an update, so a preservation needs separate annotations.
+ * The machine-config controller removes its own protection after an update, so a preservation needs separate
+ * annotations.
  */
 const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
   annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
@@ -271,7 +267,7 @@ const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
     ? {}
     : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
 
-/** Returns the change that ends the scale-down protection. The protection by another client stays. */
+/** Ends the scale-down protection of mcm, but keeps the protection by another client. */
 export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
   const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
   return defined({
@@ -285,7 +281,6 @@ const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key
 
 interface Wanted {
   readonly annotations?: Changes | undefined;
-  /** Whether the Node must have the taint, or undefined for no change. */
   readonly tainted?: boolean;
   readonly now: Date;
 }

@@ -15,10 +15,7 @@ import { type Action, act, type Plan, type PlannedEvent, wait } from '../model/p
 import { CALL_RETRIES, isTransient, retryAfter } from '../model/retry.ts';
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 
-/**
- * A MachineSet must complete the adoption of a warm machine within this time. If the time expires, the machine is warm
- * again.
- */
+/** A MachineSet must complete the adoption of a warm machine within this time, or the machine is warm again. */
 const TAKEN_MS = 30_000;
 const LOOK_MS = 3_600_000;
 
@@ -27,10 +24,7 @@ const annotatePower = (power: string | null): Action => ({
   annotations: { [Annotations.WarmPower]: power },
 });
 
-/**
- * Plans a warm machine. The power state is recorded on the Machine before each call of `stop` or `start`. After a
- * restart, mcm repeats the driver call, and does not treat a stopped VM as unhealthy.
- */
+/** The power state is recorded before each call of `stop` or `start`, so that mcm repeats the call after a restart. */
 export function planWarm(o: MachineObservation, now: Date): Plan | undefined {
   const state = warmStateOf(o.machine);
   const power = powerOf(o.machine);
@@ -58,8 +52,7 @@ const isCurrent = (
 ): last is SettledCall => last?.kind === kind && last.at >= since;
 
 /**
- * Refuses a setting that the driver does not support. The refusal occurs before any driver call, so that no VM runs in
- * an unintended state.
+ * Refuses a setting that the driver does not support before any driver call, so that no VM runs in an unintended state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
   const description = `Warm machine gets no VM: ${because}`;
@@ -83,7 +76,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   if (running) return wait('the VM of the warm machine is being stopped');
   if (!isCurrent(last, 'stop', power)) return act('stopping the VM of the warm machine', { do: 'call', call: 'stop' });
   if (!last.outcome.ok) return planAgain(o, last, 'Stopping the VM of the warm machine failed', now);
-  // The Node of a stopped VM is deleted, because other programs would treat a Node that is not Ready as an outage. The
+  // Other programs would treat a Node that is not Ready as an outage, so the Node of a stopped VM is deleted. The
   // kubelet on a stopped VM cannot register the Node again.
   const release: Action[] = o.node && isNodeOf(o.machine, o.node) ? [{ do: 'releaseNode' }] : [];
   const message = 'The VM of the warm machine is stopped until a scale-up';
@@ -91,7 +84,7 @@ function planStop(o: MachineObservation, power: Power | undefined, now: Date): P
   return act('the VM has stopped', ...release, annotatePower('Stopped'), { do: 'say', event });
 }
 
-/** mcm looks up a stopped VM periodically, because a stopped VM has no Node that shows that the VM exists. */
+/** A stopped VM has no Node that shows that the VM exists, so mcm looks up the VM periodically. */
 function planStopped(o: MachineObservation, now: Date): Plan {
   if (o.node && isNodeOf(o.machine, o.node)) {
     return act('the Node of the stopped VM has registered again', annotatePower(powerText('Stopping', now)));
@@ -121,9 +114,7 @@ const deletion = (message: string): Action => ({
   event: { type: 'Warning', reason: 'WarmStartFailed', message },
 });
 
-/**
- * Plans the start of a stopped VM. After the start, the machine joins like a new machine, with a new creation timeout.
- */
+/** After the start of its VM, a machine joins like a new machine, with a new creation timeout. */
 function planStart(o: MachineObservation, power: Power, now: Date): Plan | undefined {
   const { running, last } = o.calls;
   const phase = phaseOf(o.machine);
@@ -147,7 +138,8 @@ function pending(o: MachineObservation, now: Date): MachineStatus {
 
 /**
  * A failed stop is repeated, because a running VM costs money. A failed start is repeated until the creation timeout if
- * the error may be temporary. After any other error, mcm deletes the machine, and its MachineSet creates a new machine.
+ * the error may be temporary. After a permanent error, mcm deletes the machine, and its MachineSet creates a new
+ * machine.
  */
 function planAgain(o: MachineObservation, last: SettledCall, what: string, now: Date): Plan | undefined {
   if (last.outcome.ok) return undefined;

@@ -26,7 +26,6 @@ export const refusal = (code: number, reason: string): Response =>
 
 type Refuse = (method: string, path: string) => Response | undefined;
 
-/** Creates a cache that contains only the objects that a test adds. */
 function memoryCache<T extends { readonly metadata: { readonly name: string } }>() {
   const recorded: T[] = [];
   const shown = new Map<string, T>();
@@ -39,11 +38,9 @@ interface Stage {
   readonly client: KubeClient;
   readonly clock: VirtualClock;
   readonly log: ReturnType<typeof createMemoryLogger>;
-  /** The requests that the machine controller sent, as `<method> <path>`. */
   readonly asked: string[];
 }
 
-/** @param refuse returns a response that replaces the response of the API server */
 async function startStage(refuse: Refuse = () => undefined): Promise<Stage> {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
@@ -73,7 +70,6 @@ export async function startNodeActions(refuse?: Refuse) {
 
 type Called = [name: string, ...args: unknown[]];
 
-/** Creates the executor of actions. All its dependencies except the API server only record their calls. */
 export async function startPerformer(refuse?: Refuse) {
   const stage = await startNodeActions(refuse);
   const { recorded: writes, cache } = memoryCache<Machine>();

@@ -1,15 +1,12 @@
 import { type Transport, VirtualClock } from '@mcm/kube';
 import { Rig, type RigOptions } from './rig.ts';
 
-/** The points at which a process can stop: before and after each of its writes and driver calls. */
 class CrashPoint {
   passed = 0;
-  /** The number of the point at which the process stops, or undefined if it never stops. */
   deadline: number | undefined;
   crashed = false;
   onCrash: () => void = () => undefined;
 
-  /** After the process has stopped, each point throws an error. */
   pass(): void {
     if (this.crashed) throw new Error('this process has crashed');
     if (this.passed++ !== this.deadline) return;
@@ -19,7 +16,6 @@ class CrashPoint {
   }
 }
 
-/** The process can stop before a write is sent, and before its response is read. */
 const crashing =
   (crash: () => CrashPoint) =>
   (transport: Transport): Transport => {
@@ -34,7 +30,6 @@ const crashing =
   };
 
 export interface CrashResult {
-  /** The maximum number of stop points that a single process passed. */
   readonly points: number;
   readonly crashes: number;
 }
@@ -45,11 +40,9 @@ export interface CrashTest {
 }
 
 export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap'> {
-  /** Starts an API server in the test process, without controllers. */
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
 }
 
-/** The first process stops at the first point in `crashes`, the next process at the second point, and so on. */
 export async function runWithCrashes(
   crashes: readonly (number | undefined)[],
   options: CrashOptions,

@@ -1,6 +1,6 @@
 import type { Transport, TransportRequest, TransportResponse } from '@mcm/kube';
 
-/** The cluster of a request. One API server represents both clusters, and the path of a request shows the cluster. */
+/** One API server represents both clusters, and the path of a request shows the cluster. */
 export type Server = 'control' | 'target';
 
 /**
@@ -35,7 +35,6 @@ export class Cuts {
     this.#monotonic = monotonic;
   }
 
-  /** Returns the time of the last response to a request that is not a watch, by the monotonic clock. */
   answeredAt(server: Server): number {
     return this.#answeredAt.get(server) ?? 0;
   }

@@ -4,7 +4,7 @@ const PROBE = /\/dummy-name$/;
 
 /**
  * Answers repeated probes of an object with the first response. In an idle hour, nine of ten requests are probes, so
- * tests run faster.
+ * known responses make tests faster.
  */
 export function withKnownProbes(transport: Transport): Transport {
   const known = new Map<string, TransportResponse>();

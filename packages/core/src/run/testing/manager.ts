@@ -7,7 +7,6 @@ import { NAMESPACE } from './rig.ts';
 
 export interface RunningManager {
   readonly context: ControllerContext;
-  /** Stops the manager immediately. Reconciles in progress are not completed. */
   kill(): Promise<void>;
 }
 

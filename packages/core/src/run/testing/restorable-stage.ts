@@ -9,10 +9,7 @@ export interface RestorableStage {
   readonly plane: RestorablePlane;
 }
 
-/**
- * Starts a machine controller with an API server that can be restored. At the end, the test fails if a delete request
- * had no precondition.
- */
+/** At the end, the test fails if a delete request had no precondition. */
 export async function staged(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const clock = new VirtualClock();
   const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });

@@ -23,10 +23,7 @@ import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 import { withKnownProbes } from './known-probes.ts';
 
-/**
- * The namespace of the tests. The tests run the whole machine controller with a control plane in one process, on a
- * virtual clock.
- */
+/** The tests run the whole machine controller with a control plane in one process, on a virtual clock. */
 
 export const NAMESPACE = 'default';
 
@@ -35,24 +32,20 @@ export interface RigOptions {
   readonly plane: { readonly transport: Transport };
   readonly seed?: number;
   readonly cloud?: Omit<FakeCloudOptions, 'onCreated' | 'onDeleted'>;
-  /** The milliseconds until the node of a VM joins (default: 0). With the value undefined, the node never joins. */
+  /** The milliseconds until the node of a VM joins (default: 0), or undefined if the node never joins. */
   readonly joinAfterMs?: number | undefined;
   readonly wrap?: (transport: Transport) => Transport;
   readonly controller?: Partial<MachineControllerOptions<never, never>>;
-  /** A cloud that several rigs share. The test then calls `join` of one rig for the VMs. */
   readonly sharedCloud?: FakeCloud;
-  /** Whether there is a target cluster. The value false corresponds to `--target-kubeconfig=none`. */
   readonly target?: boolean;
-  /** Returns the time since the last response of the control API server to another cluster of a fleet. */
   readonly controlAnsweredMs?: () => number | undefined;
-  /** Whether each controller acquires the Lease, as with `--leader-elect`. */
   readonly elects?: boolean;
 }
 
-/** The timings of the Lease. Each renewal is a request, so the tests renew the Lease less often than in production. */
+/** Each renewal is a request, so the tests renew the Lease less often than in production. */
 const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
-/** The user agent of the controller. Tests count the requests of the controller by the user agent. */
+/** Tests count the requests of the controller by the user agent. */
 export const USER_AGENT = 'machine-controller-test';
 
 const READY = [
@@ -97,7 +90,6 @@ export class Rig {
     }, joinAfterMs);
   }
 
-  /** Registers the Node of a VM and reports it as Ready, like the kubelet of the VM. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
     await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
@@ -141,7 +133,7 @@ export class Rig {
     this.#running = elects ? runElected(election, (term) => built.run(term)) : built.run(signal);
   }
 
-  /** Stops the controller immediately. Reconciles in progress are not completed. */
+  /** Stops the controller immediately, without completing reconciles. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('killed'));
     await this.#running.catch(() => undefined);
@@ -163,7 +155,6 @@ export class Rig {
     await this.admin.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates a machine with the finalizer and the priority that the MachineSet controller sets. */
   async createMachine(
     name: string,
     spec: Partial<Machine['spec']> = {},
@@ -226,7 +217,6 @@ export class Rig {
     return (await this.admin.resource(pods, NAMESPACE).list()).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Advances the time until `done` is true. Throws an error after `maxMs` of virtual time. */
   until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     return this.clock.runUntil(done, { maxMs });
   }

@@ -6,16 +6,13 @@ import { Rig, type RigOptions } from './rig.ts';
 
 export interface StartOptions extends Partial<RigOptions> {
   readonly crds?: typeof crds;
-  /** The time for which the control plane keeps events, in milliseconds. The value 0 keeps events forever. */
+  /** The time for which the control plane keeps events, in milliseconds; 0 keeps them forever. */
   readonly eventTtlMs?: number;
   readonly runtimeConfig?: readonly string[];
   readonly controllers?: readonly string[];
 }
 
-/**
- * Creates a rig with its own control plane, without objects and without a running controller. The test must stop the
- * rig and the control plane.
- */
+/** The test must stop the rig and the control plane. */
 export async function createRig({
   crds: served = crds,
   eventTtlMs,
@@ -42,7 +39,6 @@ export async function createRig({
   return { rig, requests };
 }
 
-/** Creates a rig with the class `small` and a running controller. */
 export async function startRig(options: StartOptions = {}): Promise<Rig> {
   const { rig } = await createRig(options);
   await rig.createClass();

@@ -19,26 +19,20 @@ export const DISRUPTIONS = 'machine-disruptions';
 
 const KEY = 'report';
 
-/** The minimum time between two writes of the ConfigMap by the manager. */
 const PERIOD_MS = 10_000;
 
-/** A write waits for this delay, because many machines change at about the same time. */
+/** Many machines change at about the same time, so a write waits for this delay. */
 const SETTLE_MS = 1_000;
 
-/** After a start, the first write waits at most this long for the decisions about all deployments. */
 const START_MS = 60_000;
 
-/** Writes the disruptions to a ConfigMap. A write contains only the rows that changed. */
+/** Writes the disruptions to a ConfigMap. A write of the disruptions contains only the rows that changed. */
 class DisruptionWriter {
   readonly #context: ControllerContext;
   readonly #report: DisruptionReport;
   readonly #client: ResourceClient<ConfigMap>;
-  /**
-   * The ConfigMap after the last read or write. Before the first read, and after a failed write, `#stored` is
-   * undefined.
-   */
+  /** The ConfigMap after the last read or write, or undefined after a failed write. */
   #stored: Stored | undefined;
-  /** The monotonic time of the last write. */
   #wroteAt: number | undefined;
   #startedAt: number | undefined;
   #complete = false;
@@ -84,10 +78,7 @@ class DisruptionWriter {
     return this.#complete;
   }
 
-  /**
-   * Writes the changed rows to the ConfigMap. The write fails if the ConfigMap has changed since it was read. After a
-   * failure, the next reconcile reads the ConfigMap again.
-   */
+  /** The write of the rows fails if the ConfigMap has changed since it was read. */
   async #write(
     { metadata }: Stored,
     changes: Readonly<Record<string, string | null>>,
@@ -110,7 +101,6 @@ class DisruptionWriter {
 }
 
 interface Stored {
-  /** The metadata of the ConfigMap, or undefined if the ConfigMap does not exist. */
   readonly metadata: ConfigMap['metadata'] | undefined;
   readonly data: ReadonlyMap<string, string>;
 }
@@ -120,7 +110,7 @@ const storedOf = (object: ConfigMap | undefined): Stored => ({
   data: new Map(Object.entries(object?.data ?? {})),
 });
 
-/** Returns the rows to write, with null for rows to remove. The result is undefined if the ConfigMap is up to date. */
+/** Returns the rows to write with null for rows to remove, or undefined without a change. */
 function changesOf(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, string>,
@@ -144,7 +134,7 @@ export function createDisruptionController(context: ControllerContext, report: D
   controller.watch(context.machines, () => []);
   controller.watch(context.deployments, () => []);
   report.onChange(() => controller.enqueue(KEY, SETTLE_MS));
-  // Starts the first write. In a namespace without machines, no change of an object would start it.
+  // In a namespace without machines, no change of an object would start the first write.
   controller.enqueue(KEY, SETTLE_MS);
   return controller;
 }

@@ -5,7 +5,7 @@ import type { DriverInvoker } from '../../driver/invoker/api/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 
 export interface Listing {
-  /** The time of the list request. The list may lack VMs that were created after the request. */
+  /** The time of the list request, after which created VMs may be missing in the list. */
   readonly startedAt: Date;
   readonly vms: readonly ListedInstance[];
 }
@@ -30,7 +30,7 @@ interface State {
  */
 const LIMIT = 20;
 
-/** Lists the VMs of each class. A class has at most one listing at a time, even if a driver call never ends. */
+/** A class has at most one listing of VMs at a time, even if a driver call never ends. */
 export class Listings {
   readonly #options: ListingOptions;
   readonly #states = new Map<Key, State>();

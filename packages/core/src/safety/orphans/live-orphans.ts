@@ -18,10 +18,7 @@ export interface LiveOrphansOptions extends NodesOfVmsOptions {
   readonly namespace: string;
 }
 
-/**
- * Reads the machines from the API server. With an outdated list of machines, mcm could delete a VM or Node that is in
- * use.
- */
+/** With an outdated list of machines, mcm could delete a VM or Node that is in use. */
 export async function liveMachines(control: KubeClient, namespace: string): Promise<ReadonlyMap<string, Machine>> {
   const found = new Map<string, Machine>();
   let token: string | undefined;
@@ -34,7 +31,7 @@ export async function liveMachines(control: KubeClient, namespace: string): Prom
 }
 
 /**
- * Returns the VMs that have no machine. The list of machines is newer than the list of VMs.
+ * Returns the VMs that have no machine, from a list of machines that is newer than the list of VMs.
  * @throws KubeError
  */
 export async function liveOrphans(

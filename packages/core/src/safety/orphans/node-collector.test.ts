@@ -24,14 +24,11 @@ const orphan = (metadata: object = {}): Node =>
   });
 
 interface StageCloud {
-  /** Returns the status of a VM in the cloud. By default, the call never ends. */
   readonly status?: () => Promise<unknown>;
   readonly canStatus?: boolean;
-  /** Whether the class was deleted after its last listing. */
   readonly lacksClass?: boolean;
 }
 
-/** Creates the collector. Each class was listed just before a search. */
 function stage(found: readonly Node[], machines: readonly Machine[] = [], cloud: StageCloud = {}) {
   const { status = () => new Promise(() => undefined), canStatus = true, lacksClass = false } = cloud;
   const deleted: string[] = [];
@@ -69,7 +66,6 @@ function stage(found: readonly Node[], machines: readonly Machine[] = [], cloud:
     options: ORPHAN_DEFAULTS,
   };
   const listings = { of: () => ({ startedAt: clock.now(), vms: [] }) };
-  // The collector uses only these parts of caches, clients and the driver.
   const collector = new NodeCollector(
     parts as unknown as OrphanReconcileOptions,
     partial<ConstructorParameters<typeof NodeCollector>[1]>(listings),

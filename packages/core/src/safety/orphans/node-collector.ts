@@ -26,19 +26,13 @@ interface Verdict {
 
 const withEvent = (outcome: string): Verdict => ({ outcome, sendEvent: true });
 
-/**
- * Finds Nodes without a machine, marks them with an annotation, and deletes orphaned Nodes. mcm removes the annotation
- * when the Node has a machine again.
- */
+/** Finds Nodes without a machine, marks them with an annotation, and deletes orphaned Nodes. */
 export class NodeCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #cap: HourlyCap;
-  /** The time at which each Node without a machine was first found, by UID of the Node. */
   #firstSeen: ReadonlyMap<string, Date> = new Map();
-  /** The last reported reason for which mcm keeps each Node, by UID of the Node. */
   #reported: ReadonlyMap<string, string> = new Map();
-  /** UIDs of Nodes whose VM still exists, and for which mcm has already sent an event. */
   readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
@@ -56,7 +50,7 @@ export class NodeCollector {
     this.#firstSeen = new Map();
   }
 
-  /** Checks all Nodes. Returns the time of the next search, or undefined if no Node is suspected. */
+  /** Returns the time of the next search, or undefined if no Node is suspected. */
   async pass(now: Date): Promise<Date | undefined> {
     const { caches, target, invoker, options } = this.#o;
     if (!target || !caches.target) return undefined;
@@ -94,10 +88,7 @@ export class NodeCollector {
     }
   }
 
-  /**
-   * Returns true if a Node may be an orphan. The Node belongs to this controller, its kubelet does not report, and the
-   * caches contain no machine for the Node.
-   */
+  /** A suspected Node belongs to this controller, has a kubelet that does not report, and no machine in the caches. */
   #isSuspect(node: Node): boolean {
     const { caches, namespace } = this.#o;
     const name = node.metadata.labels?.[Labels.MachineName];
@@ -144,10 +135,7 @@ export class NodeCollector {
     this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
   }
 
-  /**
-   * Deletes a Node. Immediately before the deletion, the method reads the machines and the Node from the API servers,
-   * and the VM from the cloud.
-   */
+  /** Before the deletion, the machines and the Node are read from the API servers, and the VM from the cloud. */
   async #delete(seen: Node, now: Date): Promise<void> {
     const { log, control, namespace, target } = this.#o;
     const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
@@ -169,8 +157,7 @@ export class NodeCollector {
         return;
       }
       if (node.metadata.finalizers?.includes(Finalizers.Node)) return;
-      // The UID and the resource version are preconditions. If the kubelet reports again, the deletion fails with a
-      // conflict.
+      // If the kubelet reports again, the deletion fails with a conflict.
       const { name, uid, resourceVersion } = node.metadata;
       await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
       log.warn('Orphan Node deleted', fields);
@@ -181,10 +168,7 @@ export class NodeCollector {
     }
   }
 
-  /**
-   * Returns true if the cloud has the VM of the Node. For a driver without the method `status`, the listings have
-   * already shown that the VM does not exist.
-   */
+  /** For a driver without the method `status`, the listings have already shown that the VM does not exist. */
   async #cloudHas(node: Node, now: Date): Promise<boolean> {
     const { invoker, caches, namespace } = this.#o;
     if (!invoker.can.status) return false;

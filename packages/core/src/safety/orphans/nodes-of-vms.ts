@@ -13,14 +13,13 @@ const PAGE = 500;
 
 interface Lookup {
   readonly byName: (name: string) => readonly Node[];
-  /** Finds Nodes by the {@link instanceKey} of their provider ID. */
   readonly byInstance: (key: string) => readonly Node[];
   readonly byMachine: (name: string) => readonly Node[];
 }
 
 /**
- * Finds the Ready Nodes of VMs without a machine. If the cache contains no Ready Node of a VM, all Nodes are listed
- * once from the API server. After an outage, the cache of Nodes may be older than the cache of Machines.
+ * Finds the Ready Nodes of VMs without a machine. After an outage, the cache of Nodes may be older than the cache of
+ * Machines. If the cache contains no Ready Node of a VM, all Nodes are listed once from the API server.
  */
 export class NodesOfVms {
   readonly #o: NodesOfVmsOptions;

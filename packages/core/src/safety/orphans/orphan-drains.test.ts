@@ -44,7 +44,6 @@ interface World {
   readonly budgets?: readonly object[];
   readonly attachments?: readonly object[];
   readonly machines?: readonly object[];
-  /** Returns the status code for a request (default: 200). */
   readonly refuse?: (request: string) => number | undefined;
 }
 

@@ -26,28 +26,21 @@ export interface OrphanDrainsOptions {
   readonly journal?: Journal | undefined;
 }
 
-/**
- * The progress of a drain, which is stored only in memory. After a restart, the drain continues correctly, but waits
- * longer.
- */
+/** The progress of a drain, which is stored only in memory. */
 interface DrainState extends Pick<MachineMemory, 'drain'> {
   logged?: string;
 }
 
-/**
- * The maximum number of drain steps for one Node in one search, such as cordon, evict and verify. The next search
- * continues the drain.
- */
+/** The maximum number of drain steps for one Node in one search, such as cordon, evict and verify. */
 const LOOKS = 4;
 
 /**
  * Drains the Nodes of VMs without a machine. The condition `Terminating` of the Node contains the time of the cordon,
- * so the drain timeout continues after a restart of the process.
+ * so the drain timeout continues after a restart.
  */
 export class OrphanDrains {
   readonly #o: OrphanDrainsOptions;
   readonly #nodes: NodeActions;
-  /** The progress of each drain. The key consists of the class and the provider ID. */
   readonly #memories = new Map<string, DrainState>();
 
   constructor(options: OrphanDrainsOptions) {
@@ -55,7 +48,6 @@ export class OrphanDrains {
     this.#nodes = new NodeActions(options);
   }
 
-  /** Removes the progress of the drains of all VMs that are not in the set. */
   keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
     for (const key of this.#memories.keys())
       if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1))) {
@@ -64,15 +56,12 @@ export class OrphanDrains {
       }
   }
 
-  /**
-   * Continues the drain of a Node. Returns true if the Node is drained.
-   * @throws KubeError
-   */
+  /** @throws KubeError */
   async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
     const key = `${keyOf(machineClass)} ${vm.providerId}`;
     const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
     this.#memories.set(key, state);
-    // The next search of the class continues the drain. Therefore, the caches need no callback when they are complete.
+    // The next search of the class continues the drain, so the caches need no callback.
     const ready = this.#o.caches.drains?.want(key, () => undefined) ?? true;
     const waitsFor = ready
       ? await this.#step(vm, node, machineClass, state, signal)
@@ -85,7 +74,7 @@ export class OrphanDrains {
     return waitsFor === undefined;
   }
 
-  /** Executes the steps of a drain. Returns the reason why the drain waits, or undefined if the Node is drained. */
+  /** Executes the steps of a drain, and returns the reason why it waits, or undefined if the Node is drained. */
   async #step(
     vm: ListedInstance,
     seen: Node,
@@ -132,8 +121,8 @@ export class OrphanDrains {
   }
 
   /**
-   * Returns true if a Machine for the VM exists now. A user may have created the Machine after the search began. The
-   * controller then uncordons the Node.
+   * A user may have created the Machine for the VM after the search began. The controller uncordons the Node of an
+   * adopted VM.
    */
   #isAdopted({ providerId }: ListedInstance): boolean {
     const recorders = this.#o.caches.machines.store.byIndex('instance', instanceKey(providerId));

@@ -13,8 +13,8 @@ export interface ForeignFilterOptions {
 }
 
 /**
- * Removes the VMs of other control clusters from a list. mcm sends one event for each other control cluster.
- * @param reported The control clusters for which mcm has already sent an event. The function adds new control clusters.
+ * Removes the VMs of other control clusters from a list, and sends one event for each other control cluster.
+ * @param reported the control clusters for which mcm has already sent an event, to which the function adds
  */
 export function withoutForeign(
   { recorder, owner, options }: ForeignFilterOptions,
@@ -35,13 +35,13 @@ export function withoutForeign(
 
 export interface Suspects {
   readonly suspects: readonly ListedInstance[];
-  /** VMs that mcm no longer keeps for an investigation. The records of these VMs have expired. */
+  /** The VMs whose records have expired. */
   readonly released: InstanceSet;
 }
 
 /**
- * Removes kept VMs from a list. The record of a kept VM is deleted only after the VM. With the reverse order, a crash
- * between the two deletions would leave a VM without a record.
+ * Removes kept VMs from a list. The record of a kept VM is deleted only after the VM, because a crash would leave a VM
+ * without a record.
  * @throws KubeError
  */
 export async function withoutKept(

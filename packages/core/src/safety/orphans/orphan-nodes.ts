@@ -7,8 +7,7 @@ import type { Listing } from './listings.ts';
 
 /**
  * Plans the annotation that marks a Node without a machine. If a Node has no machine for a long time, the change adds
- * the annotation and removes the finalizer. When the Node has a machine again, the change removes the annotation.
- * Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
+ * the annotation and removes the finalizer. Source: machine_safety.go, AnnotateNodesUnmanagedByMCM.
  */
 export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: number): NodeChange | undefined {
   const { annotations, finalizers = [] } = node.metadata;
@@ -29,16 +28,12 @@ export function planNodeMark(node: Node, owners: number, now: Date, minAgeMs: nu
 const ageMs = ({ metadata }: Node, now: Date): number =>
   now.getTime() - (parseTime(metadata.creationTimestamp)?.getTime() ?? now.getTime());
 
-/** Returns the class of a Node, or undefined if the Node may belong to another namespace. */
 export function classOfNode({ metadata }: Node, namespace: string): string | undefined {
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
 
-/**
- * Returns true if a machine and a Node belong together. Either the label of one object names the other object, or both
- * objects have one VM.
- */
+/** A machine and a Node belong together if one names the other in a label, or if both have one VM. */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
@@ -49,33 +44,27 @@ export function claims(machine: Machine, node: Node): boolean {
 export interface NodeEvidence {
   readonly namespace: string;
   readonly minAgeMs: number;
-  /** The time at which a search first found no machine for the Node. */
   readonly firstSeen?: Date | undefined;
-  /** The minimum time between the first search that found no machine and the deletion. */
   readonly confirmAfterMs: number;
-  /**
-   * The last successful VM listing of every class by key. The value is undefined if no listing of the class has
-   * succeeded.
-   */
+  /** The last successful VM listing of every class by key, or undefined without a successful listing. */
   readonly listings: ReadonlyMap<string, Listing | undefined>;
 }
 
 export interface Kept {
   readonly because: string;
-  /** Whether the reason is temporary. For a temporary reason, a user does not have to act. */
+  /** Whether the reason is temporary, so that a user does not have to act. */
   readonly passing?: true;
 }
 
 const passing = (because: string): Kept => ({ because, passing: true });
 
 /**
- * Returns the reason why mcm keeps a Node without a machine, or undefined for an orphan. A Node is an orphan if all
- * conditions are true:
+ * Returns the reason why mcm keeps a Node without a machine, or undefined for an orphan, which meets all conditions:
  * - The Node joined as a node of this namespace.
  * - The kubelet of the Node does not report.
  * - The Node is old enough.
  * - An earlier search also found no machine for the Node.
- * - After the earlier search, the VMs of every class were listed, and no listing contains the VM of the Node.
+ * - A later VM listing of every class does not contain the VM of the Node.
  */
 export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): Kept | undefined {
   const { namespace, minAgeMs, firstSeen, confirmAfterMs, listings } = evidence;

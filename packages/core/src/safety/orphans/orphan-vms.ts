@@ -8,7 +8,7 @@ import { isInstance } from '../../node/instance.ts';
  * machine_safety.go, checkMachineClass.
  * @param machine The machine with the name of the VM.
  * @param recorders Machines with another name whose provider ID may be the ID of the VM, because a user may have
- *   renamed the VM.
+ * renamed the VM.
  */
 export function isOrphan(
   vm: ListedInstance,
@@ -24,7 +24,7 @@ export function isOrphan(
 
 /** The control clusters whose orphans this control cluster may delete. */
 export interface Owners {
-  /** The UID of the control cluster. If the UID is unknown, new VMs have no tag of the control cluster. */
+  /** The UID of the control cluster; without it, new VMs have no tag of the control cluster. */
   readonly own: string | undefined;
   readonly former: readonly string[];
 }
@@ -60,10 +60,7 @@ export interface OrphanVm {
   readonly machineClass: MachineClass;
 }
 
-/**
- * Creates a Machine for a driver call about an orphaned VM. The Machine has a new UID, so the driver can find the VM
- * only by its provider ID.
- */
+/** The Machine for a driver call has a new UID, so the driver can find the VM only by its provider ID. */
 export const machineOfOrphanVm = ({ machineName, providerId, machineClass }: OrphanVm, now: Date): Machine => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'Machine',

@@ -27,10 +27,8 @@ import { DELETED, isDrained, isQuarantined, isStopped, orphanVerdict, stopsAfter
 
 const MINUTE = 60_000;
 
-/** The minimum time between two searches of a class. */
 const MIN_INTERVAL_MS = MINUTE;
 
-/** mcm sends an event when a VM listing has failed this number of times in a row. */
 const REPORTED_AFTER_FAILURES = 3;
 
 /**
@@ -38,10 +36,7 @@ const REPORTED_AFTER_FAILURES = 3;
  */
 const DELETIONS_AT_ONCE = 10;
 
-/**
- * mcm keeps an orphaned VM without a Node object for this time. After a restore of the API server, an operator can
- * restart the kubelet of the VM, so that the Node is registered again.
- */
+/** mcm keeps an orphaned VM without a Node object for this time, so that an operator can restart its kubelet. */
 const UNSEEN_HOLD_MS = 60 * MINUTE;
 
 const NODES_KEY: Key = 'nodes';
@@ -64,38 +59,27 @@ export interface SuspectCounts {
   readonly vms: number;
   readonly nodes: number;
   readonly quarantined: number;
-  /** The number of stopped VMs that will be deleted later. */
   readonly stopped: number;
 }
 
-/**
- * The results of earlier searches for a class, which are stored only in memory. After a restart, mcm needs one more
- * search before a deletion.
- */
+/** After a restart, mcm needs one more search before the deletion of an orphan. */
 interface ClassState {
   notBefore: Date;
   decided?: Listing;
-  /** The time at which a search first found no machine for a VM, by provider ID. */
   firstSeen: ReadonlyMap<string, Date>;
-  /** The last reported decision about each VM, by provider ID. */
   reported: ReadonlyMap<string, string>;
-  /** The number of consecutive listing failures when the delay before the next listing was last increased. */
   failures: number;
-  /** The provider IDs that operators had released on any class before the last reconcile. */
   seenReleases?: ReadonlySet<string>;
-  /** Whether mcm has sent an event that the VMs of the class cannot be listed. */
   unlisted?: true;
-  /** The provider IDs of the VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
-  /** VMs that mcm no longer keeps for an investigation. */
   released: InstanceSet;
   /** The other control clusters for which mcm has already sent an event. */
   readonly foreign: Set<string>;
 }
 
 /**
- * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A class with
- * a slow cloud delays its own VMs and the deletion of Nodes. A deletion of Nodes needs the VM listings of all classes.
+ * Finds VMs and Nodes without a Machine. Each class has a queue key, and all Nodes together have one key. A deletion of
+ * Nodes needs the VM listings of all classes, so a class with a slow cloud delays it.
  */
 export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
@@ -108,10 +92,7 @@ export class OrphanCollector {
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
   readonly #stopped: StoppedVms;
   readonly #deleting = new Set<string>();
-  /**
-   * The time of the last restore from a backup. The API server may lack machines that were created before the restore.
-   * `wentBackAt` is undefined without a restore.
-   */
+  /** The time of the last restore from a backup, after which machines may be missing on the API server. */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -129,7 +110,6 @@ export class OrphanCollector {
     });
   }
 
-  /** Returns the number of suspected orphans. The numbers include unconfirmed orphans. */
   suspects(): SuspectCounts {
     // Each class lists all VMs of the cluster, so the set counts each VM once.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
@@ -138,7 +118,7 @@ export class OrphanCollector {
     return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size, stopped };
   }
 
-  /** The keys that are reconciled first. No change of an object starts these reconciles. */
+  /** The keys that are reconciled first, because no change of an object starts them. */
   readonly firstKeys: readonly Key[] = [NODES_KEY];
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
@@ -198,7 +178,7 @@ export class OrphanCollector {
     return again(this.#o.options.periodMs);
   }
 
-  /** Returns true if an operator has released a VM. The next search then starts immediately. */
+  /** Returns true if an operator has released a VM, so that the next search starts immediately. */
   #releases(machineClass: MachineClass, state: ClassState): boolean {
     const released = new Set([machineClass, ...this.#others(machineClass)].flatMap(releasedVms));
     const isMore = state.seenReleases !== undefined && [...released].some((id) => !state.seenReleases?.has(id));
@@ -210,10 +190,7 @@ export class OrphanCollector {
     return this.#o.caches.classes.store.list().filter((other) => keyOf(other) !== keyOf(machineClass));
   }
 
-  /**
-   * Sends an event if the VMs of a class cannot be listed. Without the event, operators would notice orphans only on
-   * the bill of the cloud.
-   */
+  /** Without the event, operators would notice orphans only on the bill of the cloud. */
   #reportUnlisted(machineClass: MachineClass, key: Key, state: ClassState): void {
     const { recorder, invoker } = this.#o;
     const error = this.#listings.error(key);
@@ -229,7 +206,7 @@ export class OrphanCollector {
     recorder.event(machineClass, 'Warning', 'ListingFailed', text);
   }
 
-  /** Delays the next listing after a failure. The delays are 1, 2, 4 … minutes, up to the period of the search. */
+  /** Delays the next listing after a failure by 1, 2, 4 … minutes, up to the period of the search. */
   #backOff(key: Key, state: ClassState, now: Date): void {
     const failures = this.#listings.failures(key);
     if (failures > state.failures) {
@@ -268,10 +245,7 @@ export class OrphanCollector {
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
-  /**
-   * Detects a restore of the API server from the creation times of VMs. After a restart, mcm cannot detect the restore
-   * from its caches, because the caches are new.
-   */
+  /** After a restart, the caches are new, so mcm detects a restore of the API server from the creation times of VMs. */
   #findRestore(
     vms: readonly ListedInstance[],
     withoutMachine: readonly ListedInstance[],
@@ -287,11 +261,7 @@ export class OrphanCollector {
     log.warn('A VM was created while no process was the leader: the API server was restored from a backup', fields);
   }
 
-  /**
-   * Deletes orphaned VMs. The machines are read from the API server before the deletion. The list of machines must be
-   * newer than the list of VMs, because the deletion of a VM cannot be undone. Returns true if Nodes of VMs are being
-   * drained.
-   */
+  /** The deletion of a VM cannot be undone, so mcm reads the machines from the API server after the list of VMs. */
   async #collect(
     machineClass: MachineClass,
     state: ClassState,
@@ -371,8 +341,8 @@ export class OrphanCollector {
   }
 
   /**
-   * Returns the time until which an orphaned VM is kept. mcm finds the VM of a failed creation within the creation
-   * timeout. An older VM had a machine and a Node, so its pods may still run.
+   * Returns the time until which an orphaned VM is kept. A VM older than the creation timeout had a machine and a Node,
+   * so its pods may still run.
    */
   #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
     const seen = state.firstSeen.get(providerId);
@@ -382,7 +352,7 @@ export class OrphanCollector {
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
-  /** Drains the Node of an orphaned VM. Returns true if the VM may be deleted. */
+  /** Drains the Node of an orphaned VM, and returns true if the VM may be deleted. */
   async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
     if (use.use !== 'unclaimed') return false;
     const { log, stop } = this.#o;
@@ -395,10 +365,6 @@ export class OrphanCollector {
     }
   }
 
-  /**
-   * Returns true if mcm has already reported the decision about a VM. The event may be on another class, because each
-   * class lists all VMs of the cluster.
-   */
   #reportedOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ reported }) => reported.get(providerId) === verdict);
   }

@@ -13,20 +13,14 @@ const LEAST_MASS = 2;
 
 export interface QuarantineView {
   readonly machineClass: MachineClass;
-  /**
-   * The provider IDs that operators have released on other classes. Each class lists all VMs of the cluster, so a VM
-   * may be released on any class.
-   */
   readonly releasedElsewhere?: readonly string[] | undefined;
-  /** The provider IDs of VMs in quarantine on other classes. */
   readonly quarantinedElsewhere?: readonly string[] | undefined;
   readonly listed: number;
   /**
-   * The number of VMs that lost their machine, including unconfirmed orphans. A VM counts if its Node is Ready, or if
-   * the VM is too old to come from a failed creation.
+   * The number of VMs that lost their machine, including unconfirmed orphans. A VM with a Ready Node, or a VM that is
+   * too old to come from a failed creation, counts as lost.
    */
   readonly lost: number;
-  /** The time at which the API server was restored to an older state, or undefined without a restore. */
   readonly wentBackAt: Date | undefined;
 }
 
@@ -38,8 +32,8 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
 
 /**
  * Returns the reason for a quarantine of the VM, or undefined if mcm may drain and delete the VM. During a quarantine,
- * mcm keeps the VM until an operator decides. If a single machine was removed, mcm deletes its VM. If many machines
- * were removed, or a restored API server has lost machines, operators may still need the VMs.
+ * mcm keeps the VM until an operator decides. If many machines were removed, or a restored API server has lost
+ * machines, operators may still need the VMs.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
   const { machineClass, quarantinedElsewhere = [], listed, lost, wentBackAt } = view;
@@ -49,14 +43,13 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
     return 'the API server with the machines was restored to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs with joined Nodes lost their machines at the same time`;
-  // Another class may already have put VMs into quarantine, when more VMs were lost. A quarantine then continues for
-  // the remaining VMs.
+  // A quarantine continues for the remaining VMs if another class put VMs into quarantine earlier.
   if (new InstanceSet([...quarantinedVms(machineClass), ...quarantinedElsewhere]).has(vm.providerId))
     return 'the VM was already in quarantine';
   return undefined;
 }
 
-/** Returns true if an operator released the VM. mcm deletes a released VM immediately. */
+/** mcm deletes a released VM immediately. */
 export const isReleased = (
   { providerId }: ListedInstance,
   { machineClass, releasedElsewhere = [] }: Pick<QuarantineView, 'machineClass' | 'releasedElsewhere'>,
@@ -69,10 +62,7 @@ export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
 export const releasedVms = (machineClass: MachineClass): readonly string[] =>
   idsIn(machineClass, Annotations.ReleaseVMs);
 
-/**
- * Returns the class that reports a VM. The annotation of the VM's Node names the class. Without a Node, the first class
- * by name reports the VM, so that the result does not depend on the order of the searches.
- */
+/** Returns the class that reports a VM: the class in the annotation of its Node, or the first class by name. */
 export function reportingClass(classes: readonly MachineClass[], node: Node | undefined): MachineClass | undefined {
   const key = node?.metadata.annotations?.[Annotations.MachineClassOfNode];
   const sorted = classes.toSorted((a, b) => compareText(keyOf(a), keyOf(b)));
@@ -84,14 +74,13 @@ export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
-/** Returns the text of the event about a quarantine. The text contains the actions that an operator can take. */
+/** The text about a quarantine contains the actions that an operator can take. */
 export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
   `the VM is in quarantine (${because}). To keep the VM, create Machine ${machineName} again with the same spec.providerID. To delete the VM, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
 /**
- * Records the VMs in quarantine in an annotation of the class, because mcm needs the list after a restart. The method
- * also removes deleted VMs from the annotation with the released VMs.
- * @param elsewhere VMs in quarantine on other classes. An operator may release a VM on any class of the cluster.
+ * Records the VMs in quarantine in an annotation of the class, because mcm needs the list after a restart.
+ * @param elsewhere VMs in quarantine on other classes.
  * @throws KubeError
  */
 export async function noteQuarantine(

@@ -4,33 +4,26 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance } from '../../node/instance.ts';
 
 /**
- * A VM that was created within this time after the last renewal of the Lease proves nothing. The time covers the
+ * A VM that was created within this time after the last renewal of the Lease proves nothing. The margin covers the
  * longest `create` call and the largest difference between the clocks of the cloud and the controller.
  */
 const MARGIN_MS = 120_000;
 
 export interface RestoreView {
-  /** Periods without a holder of the machine controller's Lease, according to the API server. */
   readonly times: readonly LeaseVacancy[];
-  /** The VMs of a class that this control cluster may have created. */
   readonly vms: readonly ListedInstance[];
   readonly withoutMachine: readonly ListedInstance[];
-  /** Returns the machines whose provider ID may be the ID of the VM. */
   readonly recorders: (vm: ListedInstance) => readonly Machine[];
-  /**
-   * The UID of the control cluster, or undefined if the UID is unknown. With an unknown UID, new VMs have no tag of the
-   * control cluster.
-   */
   readonly owner: string | undefined;
 }
 
 /**
- * Detects a restore of the API server. The proof is a VM without a machine that was created while no process held the
- * Lease. Only the holder of the Lease creates VMs. The API server must therefore have lost the machine of the VM and
- * the renewals of the Lease.
+ * Detects a restore of the API server. A VM without a machine that was created while no process held the Lease proves a
+ * restore. Only the holder of the Lease creates VMs, so the API server must have lost the machine and the renewals of
+ * the Lease.
  *
- * If another VM from the period is newer than its machine, a controller ran without leader election. The proof is then
- * invalid.
+ * The proof is invalid if another VM from the period is newer than its machine, because a controller ran without leader
+ * election.
  */
 export function findRestore({
   times,

@@ -8,27 +8,23 @@ export interface ListedVm {
   readonly vm: ListedInstance;
   readonly machine: Machine | undefined;
   readonly listed: readonly ListedInstance[];
-  /** The Nodes that may belong to the VM. Some of them may belong to other VMs. */
+  /** The Nodes that may belong to the VM. */
   readonly nodes: readonly Node[];
 }
 
 export type Use =
   /** No pods run on the VM: its Node is not Ready, or mcm has no target cluster. */
   | { readonly use: 'none' }
-  /**
-   * The VM has no Node object, because the VM never joined or its Node object is lost. If the Node object is lost, the
-   * VM may still run pods.
-   */
+  /** The VM has no Node object, because the VM never joined or its Node object is lost. */
   | { readonly use: 'unseen' }
-  /** The Node of the VM belongs to a machine. The provider ID of the machine is then wrong. */
+  /** The Node of the VM belongs to a machine, whose provider ID is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
   /** The Node of the VM belongs to no machine, so no machine controller drains the Node. */
   | { readonly use: 'unclaimed'; readonly node: Node };
 
 /**
- * Returns whether a Node runs on the VM. A Node with the provider ID of the VM runs on the VM. If the two IDs cannot be
- * compared, the Node of the machine with the VM's name counts. This rule does not apply if the listing contains the
- * recorded VM of the machine.
+ * Returns whether a Node runs on the VM. A Node with the provider ID of the VM runs on the VM. If the provider IDs
+ * cannot be compared, the Node of the machine with the VM's name counts.
  */
 export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));

@@ -5,7 +5,7 @@ import type { Lane } from '../../flow/lane.ts';
 import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { machineOfOrphanVm } from './orphan-vms.ts';
 
-/** Parses the annotation with the deletion times of stopped VMs. Invalid entries are ignored. */
+/** Parses the annotation with the deletion times of stopped VMs. Invalid entries of the annotation are ignored. */
 export function stoppedVms({ metadata }: MachineClass): ReadonlyMap<string, Date> {
   const entries = (metadata.annotations?.[Annotations.StoppedVMs] ?? '').split(',').flatMap((entry) => {
     const at = entry.lastIndexOf('=');
@@ -22,14 +22,13 @@ const annotationOf = (vms: ReadonlyMap<string, Date>): string =>
     .join(',');
 
 /**
- * Stops orphaned VMs before their deletion. The deletion time is recorded on the class after the VM has stopped. If the
- * process ends before the record is written, the next process stops the VM again, and deletes it later.
+ * Stops orphaned VMs before their deletion. The deletion time of a stopped VM is recorded on the class after the stop.
+ * If the process ends before the record is written, the next process stops the VM again, and deletes it later.
  */
 export class StoppedVms {
   readonly #o: OrphanReconcileOptions;
   readonly #lane: Lane;
   readonly #stopping = new Set<string>();
-  /** The deletion times of stopped VMs that are not recorded on their classes yet. */
   readonly #unrecorded = new Map<string, Date>();
 
   constructor(options: OrphanReconcileOptions, lane: Lane) {
@@ -41,12 +40,11 @@ export class StoppedVms {
     return this.#o.options.stopMs ?? 0;
   }
 
-  /** Returns the duration of the stop and the deletion time of a VM, or undefined if VMs are deleted without a stop. */
   planFor({ providerId }: ListedInstance): { readonly forMs: number; readonly until: Date | undefined } | undefined {
     return this.#stopMs > 0 ? { forMs: this.#stopMs, until: this.#untilOf(providerId) } : undefined;
   }
 
-  /** Returns the number of stopped VMs. Each class lists all VMs of the cluster, so the number counts each VM once. */
+  /** Each class lists all VMs of the cluster, so the number of stopped VMs counts each VM once. */
   count(): number {
     const classes = this.#o.caches.classes.store.list();
     return new Set(classes.flatMap((one) => [...stoppedVms(one).keys()])).size;
@@ -57,14 +55,13 @@ export class StoppedVms {
     return known[0] ?? this.#unrecorded.get(id);
   }
 
-  /** Returns the earliest deletion time of the VMs, or undefined if no VM has a deletion time. */
   nextAt(vms: readonly ListedInstance[]): Date | undefined {
     if (this.#stopMs === 0) return undefined;
     const times = vms.flatMap(({ providerId }) => this.#untilOf(providerId)?.getTime() ?? []);
     return times.length > 0 ? new Date(Math.min(...times)) : undefined;
   }
 
-  /** Stops a VM and sets its deletion time. If the driver cannot stop VMs, the VM runs until its deletion time. */
+  /** If the driver cannot stop VMs, the VM runs until its deletion time. */
   begin(machineClass: MachineClass, vm: ListedInstance, suspects: readonly ListedInstance[]): void {
     const { invoker, clock, log } = this.#o;
     const { providerId, machineName } = vm;
@@ -87,7 +84,6 @@ export class StoppedVms {
       .finally(() => this.#stopping.delete(providerId));
   }
 
-  /** Records the deletion times on the class. Entries of VMs that are no longer orphans are removed. */
   async record(machineClass: MachineClass, suspects: readonly ListedInstance[]): Promise<void> {
     const { caches, control, log, options } = this.#o;
     const newest = caches.classes.store.get(keyOf(machineClass));

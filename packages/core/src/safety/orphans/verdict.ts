@@ -14,18 +14,12 @@ export interface OrphanVmInput {
   readonly use: Use;
   readonly view: QuarantineView;
   readonly policy: OrphanOptions['policy'];
-  /** mcm keeps a VM without a Node until this time. */
   readonly heldUntil?: Date | undefined;
-  /**
-   * The time for which a VM is stopped before its deletion, or undefined if VMs are not stopped. `until` is the
-   * deletion time of a stopped VM.
-   */
+  /** The time for which a VM is stopped before its deletion, or undefined if VMs are not stopped. */
   readonly stop?: { readonly forMs: number; readonly until?: Date | undefined } | undefined;
-  /** Whether the limit of deletions per hour allows the deletion. */
   readonly admitted: boolean;
 }
 
-/** Returns the decision as the text of an event. */
 export function orphanVerdict(input: OrphanVmInput, now: Date): string {
   const { vm, use, view, policy, heldUntil, admitted } = input;
   const stop = isReleased(vm, view) ? undefined : input.stop;
@@ -47,7 +41,7 @@ export function orphanVerdict(input: OrphanVmInput, now: Date): string {
 const stoppedText = ({ providerId, machineName }: ListedInstance, until: Date): string =>
   `mcm has stopped the VM, and deletes the VM at ${until.toISOString()}. To keep the VM, start the VM in the cloud and create Machine ${machineName} again with the same spec.providerID. To delete the VM now, add ${providerId} to annotation ${Annotations.ReleaseVMs} of the MachineClass`;
 
-/** Returns true if the VM must be stopped now. A VM is drained before it is stopped. */
+/** Returns true if the drained VM must be stopped now. */
 export const isStopped = (verdict: string): boolean => verdict.startsWith(STOPPED);
 
 export const stopsAfterDrain = (verdict: string): boolean => verdict.startsWith(`${DRAINED} stops`);

@@ -6,17 +6,12 @@ export const FROZEN = MachineDeploymentConditions.Frozen;
 
 /** The options of the overshoot check, which limits the number of machines of a MachineSet. */
 export interface OvershootOptions {
-  /** A set freezes when its machines exceed the replicas plus the surge by this number (`--safety-up`). */
   readonly safetyUp: number;
-  /** The freeze ends when the number of machines is below the upper limit by this number (`--safety-down`). */
   readonly safetyDown: number;
-  /**
-   * A frozen set is checked after this time without an event, in milliseconds (`--machine-safety-overshooting-period`).
-   */
   readonly periodMs: number;
 }
 
-/** A set with `upper` or more machines freezes. The freeze ends when the set has `lower` or fewer machines. */
+/** A set with `upper` or more machines freezes, until the set has `lower` or fewer machines. */
 export interface Thresholds {
   readonly upper: number;
   readonly lower: number;
@@ -24,8 +19,8 @@ export interface Thresholds {
 
 /**
  * Returns the numbers of machines at which a freeze starts and ends (docs/compatibility/rules-deployments.md §8.1, A).
- * For every strategy, the surge is the `maxSurge` of the spec, or zero. In the original, the check of all following
- * sets fails after a deployment without a surge (BUG-9). A `safetyDown` of 0 counts as 1.
+ * The surge is the `maxSurge` of the spec or zero, for every strategy. In the original, the check of all following sets
+ * fails after a deployment without a surge (BUG-9).
  */
 export function thresholds(
   set: MachineSet,
@@ -37,17 +32,14 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // The lower limit is below the upper limit. With equal limits, the freeze would start and end again and again (F-12).
+  // With equal limits, the freeze would start and end again and again (F-12).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 
 /** The decision about the freeze of a set. */
 export type Verdict = 'freeze' | 'thaw' | 'leave';
 
-/**
- * Returns true if the set has a mark of a freeze. A freeze has two marks: a label and a condition. An incomplete freeze
- * has only one mark.
- */
+/** A freeze has two marks: a label and a condition. */
 export const hasMark = (
   object: MachineSet | MachineDeployment,
   conditions: readonly AnyCondition[] | undefined,

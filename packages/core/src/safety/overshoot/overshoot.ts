@@ -45,13 +45,9 @@ import {
   type Thresholds,
 } from './overshoot-rules.ts';
 
-/** The maximum number of immediate attempts to write a set that other clients write at the same time. */
 const ATTEMPTS = 5;
 
-/**
- * Freezes sets with far too many machines, and the deployments of these sets. The freeze ends when the number of
- * machines is low enough.
- */
+/** Freezes sets with far too many machines, and their deployments, until the number of machines is low enough. */
 export class OvershootReconciler {
   readonly #context: ControllerContext;
   readonly #options: OvershootOptions;
@@ -65,7 +61,7 @@ export class OvershootReconciler {
     this.#deployments = context.client.resource(machineDeployments, context.namespace);
   }
 
-  /** Reconciles an object. The keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
+  /** The keys are `set/<namespace>/<name>` and `deployment/<namespace>/<name>`. */
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const slash = key.indexOf('/');
     const object = key.slice(slash + 1);
@@ -102,9 +98,8 @@ export class OvershootReconciler {
   }
 
   /**
-   * Freezes the set. If another client writes the set at the same time, the method reads the set from the API server
-   * and tries again. Without the retry, the machines could be deleted before the next reconcile, and mcm would not
-   * report the overshoot.
+   * If another client writes the set at the same time, the method reads the set from the API server and tries again.
+   * Without the retry, mcm would not report an overshoot whose machines are deleted before the next reconcile.
    */
   async #freezeNow(set: MachineSet, machines: number, limits: Thresholds, signal: AbortSignal): Promise<void> {
     let newest = set;
@@ -155,16 +150,13 @@ export class OvershootReconciler {
     );
   }
 
-  /** Reports a misleading value of the annotation, because any value ends the freeze. */
+  /** Any value of the annotation ends the freeze, so a misleading value is reported. */
   #reportValue(object: MachineSet | MachineDeployment): void {
     const problem = presenceProblem(object, Annotations.Unfreeze);
     if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
-  /**
-   * Writes the marks of a freeze. As in the original, the status of the set is written before the label. The label
-   * stops the set, and the condition in the status explains the freeze.
-   */
+  /** As in the original, the status of the set is written before the label. */
   async #writeSet(
     set: MachineSet,
     conditions: readonly AnyCondition<MachineSetConditionType>[],
@@ -206,7 +198,7 @@ export class OvershootReconciler {
       );
       await this.#writeDeployment(deployment, conditions, { labels: { [Labels.Freeze]: TRUE } }, signal);
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
-      // The annotation on a deployment ends the freeze of all its sets. mcm then removes the annotation.
+      // The annotation on a deployment ends the freeze of all its sets.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
       this.#reportValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
@@ -251,8 +243,8 @@ function keysAroundSet(set: MachineSet, context: ControllerContext): string[] {
 }
 
 /**
- * Creates the overshoot controller. Changes of machines and replicas start a reconcile, so the controller needs no
- * timer.
+ * Creates the overshoot controller. Changes of machines and replicas start a reconcile of the overshoot controller, so
+ * it needs no timer.
  */
 export function createOvershootController(
   context: ControllerContext,

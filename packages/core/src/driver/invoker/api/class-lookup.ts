@@ -13,18 +13,14 @@ export interface ClassLookup {
   readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
   readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
   /**
-   * Returns the Secrets if they can be used. The caller must call this function before the schema validation, because a
+   * Returns the Secrets if they can be used. The caller must call `usable` before the schema validation, because a
    * missing Secret also causes schema errors.
    * @throws MachineError about the Secrets
    */
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
-/**
- * Finds the classes and Secrets in the caches. The error about a missing object differs from the error about a missing
- * permission.
- * @param credentialsSchema the keys that the driver reads from a Secret
- */
+/** Finds the classes and Secrets in the caches. */
 export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {
   const declared = declaredKeys(credentialsSchema);
   const classOf = (machine: Machine): MachineClass | undefined =>

@@ -48,17 +48,14 @@ export const DRIVER_TIMEOUTS: DriverTimeouts = {
   watchInterruptions: MINUTE,
 };
 
-/**
- * Reports a driver call that ignores its aborted signal. With this callback, the caller waits until the driver call
- * ends, see `withDeadline`.
- */
+/** Reports a driver call that ignores its aborted signal. */
 export type OnOverdue = (error: MachineError) => void;
 
 export type OnWaiting = (what: string) => void;
 
 /**
- * Calls a driver for a machine or a class. For each call, the invoker validates the class and the Secrets, sets a
- * deadline, and removes secrets from errors.
+ * Calls a driver for a machine or a class. The invoker validates the class and the Secrets, sets a deadline, and
+ * removes secrets from errors.
  */
 export interface DriverInvoker {
   readonly can: {
@@ -72,22 +69,11 @@ export interface DriverInvoker {
   };
   inputsOf(machine: Machine): string;
   classOf(machine: Machine): MachineClass | undefined;
-  /**
-   * Returns the offerings that the machine may use, in order of preference. The result is undefined without alternative
-   * offerings.
-   */
   choicesOf(machine: Machine): readonly Choice[] | undefined;
-  /**
-   * Returns one sentence for each problem of the alternative offerings of a class. If one alternative has a problem,
-   * mcm uses no alternative of the class.
-   */
+  /** If one alternative of a class has a problem, mcm uses no alternative of the class. */
   alternativeProblems(machineClass: MachineClass, text?: string): readonly string[];
-  /** Returns the problems of a class and its Secrets that can be found without the cloud, one sentence each. */
   check(machineClass: MachineClass): readonly string[];
-  /**
-   * Returns one sentence for each field of a class that has no effect, with the most similar known field. A field
-   * without effect is not an error.
-   */
+  /** Returns one sentence for each field of a class that has no effect, with the most similar known field. */
   unknownFields(machineClass: MachineClass): readonly string[];
   userDataOf(machine: Machine): Uint8Array | undefined;
   create(
@@ -102,20 +88,19 @@ export interface DriverInvoker {
   start(machine: Machine, onOverdue?: OnOverdue): Promise<void>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
-  /** Returns the Secrets of the machine. mcm removes the data of these Secrets from each text that it stores. */
+  /** Returns the Secrets of the machine. */
   secretsOf(machine: Machine): ClassSecrets;
   list(machineClass: MachineClass, onOverdue?: OnOverdue): Promise<readonly ListedInstance[]>;
-  /** Waits once for notices of interruptions, see `Driver.watchInterruptions`. */
   watchInterruptions(
     machineClass: MachineClass,
     notify: (notice: InterruptionNotice) => Promise<NoticeAnswer>,
   ): Promise<void>;
   interruptionSourceOf(machineClass: MachineClass): string | undefined;
-  /** Returns the cloud's ID of a volume. The result is undefined if the driver does not support the volume type. */
+  /** Returns the cloud's ID of a volume. */
   volumeIdOf(source: VolumeSource): string | undefined;
 }
 
-/** Called at the end of each driver call. For the driver call `list`, `machine` is undefined. */
+/** Called at the end of each driver call. */
 export type ObserveCall = (
   call: keyof DriverTimeouts | 'volumeIds',
   ms: number,
@@ -124,7 +109,6 @@ export type ObserveCall = (
   machineClass?: MachineClass,
 ) => void;
 
-/** Reports the wait time of each request that waited for a rate limit, in milliseconds. */
 export type ObserveWait = (lane: Lane, ms: number) => void;
 
 export interface ClassProblem {
@@ -132,10 +116,6 @@ export interface ClassProblem {
   readonly message: string;
 }
 
-/**
- * Reports the result of a driver call for a class.
- * @param problem The reason why the cloud refused the call, or undefined if the call succeeded.
- */
 export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
 /** Caches of classes and Secrets, by `namespace/name`. */
@@ -157,42 +137,24 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly log: Logger;
   readonly stop: AbortSignal;
   readonly timeouts?: DriverTimeouts | undefined;
-  /**
-   * Returns the class with its last valid provider spec, or undefined if the process has not seen a valid provider
-   * spec.
-   */
   readonly former?: (machineClass: MachineClass) => MachineClass | undefined;
-  /**
-   * The check that this process is still the leader, before each call that changes the cloud. Without leader election,
-   * the fence is absent.
-   */
+  /** The check that this process is still the leader, or undefined without leader election. */
   readonly fence?: Fence | undefined;
-  /**
-   * Returns the ID of the control cluster of this process, see `OWNER_TAG`. If the control cluster is unknown, new VMs
-   * get no owner tag.
-   */
+  /** Returns the ID of the control cluster of this process, without which new VMs get no owner tag. */
   readonly owner?: (() => string | undefined) | undefined;
   /** The IDs of the control clusters that the current control cluster replaced. */
   readonly formerOwners?: readonly string[] | undefined;
   readonly observe?: ObserveCall | undefined;
-  /**
-   * Returns other classes for a machine. If the cloud refuses the credentials of the machine's class, the invoker
-   * repeats the call with one of these classes.
-   */
+  /** Returns other classes for a machine whose class has credentials that the cloud refuses. */
   readonly fallback?: ((machine: Machine, own: MachineClass) => readonly MachineClass[]) | undefined;
-  /**
-   * Returns the offerings that are recorded on the machines of a class. Listings of VMs search these offerings and the
-   * offerings of the class. By default, listings search only the offerings of the class.
-   */
   readonly recorded?: ((machineClass: MachineClass) => readonly Alternative[]) | undefined;
   readonly observeApi?: ObserveApi | undefined;
   readonly observeWait?: ObserveWait | undefined;
   /**
-   * Called when the cloud refuses the class or its Secret, and after each successful call. With this callback, errors
+   * Called when the cloud refuses the class or its Secret, and after each successful call. With `observeClass`, errors
    * about the class or the Secret contain a hint.
    */
   readonly observeClass?: ObserveClass | undefined;
   readonly tracer?: DriverTracer | undefined;
-  /** The rate limits that all clusters of the process share. */
   readonly rates?: AccountRates | undefined;
 }

@@ -20,10 +20,6 @@ export interface DriverTracer {
 const CLIENT = 2;
 const ERROR = 2;
 
-/**
- * The OpenTelemetry API registers its global objects under this symbol. The symbol contains the major version of the
- * API.
- */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 interface TracerProvider {
@@ -34,8 +30,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * Returns the tracer of an OpenTelemetry SDK that is loaded into the process (`node --import ./telemetry.mjs`). Returns
- * undefined without an SDK. mcm therefore needs no dependency on OpenTelemetry packages.
+ * Returns the tracer of an OpenTelemetry SDK that is loaded into the process (`node --import ./telemetry.mjs`). mcm
+ * needs no dependency on OpenTelemetry packages, because it uses a tracer that is loaded into the process.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
@@ -46,10 +42,6 @@ export function registeredTracer(registry: object = globalThis): DriverTracer | 
 
 export interface CallSpan {
   request(service: string, ms: number, failed: boolean): void;
-  /**
-   * Ends the span.
-   * @param error The error of the call without secrets, or undefined if the call succeeded.
-   */
   end(error: MachineError | undefined): void;
 }
 

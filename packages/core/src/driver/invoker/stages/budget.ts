@@ -14,7 +14,6 @@ import type { Call, DecodedCall, Stage } from './call.ts';
 export class CallBudgets {
   readonly #rates: AccountRates;
 
-  /** @param rates The rate limits that all clusters of a process share. By default, this object has its own rate limits. */
   constructor(clock: Clock, rates: AccountRates = new AccountRates(clock)) {
     this.#rates = rates;
   }
@@ -39,8 +38,8 @@ export class CallBudgets {
 }
 
 /**
- * Returns the credentials that identify an account. The result excludes the user data, because classes of one account
- * have different user data.
+ * Returns the credentials that identify an account. Classes of one account have different user data, so the account
+ * excludes the user data.
  */
 const accountOf = (secrets: Readonly<Record<string, string>>): unknown =>
   Object.entries(secrets)
@@ -60,17 +59,13 @@ const LANE_OF: Readonly<Record<DriverCall, Lane>> = {
   list: 'audit',
 };
 
-/**
- * All calls for a machine that is being deleted are in the lane `delete`. The deletion can continue only after these
- * calls.
- */
+/** All calls for a machine that is being deleted are in the lane `delete`. */
 const laneOfCall = ({ name, machine }: Pick<Call, 'name' | 'machine'>): Lane =>
   machine?.metadata.deletionTimestamp === undefined ? LANE_OF[name] : 'delete';
 
 /**
- * Delays driver calls according to the learned rate limit. If the driver limits the rate of its requests itself, the
- * stage adds no delay.
- * @param spacesRequests whether the driver limits the rate of its requests itself
+ * Delays driver calls according to the learned rate limit. A driver that limits the rate of its requests itself gets no
+ * additional delay.
  */
 export const budgetStage = <Spec, Credentials>(
   budgets: CallBudgets,

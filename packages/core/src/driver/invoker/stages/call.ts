@@ -6,14 +6,12 @@ import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { OnOverdue } from '../api/invoker-api.ts';
 import type { CallSpan } from '../api/tracing.ts';
 
-/** A step that each driver call passes. A stage may refuse a call, delay a call, or change its result. */
+/** A step of each driver call, which may refuse a call, delay a call, or change its result. */
 export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
 
 export interface Call {
   readonly name: DriverCall;
-  /** Text for messages, such as `create of machine m-1`. */
   readonly subject: string;
-  /** The machine of the driver call. For the driver call `list`, the machine is undefined. */
   readonly machine: Machine | undefined;
   readonly classNow: () => MachineClass | undefined;
   /**
@@ -21,28 +19,17 @@ export interface Call {
    */
   readonly requireClass: () => MachineClass;
   readonly secretsNow: () => ClassSecrets;
-  /**
-   * The alternative that determines where `list` searches, such as a zone. By default, `list` searches the zone of the
-   * class or the machine.
-   */
+  /** The alternative that determines where `list` searches, such as a zone. */
   readonly alternative?: Alternative | undefined;
   readonly onOverdue: OnOverdue | undefined;
   readonly progress: Progress;
 }
 
-/**
- * The progress of a driver call. The inner stages write the progress, and the outer stages read the progress after a
- * failure.
- */
+/** The progress of a driver call, which the outer stages read after a failure. */
 interface Progress {
-  /**
-   * Whether the driver has received the request. An earlier error comes from the class, its Secrets or this process.
-   */
+  /** Whether the driver has received the request. */
   sent: boolean;
-  /**
-   * The Secrets of the call. The Secrets are a copy, because the Secret objects in the cache may change during the
-   * call.
-   */
+  /** The Secret objects in the cache may change during the call, so the call has copies. */
   secrets?: ClassSecrets;
 }
 

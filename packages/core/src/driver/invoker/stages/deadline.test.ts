@@ -5,9 +5,6 @@ import { withDeadline } from './deadline.ts';
 
 const SECOND = 1_000;
 
-/**
- * @param work the driver call, which receives the signal
- */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();
   const stop = new AbortController();

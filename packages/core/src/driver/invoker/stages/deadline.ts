@@ -13,7 +13,7 @@ export interface DeadlineOptions {
   readonly callName: string;
   /**
    * Called when a driver call still runs after its deadline and the grace period. With `onOverdue`, mcm waits for the
-   * end of the driver call, because the call can still change the VM. Without `onOverdue`, mcm stops waiting.
+   * end of a late driver call, because the call can still change the VM.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
@@ -21,7 +21,7 @@ export interface DeadlineOptions {
 /**
  * Runs a driver call with a signal that aborts at the deadline, or when the process stops.
  * @throws MachineError `DeadlineExceeded` after the deadline, `Canceled` if the process stops, or the error of the
- *   driver
+ * driver
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, callName, onOverdue } = options;
@@ -54,8 +54,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // The HTTP library of a driver may replace the reason of the abort by another error. The original reason is
-    // restored here.
+    // The HTTP library of a driver may replace the reason of the abort by another error.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

@@ -3,7 +3,6 @@ import { MachineError } from '../../contract/errors.ts';
 import type { DriverCall } from '../../schemas/define-driver.ts';
 import type { Call, Stage } from './call.ts';
 
-/** Whether a call changes the cloud. */
 const CHANGES: Readonly<Record<DriverCall, boolean>> = {
   create: true,
   initialize: true,

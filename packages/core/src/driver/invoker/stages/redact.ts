@@ -23,10 +23,7 @@ export const redactStage =
     }
   };
 
-/**
- * Sets `unsent` on a permanent error that occurred before the driver call. The class or its Secrets caused the error,
- * so no VM was created.
- */
+/** Sets `unsent` on a permanent error of the class or its Secrets before the driver call, so that no VM exists. */
 function markUnsent({ progress }: Call, error: MachineError): MachineError {
   if (progress.sent || TRANSIENT.has(error.code)) return error;
   return new MachineError(error.code, error.message, { cause: error, place: error.place, unsent: true });

@@ -3,8 +3,8 @@ import { redact } from '../../secrets/redact.ts';
 import type { SecretValues } from '../../secrets/secret-value.ts';
 
 /**
- * Removes secrets from the message of an error. The property `cause` is copied unchanged, so the caller must remove
- * secrets from the cause. For example, an error of an HTTP library may contain the whole request.
+ * Removes secrets from the message of an error, but not from its property `cause`. The cause of an error may contain
+ * the whole request, so the caller must remove secrets from it.
  */
 export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;

@@ -17,13 +17,12 @@ export interface SiblingOptions<Spec, Credentials> {
   readonly log: Logger;
 }
 
-/** The calls that the deletion of a machine needs. */
 const REPEATED: ReadonlySet<DriverCall> = new Set(['status', 'delete']);
 
 /**
  * If the cloud refuses the credentials, the stage repeats the call with the credentials of another class. A user may
- * write new credentials only to newer classes (incident 28). The other credentials may belong to another account, so
- * they are used only if they find the VM.
+ * write new credentials only to newer classes (incident 28). The credentials of another class may belong to another
+ * account, so they are used only if they find the VM.
  */
 export const siblingStage =
   <Spec, Credentials>(options: SiblingOptions<Spec, Credentials>): Stage<DecodedCall<Spec, Credentials>> =>
