@@ -52,9 +52,8 @@ const unchanged = (kind: string, object: unknown, oldObject: unknown): boolean =
   [oldObject, defaulted(kind, oldObject)].some((before) => semanticEqual(content(object), content(before)));
 
 /**
- * The original accepts any percentage, so a stored rollout strategy may contain a percentage that the webhook refuses.
- * A stored invalid strategy must not prevent a user or the cluster-autoscaler from scaling. The API server treats CRD
- * rules in a similar way: an update may keep a field that violates a rule.
+ * A stored rollout strategy may contain a percentage that the webhook refuses, because the original accepts any
+ * percentage. A stored invalid strategy must not prevent a user or the cluster-autoscaler from scaling.
  */
 function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolean {
   const strategyOf = (value: unknown): unknown => field(field(value, 'spec'), 'strategy');
@@ -64,7 +63,7 @@ function keptStrategy(kind: string, object: unknown, oldObject: unknown): boolea
   );
 }
 
-/** Adds the default values of the CRDs. For the strategy RollingUpdate, the function adds the block `rollingUpdate`. */
+/** Adds the default values of the CRDs. */
 export function admitDefaults({ kind, object }: AdmissionRequest): AdmissionVerdict {
   const spec = field(object, 'spec');
   const wanted = field(defaulted(kind.kind, object), 'spec');
@@ -132,9 +131,8 @@ async function warnings(request: AdmissionRequest, list: ListDeployments | undef
 
 /**
  * Creates the handler of the validating webhook.
- * - The webhook always allows deletions, changes of objects that are being deleted, and writes that change nothing. A
- *   user can therefore delete and repair an invalid object.
- * - An annotation that becomes invalid causes a warning.
+ * - The validating webhook always allows deletions, changes of objects that are being deleted, and writes that change
+ * nothing.
  */
 export const admitValid =
   (list?: ListDeployments) =>

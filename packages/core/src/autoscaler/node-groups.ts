@@ -20,7 +20,7 @@ import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 import { Turns } from './turns.ts';
 
-/** The caches for node groups. The caches of MachineSets and Machines must have the indexes of the manager. */
+/** The caches for node groups. */
 export interface NodeGroupCaches {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -45,10 +45,7 @@ export interface NamedNode {
 
 /** A machine of a node group, in the format of the autoscaler API. */
 export interface GroupInstance {
-  /**
-   * The `spec.providerID` of the Node. If the machine has no Node, `id` is the `spec.providerID` of the Machine. If the
-   * machine has no VM, `id` is its {@link requestedId}.
-   */
+  /** The `spec.providerID` of the Node or the Machine, or the requestedId of a machine without a VM. */
   readonly id: string;
   readonly state: 'running' | 'creating' | 'deleting';
   readonly error?: { readonly code: string; readonly message: string; readonly isCapacity: boolean };
@@ -86,7 +83,7 @@ export class NodeGroups {
       .sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The result is undefined for a node that the autoscaler must not change. */
+  /** Returns undefined for a node that the autoscaler must not change. */
   groupOfNode(node: NamedNode): NodeGroup | undefined {
     const machine = this.#machineOf(node);
     const deployment = machine && this.#deploymentOf(machine);
@@ -124,11 +121,7 @@ export class NodeGroups {
     );
   }
 
-  /**
-   * Reduces the size of the group by machines that have no Node yet.
-   * @param delta The change of the size, a negative number
-   * @throws AutoscalerError
-   */
+  /** Reduces the size of the group by machines that have no Node yet. */
   async decrease(id: string, delta: number): Promise<void> {
     if (!Number.isSafeInteger(delta) || delta >= 0)
       throw new AutoscalerError('INVALID_ARGUMENT', `delta must be a negative integer, not ${delta}`);
@@ -150,9 +143,8 @@ export class NodeGroups {
   }
 
   /**
-   * Deletes the machines of the nodes, and reduces the size of the group by the number of deleted machines. The promise
-   * resolves when the manager has accepted the scale-in. While one request is in progress, all new requests are
-   * combined into one write. A repeated request to remove nodes changes nothing.
+   * Deletes the machines of the nodes, and reduces the size of the group by the number of deleted machines. Resolves
+   * when the manager has accepted the scale-in.
    * @throws AutoscalerError
    */
   remove(id: string, nodes: readonly NamedNode[]): Promise<void> {
@@ -220,9 +212,8 @@ export class NodeGroups {
   }
 
   /**
-   * The write has the resource version of the deployment as a precondition. After a conflict, `#resize` reads the
-   * deployment and decides again. If the deployment has a pending scale-in, the write waits until the manager has
-   * processed the scale-in.
+   * Writes with the resource version of the deployment as a precondition, and decides again after a conflict. The write
+   * waits until the manager has processed a pending scale-in.
    */
   async #resize(
     id: string,

@@ -3,17 +3,13 @@ import type { Clock, Informer } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { AutoscalerError } from './problem.ts';
 
-/**
- * The manager must process a scale-in within this time. The autoscaler repeats an unanswered request after 5 seconds by
- * default.
- */
+/** The manager must process a scale-in within this time, because the autoscaler repeats a request after 5 seconds. */
 const PATIENCE_MS = 4_000;
 
-/** Returns the scale-in that the manager has not yet accepted or refused. */
 export const pendingScaleIn = ({ metadata }: MachineDeployment): string | undefined =>
   metadata.annotations?.[Annotations.ScaleIn];
 
-/** Returns true if a machine will be deleted, because an accepted scale-in contains its name. */
+/** Returns true if an accepted scale-in contains the name of the machine. */
 export const isAccepted = (deployment: MachineDeployment, machine: string): boolean =>
   scaleInResults(deployment).some(
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),

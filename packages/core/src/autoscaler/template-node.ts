@@ -17,14 +17,12 @@ export interface TemplateNode {
   };
 }
 
-/** The kubelet's default number of pods, for a class without `pods`. */
 const PODS = '110';
 
 /**
- * Returns a template of the Node that a new machine of the deployment would have. The autoscaler uses the Node to
- * decide whether a scale-up helps pending pods, even if the group has no machines.
- * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`. The autoscaler then simulates an existing
- *   node of the group.
+ * Returns a template of the Node that a new machine of the deployment would have.
+ * @throws AutoscalerError `UNIMPLEMENTED` if the class has no `nodeTemplate`, so that the autoscaler simulates an
+ * existing node
  */
 export function templateNode(deployment: MachineDeployment, machineClass: MachineClass | undefined): TemplateNode {
   const { name } = deployment.metadata;

@@ -3,7 +3,7 @@ import { defined } from '@mcm/kube';
 import { compareText } from '../values/integers.ts';
 import { jsonEquals } from '../values/merge-diff.ts';
 
-/** The reason why an object waits. Without `since`, the block starts when the status is written. */
+/** The reason why an object waits; without `since`, the block starts when the status is written. */
 export type Blocking = Omit<Block, 'since'> & { readonly since?: string };
 
 export const MOST_BLOCKS = 10;
@@ -12,8 +12,7 @@ const identity = ({ cause, object }: Blocking): string =>
   JSON.stringify([cause, object?.kind, object?.namespace, object?.name]);
 
 /**
- * Combines all reasons with one cause and one object into one block. A block keeps its start time. A block keeps its
- * text as long as one of the new reasons has the text. The status therefore changes only when the blocks change.
+ * A block keeps its text while one of the new reasons has the text, so that the status rarely changes.
  * @returns the stored list if nothing changed
  */
 export function blocksOf(stored: readonly Block[], blocking: readonly Blocking[], now: Date): readonly Block[] {
@@ -34,8 +33,7 @@ function entryOf(known: Block | undefined, alike: readonly Blocking[], now: Date
 }
 
 /**
- * With the CRDs of the original, the API server removes `status.blockedBy` from each write. The manager then stops to
- * write the field, because repeated writes would change nothing.
+ * With the CRDs of the original, the API server removes `status.blockedBy`, so the manager stops to write the field.
  */
 export class BlockedByField {
   #dropped = false;

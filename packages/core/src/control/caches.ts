@@ -46,10 +46,7 @@ const byNode = (machine: Machine): readonly string[] => {
 
 export const BY_MACHINE = 'machine';
 
-/**
- * Index of the machines that are not at rest: machines that do not run, and machines that are being deleted. The only
- * key is the empty string.
- */
+/** Index of the machines that are not at rest, because they do not run or are being deleted. */
 export const BY_UNREST = 'unrest';
 
 /** A machine at rest runs and is not being deleted. */
@@ -58,7 +55,7 @@ const isAtRest = ({ metadata, status }: Machine): boolean =>
 
 export const byUnrest = (machine: Machine): readonly string[] => (isAtRest(machine) ? [] : ['']);
 
-/** Indexes that the informer of nodes needs. */
+/** Indexes of the Node informer. */
 export const nodeIndexes = {
   [BY_MACHINE]: ({ metadata }: Node): readonly string[] => {
     const machine = metadata.labels?.[Labels.MachineName];
@@ -71,7 +68,7 @@ export const nodeIndexes = {
  */
 export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode, [BY_UNREST]: byUnrest } as const;
 
-/** Indexes that the informer of sets needs. */
+/** Indexes of the MachineSet informer. */
 export const machineSetIndexes = { [BY_CONTROLLER]: byController } as const;
 
 const KEPT: ReadonlySet<string> = new Set([NodeConditions.InPlaceUpdate, NodeConditions.Ready]);
@@ -112,16 +109,12 @@ export interface NodeAccess {
 /** The dependencies that the deployment, set and overshoot controllers share. */
 export interface ControllerContext {
   readonly client: KubeClient;
-  /** The controllers read only the Machines, MachineSets and MachineDeployments of this namespace. */
+  /** The namespace of the Machines, MachineSets and MachineDeployments of the controllers. */
   readonly namespace: string;
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
   readonly machines: Informer<Machine>;
   readonly nodes: NodeAccess | undefined;
-  /**
-   * Counts Machines whose create request has no response yet. The MachineSet controller updates the count, and the
-   * MachineDeployment controller reads the count.
-   */
   readonly creations: CreationsUnderWay;
   readonly disruptions: DisruptionsUnderWay;
   readonly safeguards: Safeguards;
@@ -131,24 +124,15 @@ export interface ControllerContext {
   readonly log: Logger;
   readonly metrics?: QueueMetrics | undefined;
   readonly journal?: Journal | undefined;
-  /** Returns the trace ID of an object, for log messages. Without tracing, `traceIdOf` is undefined. */
   readonly traceIdOf?: ((object: KubeObject) => string | undefined) | undefined;
-  /** True if sets and deployments get `status.blockedBy`. */
   readonly blockedBy?: boolean | undefined;
-  /**
-   * Stops disruptions by rollouts while the rollout budget of the fleet is used up. Without a fleet, `rollouts` is
-   * undefined.
-   */
+  /** Stops disruptions by rollouts while the rollout budget of a fleet is used up. */
   readonly rollouts?: RolloutPermit | undefined;
-  /** True if mcm protects new Nodes from the cluster autoscaler during a rollout. */
   readonly protectNewNodes?: boolean | undefined;
-  /** Collects the disruptions of all deployments. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: DisruptionReport | undefined;
-  /** Counts the checks of the pods of canaries. */
   readonly canaryChecks?: CanaryChecks | undefined;
 }
 
-/** Returns the MachineDeployment that owns the MachineSet or the warm machine, if the cache contains the deployment. */
 export function deploymentOf(
   set: MachineSet | Machine,
   { deployments }: Pick<ControllerContext, 'deployments'>,
@@ -177,7 +161,7 @@ export const changedBeyondStatus = (old: KubeObject, object: KubeObject): boolea
 const sameJson = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. A controller must not delete the
+ * Returns true if the object is being deleted with `kubectl delete --cascade=orphan`. A controller must not delete
  * children of the object before the garbage collector has removed the owner references.
  */
 export const isOrphaning = (object: KubeObject): boolean => object.metadata.finalizers?.includes('orphan') === true;

@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 
 /**
  * Counts create requests without a response, by the UID of the MachineSet. The server can create these machines even
- * after a scale-down of their set. The deployment controller counts these requests as machines, so that no second set
+ * after a scale-down of their set. The deployment controller counts create requests as machines, so that no second set
  * creates the same machines.
  */
 export class CreationsUnderWay {
@@ -25,21 +25,18 @@ export class CreationsUnderWay {
 }
 
 /**
- * `asked` means that the API server confirmed the delete request. `unanswered` means that the result of the delete
- * request is unknown.
+ * - `asked`: the API server confirmed the delete request. - `unanswered`: the result of the delete request is unknown.
  */
 export type DeletionState = 'asked' | 'unanswered';
 
 const NO_DELETIONS: ReadonlyMap<string, DeletionState> = new Map();
 
 /**
- * Contains the Machines that this process has deleted, although the cache does not show the deletion yet.
- * - Without this class, a reconcile could count a deleted machine again, and delete a second machine. The UID of a
- *   deleted machine stays until the watch shows the deletion.
- * - Created machines need no UID, because the response to a create request updates the cache at once. A create request
- *   without a response is repeated with the same name (see machine-names.ts).
- * - The original counts expected events and forgets them after five minutes without verification (BUG-3). In mcm, the
- *   UIDs do not expire.
+ * The Machines that this process has deleted, although the cache does not show the deletion yet.
+ * - Without pending deletions, a reconcile could count a deleted machine again, and delete a second machine.
+ * - The response to a create request updates the cache at once, so created machines need no entry. A create request
+ * without a response is repeated with the same name (see machine-names.ts).
+ * - The original counts expected events and forgets them after five minutes without verification (BUG-3).
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
@@ -51,16 +48,12 @@ export class PendingDeletions {
     this.#shared = shared;
   }
 
-  /**
-   * Records the start of a deletion. The delete request and its retries use the resource version of the machine as a
-   * precondition.
-   */
+  /** The delete request uses the resource version of the machine as a precondition. */
   begin({ metadata: { uid, resourceVersion } }: Machine): void {
     if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
     this.note(uid, 'unanswered');
   }
 
-  /** Called after this process has written the machine. */
   wrote({ metadata: { uid, resourceVersion } }: Machine): void {
     if (resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
   }
@@ -94,7 +87,6 @@ export class PendingDeletions {
     return new Map(this.#uids);
   }
 
-  /** Returns the machines whose delete request had no response, so the request must be repeated. */
   unanswered(machines: readonly Machine[]): readonly Machine[] {
     if (this.#uids.size === 0) return [];
     return machines.filter(({ metadata }) => this.#uids.get(metadata.uid) === 'unanswered');

@@ -17,9 +17,7 @@ import { orderedClient } from './own-writes.ts';
 interface Stage {
   readonly set: MachineSet;
   readonly cache: Informer<MachineSet>;
-  /** The client that the controllers use. */
   readonly sets: ResourceClient<MachineSet>;
-  /** The client of a program outside of mcm. */
   readonly other: ResourceClient<MachineSet>;
   readonly conflicts: () => number;
   readonly stored: () => Promise<MachineSet>;

@@ -14,19 +14,13 @@ import { Lane } from '../flow/lane.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 import { changedBeyondStatus } from './caches.ts';
 
-/** The number of recorded versions for each object. A waiting write is at most a few versions behind. */
 const MOST_VERSIONS = 16;
 
-/** The versions of one object before and after the last writes of this process. */
 interface Versions {
   readonly lane: Lane;
-  /** The versions whose status equals the status of the newest version. */
   status: readonly string[];
-  /** The versions whose other fields equal the fields of the newest version. */
   rest: readonly string[];
-  /** The versions of the object after which only this process wrote the object. */
   all: readonly string[];
-  /** The response to the last write. The next write may start before the caller adds the response to the cache. */
   last?: KubeObject;
 }
 
@@ -66,14 +60,11 @@ function note(known: Versions, cached: KubeObject | undefined, answer: KubeObjec
   known.all = follow(known.all, () => true);
 }
 
-/** The write is not sent, because the API server would refuse it with a conflict. */
+/** The API server would refuse the write with a conflict, so it is not sent. */
 const changed = (resource: string, key: string): KubeError =>
   new KubeError(`${resource} ${key} changed after the decision; mcm decides again`, { code: 409, reason: 'Conflict' });
 
-/**
- * Only updates and patches are sent in order. A delete request keeps the resource version that the controller saw when
- * it decided.
- */
+/** Only updates and patches are sent in order, because a delete request keeps the observed resource version. */
 class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
   readonly #informer: Informer<KubeObject>;
@@ -144,12 +135,9 @@ class OrderedResource<T extends KubeObject> implements ResourceClient<T> {
 
 /**
  * Returns a client that sends the writes of one object one after the other, for the kinds of the given caches. Without
- * the order, two controllers of one process that write one object at the same time would cause conflicts.
+ * the order, two controllers of one process that write one object would cause conflicts.
  *
- * An object has two parts: the status, and all other fields. If only this process has written the object since the
- * decision, the changed part determines the write:
- * - If only the other part changed, the write uses the newest resource version.
- * - If the part of the write changed, the write is not sent and fails with a conflict.
+ * The status and the other fields are two parts: a write fails with a conflict only if its own part has changed.
  */
 export function orderedClient(real: KubeClient, informers: readonly Informer<KubeObject>[]): KubeClient {
   const books = new Map<string, { readonly informer: Informer<KubeObject>; readonly book: Book }>();

@@ -18,10 +18,6 @@ const template = (machineClass: object) => ({
   template: { metadata: { labels: { app: 'pool' } }, spec: { class: machineClass } },
 });
 
-/**
- * Errors that mcm finds without the class or the sets of the deployment. Each row has the title, the change of a valid
- * deployment, and the field in the error.
- */
 const WRONG: readonly [title: string, spec: object, field: string][] = [
   ['a selector that does not match the template', selector({ app: 'other' }), 'spec.selector.matchLabels'],
   ['a selector with an unknown operator', NEAR, 'spec.selector.matchExpressions'],

@@ -373,7 +373,6 @@ describe('the reason for which a rollout waits', () => {
 });
 
 describe('an undo', () => {
-  /** Updates half of the machines to the new template. One of the new machines fails. */
   async function half(world: World, annotations: Record<string, string>): Promise<void> {
     await world.deploy(4, { revisionHistoryLimit: 10, ...rolling(1, 0) }, { annotations });
     await world.until(() => world.complete(), 60);

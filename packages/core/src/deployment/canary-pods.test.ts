@@ -48,7 +48,6 @@ async function createPod(
   );
 }
 
-/** Starts a rollout of four machines, and waits until the canary runs. */
 async function rollingOut(annotations: Record<string, string>, options: WorldOptions = {}): Promise<World> {
   const world = await World.start(startControlPlane, options);
   await world.keeper.resource(namespaces).create({ metadata: { name: 'apps' } });

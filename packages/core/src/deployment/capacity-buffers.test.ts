@@ -111,8 +111,7 @@ test('a cluster without the API keeps the number, and the number of the user is 
 });
 
 test('before the manager has read all buffers, a missing buffer does not change the number', async () => {
-  // Hides the content of a cache. When the API server allows a watch again, the refusal ends before the first events
-  // arrive.
+  // When the API server allows a watch again, the refusal ends before the first events arrive.
   const unread = <T extends object>(cache: T): T =>
     new Proxy(cache, {
       get: (target, key) => {

@@ -20,9 +20,7 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/**
- * A failed write of the rollout marks on a node is retried after this delay. The rollout continues without the marks.
- */
+/** A failed write of the rollout marks on a node is retried after this delay. */
 const NODE_RETRY_MS = 5_000;
 /** After a conflict on a Node, the next write waits until the cache shows the write that caused the conflict. */
 const NODE_CHANGED_MS = 50;
@@ -32,21 +30,15 @@ const PARALLEL_NODES = 16;
 export interface DeploymentOptions {
   readonly protectNodesDuringRollout: boolean;
   readonly readyCondition?: boolean | undefined;
-  /** Replaces {@link planRollout} in tests that inject failures. */
   readonly decide?: typeof planRollout;
 }
 
-/**
- * Executes rollout plans. If the process crashes between two writes of a plan, the next reconcile continues the plan.
- */
+/** If the process crashes between two writes of a plan, the next reconcile continues the plan. */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
-  /**
-   * The last rollback of each deployment that was refused because its revision does not exist. The status reports a
-   * refused rollback until the generation of the deployment changes.
-   */
+  /** The last refused rollback of each deployment, which its status reports until its generation changes. */
   readonly #refused = new Map<
     string,
     { readonly uid: string; readonly generation: number; readonly message: string }
@@ -112,10 +104,9 @@ export class PlanExecution {
   }
 
   /**
-   * - One request writes both the pause and its reason. With two requests, a crash could pause a rollout that a user
-   * has resumed.
-   * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would, and the next reconcile executes the
-   * rollback.
+   * One request writes both the pause and its reason, because a crash between two requests could pause a resumed
+   * rollout.
+   * - If `undoTo` is set, the request writes `spec.rollbackTo`, as a user would.
    */
   async #pause(
     deployment: MachineDeployment,
@@ -155,8 +146,8 @@ export class PlanExecution {
   }
 
   /**
-   * Removes the selection for an update from nodes that have the current template. The objects are read from the API
-   * server, because the cache may lack a new template or a new selection by a user.
+   * Removes the selection for an update from nodes that have the current template. The cache may lack a new template or
+   * a new selection by a user, so the objects are read from the API server.
    */
   async #deselect(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -199,8 +190,8 @@ export class PlanExecution {
   }
 
   /**
-   * Handles an existing set that has the name of the new set, but another template or owner. The next reconcile chooses
-   * a new name (docs/compatibility/rules-deployments.md §2.7).
+   * Handles an existing set that has the name of the new set, but another template or owner
+   * (docs/compatibility/rules-deployments.md §2.7).
    */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;

@@ -10,9 +10,7 @@ import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
 interface Faults {
-  /** The fraction of writes that are executed without a response, and the fraction that are never executed. */
   readonly lost: number;
-  /** Maximum delay of a watch event, in milliseconds. */
   readonly staleMs: number;
 }
 
@@ -60,12 +58,8 @@ type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H
 const terminating = (machine: Machine) => machine.metadata.deletionTimestamp !== undefined;
 const running = (machine: Machine) => machine.status?.currentStatus?.phase === 'Running' && !terminating(machine);
 
-/**
- * The requests of the user that a cache may not show yet. A request is removed when every cache is newer than the
- * request.
- */
+/** A request of the user is removed when every cache is newer than the request. */
 class Wishes {
-  /** Maximum age of a cache including retries, in milliseconds. */
   static readonly memoryMs = 15_000;
   readonly #said: { at: number; replicas: number }[] = [];
   say(at: Date, replicas: number): void {

@@ -12,7 +12,6 @@ const story = fc.record({
   replicas: fc.integer({ min: 2, max: 6 }),
   maxSurge: fc.constantFrom(0, 1, '50%'),
   maxUnavailable: fc.constantFrom(1, '50%', '100%'),
-  /** The number of new machines that become Running. All other new machines never become Running. */
   comes: fc.nat(3),
   scaledTo: fc.option(fc.integer({ min: 2, max: 8 }), { nil: undefined }),
 });
@@ -49,8 +48,7 @@ test('a rollout whose new machines never run does not delete all machines, even 
       if (scaledTo !== undefined) await world.change({ spec: { replicas: scaledTo } });
       await world.pass(600);
       expect(least.replicas).toBeGreaterThan(0);
-      // With `maxUnavailable` 100%, a deployment may have no machine for a short time. The sets together always have at
-      // least one replica.
+      // With `maxUnavailable` 100%, a deployment may have no machine for a short time.
       if (maxUnavailable !== '100%') expect(least.alive).toBeGreaterThan(0);
     }),
     runs,

@@ -4,21 +4,14 @@ import { thoroughly } from '@mcm/kube/testing';
 import { beforeAll, expect, test } from 'vitest';
 import { World } from './testing/world.ts';
 
-/**
- * Kills the manager during a rollout of a hundred machines, as SIGKILL does. Requests in progress may reach the server,
- * but their responses are lost. `MCM_KILLS=200 MCM_SEED=<n>` runs more kills.
- */
 const KILLS = Number(process.env.MCM_KILLS ?? thoroughly(2, 1));
 const SEED = Number(process.env.MCM_SEED ?? 1);
 const MACHINES = 100;
 const SURGE = 10;
-/** Ends a test that hangs. The limit does not measure speed, because a busy computer takes ten times as long. */
+/** The limit ends a test that hangs, and does not measure speed. */
 const TIMEOUT = 600_000 + KILLS * 30_000;
 
-/**
- * A connection with a delay of up to 20 ms in each direction. When the connection is interrupted, some requests in
- * progress have reached the API server and others have not.
- */
+/** A connection with a delay of up to 20 ms in each direction. */
 class Wire {
   dead = false;
   readonly #random = seededRandom(SEED);
@@ -66,7 +59,6 @@ async function picture(world: World): Promise<object> {
   };
 }
 
-/** Runs a rollout and kills the manager at the times in `killsAt`, in milliseconds after the start of the rollout. */
 async function roll(killsAt: readonly number[]) {
   const wire = new Wire();
   const ms = (_machine: unknown, index: number) => 200 + (index % 10) * 90;

@@ -6,10 +6,8 @@ import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { World } from './testing/world.ts';
 
-/** The maximum delay of a watch in milliseconds. Each watch has its own delay. */
 const LAG_MS = 300;
 const LATENCY_MS = 50;
-/** After this time, every controller has received an event. */
 const UNKNOWABLE_MS = 2 * (LAG_MS + LATENCY_MS);
 
 const act = fc.oneof(
@@ -96,10 +94,7 @@ async function live({ seed, replicas, strategy, surge, unavailable, acts }: Hist
   return broken;
 }
 
-/**
- * The machine recovers while the controller deletes it. A delete request with the resource version as a precondition
- * cannot delete a recovered machine.
- */
+/** A delete request with the resource version as a precondition cannot delete a recovered machine. */
 const RECOVERED: History = {
   seed: 1335431204,
   replicas: 4,

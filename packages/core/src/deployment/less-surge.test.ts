@@ -50,10 +50,7 @@ async function full(annotations: Record<string, string>): Promise<World> {
 
 const isRunning = ({ status }: Machine): boolean => status?.currentStatus?.phase === 'Running';
 
-/**
- * Simulates new machines. A new machine becomes Running if the cloud has capacity. Without capacity, the status of the
- * machine contains the error of the cloud.
- */
+/** Simulates new machines. */
 async function play(world: World, minutes: number): Promise<number> {
   let fewest = 4;
   for (let i = 0; i < minutes * 6; i++) {

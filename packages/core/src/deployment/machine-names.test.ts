@@ -8,7 +8,7 @@ import { unrecordedNames } from '../objects/machine-names.ts';
 import { delayedWatch } from '../testing/delayed-watch.ts';
 import { NAMESPACE, World } from './testing/world.ts';
 
-/** Returns the recorded number. `World` verifies that a set never uses a name twice. */
+/** `World` verifies that a set never uses a name twice. */
 
 const recorded = ({ metadata }: MachineSet): string | undefined =>
   metadata.annotations?.[Annotations.NextMachineNumbers];
@@ -99,7 +99,6 @@ describe('a rollback of spec.rollbackTo', () => {
   });
 });
 
-/** A connection that fails at one request of the manager. The failure stops the manager. */
 class Break {
   requests = 0;
   dead = false;
@@ -121,7 +120,6 @@ class Break {
   };
 }
 
-/** Stops the manager at request `at`. The result is undefined if the manager sends fewer requests. */
 async function dies(at: number, executed: boolean) {
   const broken = new Break(at, executed);
   await using world = await World.start(startControlPlane, { fault: broken.fault });
@@ -156,7 +154,7 @@ test.each(sampled([true, false], 2))(
   },
 );
 
-/** Loses the responses to all POST requests. The API server executes half of the requests some seconds later. */
+/** The API server executes half of the requests some seconds after the loss of their responses. */
 function lossyCreations(seed: number) {
   const random = seededRandom(seed);
   const state = { active: true };
@@ -221,9 +219,7 @@ test('a process that starts with old caches creates no surplus machine', async (
 });
 
 interface Answers {
-  /** The response to the create request is lost. */
   readonly loses?: boolean;
-  /** The response is lost, and a repeated create request gets the response AlreadyExists. */
   readonly repeats?: boolean;
 }
 

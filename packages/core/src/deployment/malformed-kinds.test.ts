@@ -30,7 +30,6 @@ const openUntil = (signal: AbortSignal): ReadableStream =>
     start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
   });
 
-/** Returns invalid values for each field of a schema at any depth: an absent value, null, and values of other types. */
 const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly object[] =>
   [...malformations(shape)].map(({ content }, index) => ({
     apiVersion: 'x',

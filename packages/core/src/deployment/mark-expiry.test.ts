@@ -6,7 +6,6 @@ import { World, type WorldOptions } from './testing/world.ts';
 const KEY = Annotations.MarkExpiry;
 const MINUTE_S = 60;
 
-/** Marks the first of three machines for deletion, as an autoscaler that crashes before it reduces the replicas. */
 async function marked(expiry: string | undefined, options: WorldOptions = {}) {
   const world = await World.start(startControlPlane, options);
   await world.deploy(3);
@@ -69,7 +68,6 @@ test('the priority of an operator never expires', async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Calls `hook` before the first matching write that the manager sends after the mark has expired. */
 async function markedUntil(matches: (request: Request) => boolean, hook: () => Promise<void>) {
   let isDue = false;
   const test = await marked('30m', {

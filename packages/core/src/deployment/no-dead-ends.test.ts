@@ -20,8 +20,7 @@ import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/
 
 const MINUTE = 60_000;
 /**
- * Machines become unreachable one by one, so no circuit breaker opens. An open circuit breaker would prevent
- * replacements until an operator acts.
+ * An open circuit breaker would prevent replacements until an operator acts, so machines become unreachable one by one.
  */
 const SAFEGUARDS = { ...SAFEGUARD_DEFAULTS, breaker: { ...BREAKER_DEFAULTS, minimumCount: 1_000 } };
 const DURATIONS = { join: () => MINUTE, gone: () => MINUTE, update: () => MINUTE };

@@ -6,14 +6,9 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /**
-   * Returns the index key of a selector: one of its required labels, or {@link ANY} for a selector that has only
-   * expressions.
-   */
   readonly place: string;
 }
 
-/** The index key of selectors that require no exact label. */
 const ANY = '';
 
 const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
@@ -22,8 +17,7 @@ const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
 const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?.labels;
 
 /**
- * The search for overlaps compares only deployments that share the rarest label of the selector, so its cost stays low
- * in a large fleet.
+ * The search for overlaps compares only deployments that share the rarest label of the selector, so its cost stays low.
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
@@ -34,8 +28,7 @@ export class SelectorOverlaps {
   constructor(deployments: Pick<Informer<MachineDeployment>, 'onChange'>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // The controller does not reconcile a malformed deployment. The cache contains no valid selector for a malformed
-      // deployment.
+      // The controller does not reconcile a malformed deployment, so its selector has no overlaps.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;

@@ -153,7 +153,6 @@ describe('sets of a deployment', () => {
     const plan = planRollout(
       snapshot(deployment(2, { className: 'former' }), [emptied, current], [[], machinesOf(2, 'Running')]),
     );
-    // The set that was current before becomes an old set, and gets the taint with any annotations.
     expect(plan.nodes.taint.map(({ metadata }) => metadata.name)).toEqual(['ms']);
   });
 });

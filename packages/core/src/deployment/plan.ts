@@ -46,8 +46,8 @@ import { zoneStep } from './zones/zone-step.ts';
 
 /**
  * Decides the next step of a deployment.
- * @throws PlanRefused if the plan would break a limit because of a defect in the planner. The caller must then write
- *   nothing.
+ * @throws PlanRefused if the plan would break a limit because of a defect in the planner; the caller must then write
+ * nothing
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -159,7 +159,7 @@ function automaticPause({
   const mine = counted.current ? of(counted.current) : [];
   const unready = unreadyCanaries(deployment, canaryPods, mine);
   const failures = [...new Set([...failuresOf(mine, counted.old.flatMap(of)), ...unready])];
-  // The controller does not request a rollback again that it has refused.
+  // The controller requests a refused rollback only once.
   const undoes = rolloutSettings.undoOnFailure && refusedRollback === undefined;
   const goodSet = undoes ? split.old.find(({ metadata }) => metadata.name === good) : undefined;
   const why = unready.length > 0 ? unreadyText(canaryPods) : '';
@@ -167,8 +167,8 @@ function automaticPause({
 }
 
 /**
- * Returns the name of the current set if its canary pods were checked and do not stop the rollout. Returns null if the
- * recorded set is no longer the current set. A later rollout to the recorded set needs a new check.
+ * Returns the name of the current set if its canary pods were checked, or null if the recorded set is no longer
+ * current.
  */
 function podsSeenBy(view: View): string | null | undefined {
   const { canaryPods, deployment } = view;
@@ -188,8 +188,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * A user can add the annotations together with a new template. The set of the previous revision then becomes the last
- * good set, if the set had machines.
+ * A user can add the annotations together with a new template, so the set of the previous revision becomes the last
+ * good set.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, rolloutSettings, complete, counted, replicas, split } = view;

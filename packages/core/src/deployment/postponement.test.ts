@@ -21,10 +21,7 @@ const postpone = (world: World, node: string, value: string | null = 'true') =>
 const waiting = async (world: World) =>
   findCondition((await world.deployment()).status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
 const names = (world: World): string[] => world.truth.store.list().map(({ metadata }) => metadata.name);
-/**
- * Returns the machines without an in-place update. A machine that was updated in place keeps its class, but moves to
- * the current set.
- */
+/** A machine that was updated in place keeps its class, but moves to the current set. */
 const notUpdated = async (world: World): Promise<string[]> => {
   const set = (await world.sets()).find(({ spec }) => spec.template.spec.class.name === 'small');
   return world.truth.store

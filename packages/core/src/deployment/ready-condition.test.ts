@@ -8,10 +8,7 @@ import { World, type WorldOptions } from './testing/world.ts';
 const MINUTE = 60_000;
 const { Ready, Stalled } = MachineDeploymentConditions;
 
-/**
- * Computes the status of an object as the library kstatus documents it for custom resources. Objects with a deletion
- * timestamp are excluded: their result is `Terminating`.
- */
+/** Computes the status of an object as the library kstatus documents it for custom resources. */
 function kstatus({ metadata, status }: MachineDeployment): 'Current' | 'InProgress' | 'Failed' {
   const is = (type: string) => status?.conditions?.find((condition) => String(condition.type) === type)?.status;
   if (status?.observedGeneration !== undefined && status.observedGeneration !== metadata.generation)

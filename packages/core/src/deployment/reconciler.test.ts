@@ -80,8 +80,7 @@ describe('rolling update', () => {
     const { writes } = world;
     expect(writes.get('POST machines')).toBe(100);
     expect(writes.get('DELETE machines')).toBe(100);
-    // An old node gets the taint and the annotations in one write. A new node gets the annotations in one write, and
-    // loses them in a later write.
+    // An old node gets the taint and the annotations in one write.
     expect(writes.get('PATCH nodes')).toBe(300);
     expect(world.totalWrites() - 500).toBeLessThanOrEqual(130);
     for (const node of await world.nodes()) {

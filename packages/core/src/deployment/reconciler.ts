@@ -65,8 +65,7 @@ import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
 /**
- * Many machines that fail together become unreachable within seconds of each other. After this delay, one reconcile
- * handles the changes of all unreachable machines.
+ * Many machines that fail together become unreachable within seconds, so one reconcile handles them after this delay.
  */
 const BREAKER_SWARM_MS = 1_000;
 
@@ -204,10 +203,7 @@ export class DeploymentReconciler {
     };
   }
 
-  /**
-   * If the cache does not contain the MachineClass, the method reads the class from the API server. A new class may be
-   * missing in the cache, and a warning about the missing class would be wrong.
-   */
+  /** The cache may lack a new class, and a warning about the missing class would be wrong. */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -225,7 +221,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Reports a problem once, as a condition and as an event. The method writes nothing else. */
+  /** Reports a problem once, as a condition and as an event. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -252,10 +248,7 @@ export class DeploymentReconciler {
     }
   }
 
-  /**
-   * A plan that breaks a limit is a defect of mcm. A condition reports the defect, and the controller retries with
-   * increasing delays.
-   */
+  /** A plan that breaks a limit is a defect of mcm, which a condition reports. */
   async #plan(
     snapshot: DeploymentSnapshot,
     signal: AbortSignal,
@@ -291,8 +284,7 @@ export class DeploymentReconciler {
   async #delete(key: string, deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const { uid, name, resourceVersion, finalizers = [] } = deployment.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(deployment)) return done;
-    // The garbage collector deletes the sets and machines of a deleted deployment. An invalid selector must not stop
-    // the deletion of the deployment.
+    // The garbage collector deletes the sets and machines of a deleted deployment.
     const matches = matcherOf(deployment.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#access.setsOf(deployment));
     const warm = this.#warm.of(deployment);

@@ -10,7 +10,6 @@ import { PlanRefused } from './state/guard.ts';
 import type { RolloutPlan } from './state/step.ts';
 import type { DeploymentSnapshot } from './state/view.ts';
 
-/** The results of calls to {@link Guards} during one decision of the deployment controller. */
 interface GuardAnswers extends Omit<Guards, 'breakerOf' | 'hasClass' | 'classAnnotations'> {
   readonly breakers: ReadonlyMap<string, OpenBreaker | undefined>;
   readonly classes: ReadonlyMap<string, boolean>;
@@ -23,7 +22,6 @@ export interface DeploymentInput {
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly creating: ReadonlyMap<string, number>;
   readonly leaving: ReadonlySet<string>;
-  /** `nodes` is undefined if the manager cannot read the nodes. */
   readonly nodes?: ReadonlyMap<string, Node | undefined> | undefined;
   readonly nodesUnseen?: string | undefined;
   readonly guards?: GuardAnswers | undefined;
@@ -32,7 +30,6 @@ export interface DeploymentInput {
   readonly canaryPods?: CanaryPods | undefined;
 }
 
-/** The functions of the copied snapshot add their results to the input that the journal records. */
 function recordedDeployment(seen: DeploymentSnapshot): {
   readonly seen: DeploymentSnapshot;
   readonly input: DeploymentInput;
@@ -102,10 +99,7 @@ function snapshotGuards({ breakers, classes, classAnnotations, ...settings }: Gu
   };
 }
 
-/**
- * Calls `decide`, and records the decision or the refusal in the journal.
- * @throws PlanRefused if `decide` throws PlanRefused
- */
+/** Calls `decide`, and records the decision or the refusal in the journal. */
 export function decideRecorded(
   journal: Journal,
   snapshot: DeploymentSnapshot,

@@ -62,8 +62,7 @@ test('without access to machines nothing is decided until access returns', async
   await world.deploy(1);
   await world.until(() => world.complete(), 60);
   lacking.add('machines');
-  // A watch stays open for at most ten minutes. If the server refuses access, the open watch continues, and only the
-  // next watch fails.
+  // An open watch continues when the server refuses access, and only the next watch fails.
   await world.pass(660);
   await world.deleteMachine((await world.machines())[0]?.metadata.name ?? '');
   await world.change({ spec: { replicas: 3 } });

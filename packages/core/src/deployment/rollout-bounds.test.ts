@@ -42,7 +42,6 @@ test.each<[what: string, current: number, old: SetSize, ceiling: number | undefi
 test('a failed old machine uses the budget, unless its replica has no machine', () => {
   const old = size('old', 8, { available: 5, open: 1 });
   const current = size('new', 4);
-  // With 12 replicas and 9 available machines, the rollout may delete three machines.
   expect(shrunk(current, [old], { free: 0, repairsFirst: true })).toEqual({ old: 7 });
   expect(shrunk(current, [old], { free: 1, repairsFirst: true })).toEqual({ old: 6 });
   expect(shrunk(current, [old], { repairsFirst: true })).toEqual({ old: 5 });

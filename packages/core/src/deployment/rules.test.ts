@@ -22,8 +22,6 @@ import { planRollback } from './state/rollback.ts';
 import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** The sections in the test titles are sections of docs/compatibility/rules-deployments.md. */
-
 const counts = (replicas: number, more: object = {}) => ({
   replicas,
   available: replicas,

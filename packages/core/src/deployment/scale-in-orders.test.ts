@@ -36,7 +36,6 @@ function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** The delays of a request in each direction, in milliseconds. */
 const WIRES = sampled([150, 0], 2);
 
 const slow =
@@ -70,8 +69,8 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
-    // A deletion mark that consists only of a priority does not show a later scale-up. The next scale-down therefore
-    // deletes the marked machine.
+    // A deletion mark that consists only of a priority does not show a later scale-up, so the next scale-down deletes
+    // the machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: exactly the requested machines are created', async (pause) => {
       const { world, budget, first } = await fleet(5, { fault: slow(ms) });
@@ -217,7 +216,6 @@ describe('names that wait for their fall of the count', () => {
   });
 });
 
-/** The connection fails before or after the API server executes a write of the manager. */
 class Wire {
   broken = false;
   left = Number.POSITIVE_INFINITY;
@@ -236,7 +234,6 @@ class Wire {
   };
 }
 
-/** The manager stops at its n-th write, and a new manager replaces it. */
 class CrashingManager {
   readonly #world: World;
   readonly #wire: Wire;
@@ -276,7 +273,6 @@ async function dyingAt(
   return { first, budget, left: await names(world), died: manager.died };
 }
 
-/** Thorough runs stop the manager at each of its writes. Other runs stop the manager at some of its writes. */
 const STEP = thoroughly(8, 16, 1);
 const MANY_WRITES = 60;
 
@@ -370,7 +366,6 @@ async function write(world: World, what: Write, victim: string, mark: keyof type
 const before = (order: readonly Write[], one: Write, other: Write): boolean =>
   order.indexOf(one) < order.indexOf(other);
 
-/** Returns true if the annotation names a machine before the replicas are reduced. */
 const isNamed = (order: readonly Write[]): boolean =>
   before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
 
@@ -408,8 +403,8 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])(
             }
             await world.pass(SETTLES_S);
             const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
-            // The manager reads the name of the machine only after the scale-down. The named machine stays, because the
-            // scale-down has already deleted another machine.
+            // The manager reads the name of the machine only after the scale-down, which has already deleted another
+            // machine.
             expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
             if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
           }

@@ -14,7 +14,6 @@ async function namesOf(world: World, className: string): Promise<string[]> {
   return (await world.machines()).filter(mine).map(({ metadata }) => metadata.name);
 }
 
-/** Starts a rollout of six machines, and stops it when two machines have the new template. */
 async function midway(world: World, how: 'paused' | 'in place'): Promise<void> {
   await world.deploy(6, how === 'in place' ? strategy('Manual', 0, 2) : {});
   await world.until(() => world.complete(), 120);

@@ -7,11 +7,6 @@ import { rounds, strategy } from './testing/in-place-agents.ts';
 import { rolling, Transcript } from './testing/transcript.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/**
- * Each rollout of three machines has a transcript in testdata, with one line for each decision and its reason. `npx
- * vitest run packages/core/src/deployment/transcripts.test.ts --update` writes the transcripts again.
- */
-
 interface Story {
   readonly spec: Partial<MachineDeployment['spec']>;
   readonly options?: WorldOptions;
@@ -31,7 +26,6 @@ const rolls = async (world: World, transcript: Transcript): Promise<void> => {
   await complete(world);
 };
 
-/** Machines of the class `large` become Running only after the test repairs them. */
 const failing: WorldOptions = {
   birthMs: ({ spec }) => (spec.class.name === 'large' ? undefined : 1_000),
 };

@@ -10,7 +10,6 @@ import { World, type WorldOptions } from './testing/world.ts';
 
 const UNDO = { [Annotations.RolloutUndoOnFailure]: 'true' };
 const CANARY = { ...UNDO, [Annotations.RolloutCanary]: '1', [Annotations.RolloutCanarySoak]: '30m' };
-/** In this test, machines of the class `large` never become Running. */
 const isGood = ({ spec }: Machine): boolean => spec.class.name !== 'large';
 const start = (options: WorldOptions = {}) =>
   World.start(startControlPlane, { birthMs: (machine) => (isGood(machine) ? 100 : undefined), ...options });
@@ -92,7 +91,6 @@ test('an undo to a set that never had a machine does not record it as the last g
   await world.until(async () => (await world.deployment()).spec.template.spec.class.name === 'small', 60);
   await world.pass(20);
   expect(await lastGood()).toBe(good);
-  // The canary is the first machine of the set, so the rollout waits for its soak time.
   expect((await world.machines()).filter(({ spec }) => spec.class.name === 'small')).toHaveLength(1);
 });
 

@@ -6,10 +6,7 @@ import { matcherOf } from '../objects/selector.ts';
 import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/**
- * The delay before a reconcile after the change of a machine. If ten machines join within the delay, the controller
- * writes the status once instead of ten times.
- */
+/** If ten machines join within this delay, the controller writes the status once instead of ten times. */
 const SWARM_MS = 200;
 
 function matchingDeployments(set: MachineSet, { deployments }: ControllerContext): Key[] {
@@ -25,10 +22,7 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/**
- * Returns the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). A change of
- * the counts in the status of a set affects no deployment.
- */
+/** Returns the deployments that a change of a set affects (docs/compatibility/rules-deployments.md §1.1). */
 function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
@@ -89,8 +83,7 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // After a delay, one reconcile handles several updates of sets. Most updates of sets come from the deployment
-  // controller itself.
+  // Most updates of sets come from the deployment controller itself, so one reconcile handles several of them.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;

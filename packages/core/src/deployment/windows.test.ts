@@ -8,7 +8,6 @@ import { rounds, strategy } from './testing/in-place-agents.ts';
 import { rolling } from './testing/transcript.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
-/** The maintenance window opens at 14:00 for ten minutes. */
 const AFTERNOON = '0 14 * * * UTC 10m';
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -91,10 +91,6 @@ describe('an evacuation', () => {
 });
 
 describe('an evacuation while a zone has no capacity', () => {
-  /**
-   * Simulates zones without capacity. In the zones of `full`, new machines get no VM, and their status contains the
-   * error of the cloud.
-   */
   const withFullZones = (full: ReadonlySet<string>): WorldOptions => ({
     birthMs: (machine) => (full.has(zoneOf(machine)) ? undefined : 5_000),
     deathMs: () => 5_000,

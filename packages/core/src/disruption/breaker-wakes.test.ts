@@ -61,7 +61,6 @@ test('changes that cannot affect a breaker wake no machine', () => {
   t.machines.put(one('b', 'Running', -60));
   t.classes.put(classOf('large'));
   expect(t.woken()).toBe(0);
-  // An annotation of the class can override the circuit breaker, so the test changes the class.
   t.classes.put(classOf('small'));
   expect(t.woken()).toBe(1);
   t.classes.put(classOf('small'));

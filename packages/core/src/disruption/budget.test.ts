@@ -125,8 +125,6 @@ describe('room', () => {
   });
 
   test('rollouts and replacements together keep to maxUnavailable', () => {
-    // With 10 replicas and this strategy, 3 machines may be unavailable. One old machine was deleted and has no
-    // replacement yet. One machine has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
     const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),

@@ -4,32 +4,22 @@ import { createdAt, formerLostState, isAvailable, isFailed, isTerminating } from
 /** The counts of a set that determine the use of the disruption budget. */
 export interface BudgetSet {
   readonly replicas: number;
-  /** All machines of the set, including machines that are being deleted. */
   readonly machines: readonly Machine[];
-  /**
-   * The number of replicas that lost their machine and have no replacement yet. The default is the number of machines
-   * that are being deleted.
-   */
+  /** The number of replicas that lost their machine and have no replacement yet. */
   readonly lost?: number;
-  /**
-   * Returns true if mcm created the machine (default: true). Only mcm marks a machine as a replacement. For a machine
-   * that another program created, the reason for the creation is unknown.
-   */
+  /** Only mcm marks a machine as a replacement, so the reason for other machines is unknown. */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
 /** The input for the budget of a deployment, or of a set without a deployment. */
 export interface BudgetInput {
   readonly replicas: number;
-  /** The number of machines that `maxUnavailable` allows. */
   readonly unavailable: number;
   readonly current: BudgetSet | undefined;
   readonly old: readonly BudgetSet[];
-  /** Returns true if a delete request was sent for the machine, but the cache does not show the deletion yet. */
   readonly leaving?: ((machine: Machine) => boolean) | undefined;
-  /** Whether the machine is unavailable because its node is selected for an in-place update. */
   readonly selected?: ((machine: Machine) => boolean) | undefined;
-  /** Whether the last rollout is complete. By default, the rollout is complete if no old machine exists. */
+  /** Whether the last rollout is complete (default: true if no old machine exists). */
   readonly finished?: boolean;
   readonly now: Date;
 }
@@ -41,46 +31,34 @@ export interface BudgetInput {
 export interface DisruptionBudget {
   readonly replicas: number;
   readonly unavailable: number;
-  /**
-   * The number of available machines, up to the replicas of each set. A set deletes the machines above its replicas.
-   */
+  /** The number of available machines, up to the replicas of each set. */
   readonly available: number;
-  /** Number of failed machines whose replacement has not started. */
+  /** The number of failed machines whose replacement has not started. */
   readonly failed: number;
   readonly unreachable: number;
-  /** Number of machines whose creation started less than {@link joinPatienceMs} ago, and that have not joined. */
   readonly joining: number;
-  /**
-   * Number of machines whose creation started more than {@link joinPatienceMs} ago, and that have not joined. Rollouts
-   * and replacements do not wait for late machines.
-   */
+  /** The number of machines that have not joined joinPatienceMs after their creation, and for which nothing waits. */
   readonly late: number;
-  /** Number of machines whose in-place update is selected, in progress or failed. */
   readonly updating: number;
   readonly leaving: number;
   readonly missing: number;
-  /**
-   * The number of unavailable machines that are being replaced, rolled out or updated. All other unavailable machines
-   * are failed machines that wait for their replacement.
-   */
+  /** The number of unavailable machines that are being replaced, rolled out or updated. */
   readonly underWay: number;
   /**
-   * Number of replicas that lost their machine and whose replacement has not joined yet.
-   * - An annotation marks the replacement, because the former machine may already be removed.
+   * The number of replicas that lost their machine and whose replacement has not joined yet.
+   * - An annotation marks a replacement, because the former machine may already be removed.
    * - Machines that an old set creates, and machines of another controller, count as replacements even without the
-   *   annotation. After a take-over, mcm cannot distinguish a replacement by the original from a rollout step.
+   * annotation.
    */
   readonly repairing: number;
   /**
-   * The number of replicas in `repairing` that delay the next replacement of a machine that never joined. A replica
-   * does not count if its replacement exists, and its former machine is removed and never joined. A machine that never
-   * joined has no pods to move.
+   * The number of replicas in `repairing` that delay the next replacement; a machine that never joined has no pods to
+   * move. A replica does not count if its replacement exists, and its former machine is removed and never joined.
    */
   readonly holding: number;
   /** Whether machines of an older template exist, or the rollout is not complete yet. */
   readonly rolling: boolean;
   readonly free: number;
-  /** The time at which the first of the `joining` machines becomes `late`. */
   readonly lateAt: Date | undefined;
 }
 
@@ -89,7 +67,7 @@ export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
  * Returns the longest time for which replacements and rollouts wait for a new machine, in milliseconds. Within this
- * time, a new machine joins the cluster, or the machine controller marks the machine as Failed.
+ * time, a new machine joins the cluster, or the machine controller marks it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -110,15 +88,11 @@ interface Tally {
   joining: number;
   late: number;
   updating: number;
-  /**
-   * The number of machines in `updating` whose in-place update failed. These machines do not use the disruption budget.
-   */
   failedUpdates: number;
   leaving: number;
   successors: number;
   ofUnjoined: number;
   alive: number;
-  /** The time at which the first joining machine becomes late, in milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -175,7 +149,7 @@ const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
   openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /**
- * Returns the number of replicas of {@link repairs} that delay the next replacement. A replica does not count if its
+ * Returns the number of replicas of repairs that delay the next replacement. A replica does not count if its
  * replacement exists, and its former machine is removed and never joined.
  */
 function holds(set: BudgetSet, tally: Tally): number {
@@ -192,7 +166,6 @@ function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, fai
   return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
-/** Returns the number of machines that an old set creates for a scale-up, not as replacements. */
 function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
@@ -200,7 +173,10 @@ function createdByScaleUp({ replicas }: BudgetSet, { alive, joining, successors 
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Computes the disruption budget from the arguments alone. A stored budget could become outdated. */
+/**
+ * Computes the disruption budget. A stored budget could become outdated, so the budget is computed from the arguments
+ * alone.
+ */
 export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -247,9 +223,8 @@ export const rolloutRoom = (available: number, replicas: number, unavailable: nu
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Returns the number of failed machines that may be replaced at the same time. The number is at least one, and during a
- * rollout at most the disruption budget.
- * @param limit `--max-unhealthy-replacements` as a number.
+ * Returns the number of failed machines that may be replaced at the same time. During a rollout, at most the disruption
+ * budget of failed machines may be replaced, and always at least one.
  */
 export const repairAllowance = (
   { rolling, unavailable }: Pick<DisruptionBudget, 'rolling' | 'unavailable'>,
@@ -259,15 +234,14 @@ export const repairAllowance = (
 /**
  * Returns the number of failed machines that may be replaced now.
  * - During a rollout, the result is at most the unused part of the disruption budget. While a failed machine waits for
- *   its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
+ * its replacement, the rollout starts no new disruption. A disruption by the rollout ends when the new machine joins
  *   or fails (incident 14).
  * - Without a rollout, at least one replacement is always possible during changes by the user.
  */
 export function repairRoom(budget: DisruptionBudget, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = budget;
   const allowance = repairAllowance(budget, limit);
-  // During a rollout, surge machines can compensate for machines that are being replaced. A replacement uses the
-  // disruption budget even if a surge machine compensates for the machine that is missing.
+  // A replacement uses the disruption budget even if a surge machine compensates for the missing machine.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

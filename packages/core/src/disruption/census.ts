@@ -23,7 +23,7 @@ export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
   readonly nodes: Source<Node> | undefined;
-  /** Returns the reachability of the other clusters in the region. Outside of a fleet, the result is undefined. */
+  /** Returns the reachability of the other clusters in the region. */
   readonly region?: (() => RegionReach | undefined) | undefined;
 }
 
@@ -31,10 +31,6 @@ const UNREACHABLE = 'unreachable/';
 
 type Listeners = Map<string, () => void>;
 
-/**
- * Called after each change of a machine, with the scopes of its zone and cluster. For a deleted machine, `machine` is
- * undefined.
- */
 export type OnFiled = (key: Key, machine: Machine | undefined, scopes: readonly string[]) => void;
 
 interface Filed {
@@ -46,17 +42,12 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
   String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
 
 /**
- * Counts unreachable machines by scope and minute. Each change updates the counts, so no reconcile reads the whole
- * fleet. All counts come from API objects. The counts are therefore equal after a restart, and equal in the manager and
- * the machine controller.
+ * Counts unreachable machines by scope and minute. All counts of unreachable machines come from API objects, so they
+ * are equal after a restart and in all controllers.
  */
 export class UnreachableCensus {
   readonly #sources: CensusSources;
   readonly #counts = new Map<string, Map<string, number>>();
-  /**
-   * The times in milliseconds at which machines became unreachable, by scope and mark. The field `#counts` includes
-   * recovered machines. The field `#outages` does not contain recovered machines.
-   */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
   readonly #listeners = new Map<string, Listeners>();
@@ -132,10 +123,7 @@ export class UnreachableCensus {
     for (const wake of listeners.values()) wake();
   }
 
-  /**
-   * Calls `wake` once, when the next change may open or close a circuit breaker of the machine.
-   * @param id Identifies the caller. A second registration of this caller for a scope replaces the first one.
-   */
+  /** Calls `wake` once, when the next change may open or close a circuit breaker of the machine. */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
     for (const scope of [...scopes, classScope(machine.spec.class?.name ?? '')]) {
@@ -146,9 +134,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the zone of a machine from the labels of its node template, its class, or its Node. For an alternative
-   * class, the zone of the Node takes precedence, because the node template may contain a different zone. A machine
-   * whose Node was deleted keeps its former zone.
+   * For an alternative class, the zone of the Node takes precedence, because the node template may contain a different
+   * zone.
    */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
@@ -164,10 +151,8 @@ export class UnreachableCensus {
   }
 
   /**
-   * Returns the first open circuit breaker for the zone or the cluster of the machine. For an unreachable machine, the
-   * circuit breaker counts machines that became unreachable at about the same time. For a reachable machine, the
-   * circuit breaker counts all machines that became unreachable at about the same time, and recently recovered
-   * machines. Source: incidents 12 and 13. In a fleet, the circuit breaker also counts the clusters of the region.
+   * Returns the first open circuit breaker for the zone or the cluster of the machine. In a fleet, the circuit breaker
+   * also counts the clusters of the region (incidents 12 and 13).
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -187,7 +172,7 @@ export class UnreachableCensus {
     return undefined;
   }
 
-  /** Returns the open circuit breaker of a scope. In a fleet, the scope of the cluster includes its region. */
+  /** In a fleet, the scope of the cluster includes its region. */
   openIn(scope: string, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const region = scope === CLUSTER ? this.#sources.region?.() : undefined;
     return this.#openIn(scope, undefined, limits, now) ?? regionBreaker(region, limits, now);
@@ -197,15 +182,14 @@ export class UnreachableCensus {
     return this.#countOf(scope, 'joined');
   }
 
-  /** Registers a listener for changes of machines. The caller must register the listener before the caches start. */
+  /** Registers a listener for changes of machines, before the caches start. */
   onFiled(hear: OnFiled): void {
     this.#onFiled.push(hear);
   }
 
   /**
-   * Detects unreachable machines in a cluster that has too few machines for a circuit breaker. For all other machines,
-   * the result is undefined. `peers` is set if the cluster has at least two machines, and all its machines are
-   * unreachable. If all machines of a cluster are unreachable, the cause can be the network or the machines.
+   * Detects unreachable machines in a cluster that has too few machines for a circuit breaker. `peers` is set if the
+   * cluster has at least two machines, and all its machines are unreachable.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;

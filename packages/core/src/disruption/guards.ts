@@ -6,12 +6,10 @@ import type { OpenBreaker } from './unreachable.ts';
 export interface Guards {
   readonly maxUnhealthyReplacements: number | string;
   readonly countTerminating: boolean;
-  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments are used. */
   readonly rolloutAnnotations: boolean;
   /** Returns the open circuit breaker of a machine, or undefined if an annotation overrides the circuit breaker. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly hasClass: (name: string) => boolean;
-  /** The closed rollout budget of the fleet, or undefined if the budget allows rollouts. */
   readonly budgetClosed?: ClosedBudget | undefined;
   /** Returns the annotations of a MachineClass, or undefined if they are unknown. */
   readonly classAnnotations?: (

@@ -12,7 +12,6 @@ import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
-/** A random event of the test. Each number selects one of the objects that exist at the time of the event. */
 type Act =
   | { readonly do: 'sync' | 'run' | 'fail' | 'spoil' | 'bury' | 'delete' | 'see'; readonly which: number }
   | { readonly do: 'create'; readonly which: number; readonly most: number }
@@ -45,25 +44,20 @@ const history = fc.record({
   unavailable: fc.nat(3),
   limit: fc.integer({ min: 1, max: 3 }),
   acts: fc.array(act, { minLength: 20, maxLength: 120 }),
-  /** The number of events before the take-over. The original does not mark replacements, and ignores the limits. */
   before: fc.oneof(fc.constant(0), fc.nat(40)),
 });
 type History = typeof history extends fc.Arbitrary<infer H> ? H : never;
 
-/** A replacement as the test sees it, including facts that the controller does not know. */
 interface Repair {
   readonly former: string;
-  /** Whether the machine failed before it joined, outside of a rollout. */
   readonly idle: boolean;
   successor: string | undefined;
 }
 
-/** A set in three views: on the API server, in the memory of the controller, and in the actual history. */
 interface TestSet {
   set: MachineSet;
   machines: Machine[];
   lost: LostReplicas;
-  /** The replicas that the controller has decided, but not written yet. */
   promised: number | undefined;
   readonly pending: Set<string>;
   repairs: Repair[];
@@ -143,7 +137,6 @@ class Model {
     });
   }
 
-  /** Creates and deletes the machines of a set. At most `makes` of the created machines come into existence. */
   sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
     const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
@@ -193,8 +186,7 @@ class Model {
 
   verify(testSet: TestSet, toDelete: readonly Machine[]): void {
     const wanted = testSet.set.spec.replicas ?? 0;
-    // Returns true for a machine that never joined, outside of a rollout. The deletion of such a machine disrupts no
-    // pods. The machine is replaced when it is deleted and a new machine exists.
+    // The deletion of a machine that never joined disrupts no pods.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = toDelete.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
     const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
@@ -212,7 +204,6 @@ class Model {
     return standing || !this.finished;
   }
 
-  /** Returns the number of replacements in progress, plus the replicas that the rollout makes unavailable. */
   sum(): number {
     const repairs = this.sets.reduce((total, one) => total + this.underWay(one), 0);
     return Math.max(repairs, this.missing());
@@ -225,8 +216,8 @@ class Model {
   }
 
   /**
-   * Number of replicas without an available machine because of a replacement or rollout, after the sets have deleted
-   * their surplus machines. Machines that an old set creates for a scale-up do not count as missing.
+   * Number of replicas without an available machine because of a replacement or rollout. Machines that an old set
+   * creates for a scale-up do not count as missing.
    */
   missing(): number {
     const now = new Date(this.now);
@@ -253,7 +244,6 @@ class Model {
     });
   }
 
-  /** Plans the next writes. A later event of the test executes the writes. */
   decide(): void {
     this.land();
     const sizes = this.sizes();
@@ -270,7 +260,6 @@ class Model {
       if (to < (one.set.spec.replicas ?? 0)) one.promised = to;
       else this.resize(one, to);
     }
-    // Only the user in the test reduces the replicas of the current set.
     const gaveUp = [...resize.keys()].some((name) => name !== current.name);
     if (!this.original && gaveUp) this.verifySum('the rollout took a step', before);
   }
@@ -429,7 +418,7 @@ test('a set whose last machine was lost knows it after a restart, though its sta
     { do: 'template' },
     { do: 'create', which: 0, most: 0 },
     { do: 'kill' },
-    // A machine of the new set never joins. The replacement of this machine would exceed the limit.
+    // The replacement of a machine of the new set that never joins would exceed the limit.
     { do: 'sync', which: 1 },
     { do: 'spoil', which: 0 },
     { do: 'template' },

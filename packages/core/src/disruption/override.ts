@@ -6,7 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** Returns the problem of an invalid override. An expired override is valid. */
+/** Returns the problem of an invalid override; an expired override is valid. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
@@ -14,10 +14,6 @@ export function overrideProblem(text: string): string | undefined {
   return `"${text}" ${defect} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
-/**
- * Returns the end of the override. Until this time, unreachable machines are replaced even if the circuit breaker is
- * open.
- */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.BreakerOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';

@@ -24,10 +24,7 @@ function reported<T extends KubeObject>(objects: readonly T[]): Source<T> {
 /** Returns the guards that apply for the given settings and the given time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
-/**
- * Creates the guards of the controllers. The data comes from caches, so the cost does not grow with the number of
- * machines.
- */
+/** Creates the guards of the controllers. */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new UnreachableCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>

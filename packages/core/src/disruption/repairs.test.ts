@@ -169,7 +169,7 @@ describe('a rollout and failed machines', () => {
   const large = (machine: Machine) => machine.spec.class.name === 'large';
 
   test('a stuck rollout never prevents the repair of an old machine: the longest failed machine is next', async () => {
-    // Machines of the new template never join. After two minutes, they become Failed.
+    // Machines of the new template never join, so they become Failed after two minutes.
     await using world = await start({ birthMs: (machine) => (large(machine) ? undefined : 5_000) });
     const [first] = await born(world, 4, { strategy });
     if (!first) throw new Error('no machine');

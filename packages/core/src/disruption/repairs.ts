@@ -9,17 +9,16 @@ import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './unreachable.ts';
 
 /**
- * The input for the decision about the replacement of failed machines. The machines belong to one deployment, or to a
- * set without a deployment.
+ * The input for the decision about the replacement of failed machines. The machines of a repair decision belong to one
+ * deployment, or to a set without a deployment.
  */
 export interface RepairSnapshot extends BudgetInput {
-  /** The value of `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** True while the result of a scale-down of one set is unknown. While `unsettled` is true, no replacement starts. */
+  /** True while the result of a scale-down of one set is unknown, so that no replacement starts. */
   readonly unsettled?: boolean;
   /**
-   * Set if the rollout is paused and its template is not proven. mcm then keeps failed machines of the current set at
-   * least until `until`.
+   * While the rollout is paused and its template is not proven, mcm keeps failed machines of the current set at least
+   * until `until`.
    */
   readonly keeps?: { readonly until: Date | undefined };
   /** Returns the open circuit breaker of a machine, or undefined if an annotation overrides the circuit breaker. */
@@ -37,12 +36,10 @@ export interface HeldMachine {
 export interface RepairPlan {
   readonly budget: DisruptionBudget;
   readonly allowance: number;
-  /** The machines to replace now. The sets of these machines delete them and create the replacements. */
+  /** The machines that their sets delete and replace now. */
   readonly go: readonly Machine[];
   readonly waiting: readonly Machine[];
-  /** Failed or unreachable machines that mcm does not replace because of an open circuit breaker. */
   readonly held: readonly HeldMachine[];
-  /** Failed machines that mcm keeps, because the rollout is paused and its template is not proven. */
   readonly kept: readonly Machine[];
   readonly lookAgainAt: Date | undefined;
 }
@@ -59,8 +56,8 @@ const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined 
 const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 
 /**
- * Decides which failed machines of a deployment are replaced now. The controller of each set computes an equal list,
- * and deletes only the machines of its set. All sets together therefore stay below the limit.
+ * Decides which failed machines of a deployment are replaced now. The controller of each set computes an equal list of
+ * replacements, so that all sets together stay below the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -102,9 +99,7 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 
 /**
  * Selects the machines to replace now, in the order of their failures.
- * - During a rollout, old and new machines are in one queue, so that no machine waits forever.
- * - Without a rollout, a machine that never joined does not wait for the end of another replacement. After an outage of
- *   the cloud, a deployment recovers as fast as VMs can be created.
+ * - Without a rollout, a machine that never joined does not wait for the end of another replacement.
  */
 function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
   const room = repairRoom(budget, limit);
@@ -114,10 +109,7 @@ function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/**
- * Returns true while failed machines are being replaced, or wait for their replacement. A rollout then deletes no
- * available machine.
- */
+/** While failed machines are replaced, a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 /** Returns a sentence for users with the reason why failed machines wait, or undefined if none waits. */

@@ -39,7 +39,6 @@ export class Safeguards {
     this.#census = new UnreachableCensus(sources);
   }
 
-  /** Returns the open circuit breaker of a machine, or undefined if an annotation overrides the circuit breaker. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -49,9 +48,6 @@ export class Safeguards {
     return this.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
   }
 
-  /**
-   * Returns the open circuit breaker of a scope. Overrides by the annotations of machines have no effect on the result.
-   */
   openIn(scope: string, now: Date): OpenBreaker | undefined {
     return this.#census.openIn(scope, this.settings.breaker, now);
   }
@@ -60,12 +56,11 @@ export class Safeguards {
     return this.#census.joinedIn(scope);
   }
 
-  /** Registers a listener for changes of machines. The caller must register the listener before the caches start. */
+  /** The caller must register the listener for changes of machines before the caches start. */
   onFiled(hear: OnFiled): void {
     this.#census.onFiled(hear);
   }
 
-  /** Calls `wake` when the next change may open or close a circuit breaker of one of the machines. */
   onceChanged(machines: Iterable<Machine>, id: string, wake: () => void): void {
     for (const machine of machines) this.#census.onceChanged(machine, id, wake);
   }
@@ -73,7 +68,6 @@ export class Safeguards {
 
 /**
  * A machine whose drain cannot end does not count as a replica, because a rollout would wait for the machine forever.
- * If the setting counts terminating machines as replicas, the machine counts.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,
@@ -81,7 +75,7 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/** The annotation of the deployment takes precedence over the flag. */
+/** Returns whether terminating machines count; the annotation of the deployment takes precedence over the flag. */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

@@ -24,7 +24,6 @@ class Reported<T extends KubeObject> {
   }
 }
 
-/** @param options.target `false` if there is no target cluster */
 export function fixedCensus({
   target = true,
   region,

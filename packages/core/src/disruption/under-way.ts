@@ -3,10 +3,7 @@ import type { Node } from '@mcm/kube';
 
 interface Shrinking {
   readonly replicas: number;
-  /**
-   * The resource version of the set before the replicas were reduced. When the cache contains another version, the
-   * cache shows the result of the write.
-   */
+  /** The resource version of the set before the replicas were reduced. */
   readonly resourceVersion: string | undefined;
   readonly deployment: string;
 }
@@ -18,7 +15,6 @@ interface Shrinking {
 export class DisruptionsUnderWay {
   readonly leaving = new Set<string>();
   readonly #shrinking = new Map<string, Shrinking>();
-  /** The nodes that will be selected for an in-place update, each with the resource version at the decision. */
   readonly #selecting = new Map<string, string | undefined>();
   readonly #listeners: ((deploymentUid: string) => void)[] = [];
 
@@ -34,14 +30,12 @@ export class DisruptionsUnderWay {
     return shrinking !== undefined && shrinking.resourceVersion === metadata.resourceVersion;
   }
 
-  /** Returns the smaller of two numbers: the replicas in the cache, and the replicas that will be written. */
   replicasOf(set: MachineSet): number {
     const replicas = set.spec.replicas ?? 0;
     const shrinking = this.#shrinking.get(set.metadata.uid);
     return shrinking && this.isShrinking(set) ? Math.min(replicas, shrinking.replicas) : replicas;
   }
 
-  /** Called when the result of a write is known, or when no write follows the decision. */
   settled(setUid: string): void {
     const shrinking = this.#shrinking.get(setUid);
     if (shrinking === undefined) return;
@@ -60,9 +54,7 @@ export class DisruptionsUnderWay {
     return false;
   }
 
-  /**
-   * Registers a listener. The listener gets the UID of a deployment when a disruption of the deployment may have ended.
-   */
+  /** The listener gets the UID of a deployment when a disruption of the deployment may have ended. */
   onSettled(listener: (deploymentUid: string) => void): void {
     this.#listeners.push(listener);
   }

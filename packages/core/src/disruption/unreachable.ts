@@ -32,10 +32,7 @@ export function isUnreachable(machine: Machine): boolean {
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/**
- * Returns true if the machine recovered at the last change of its phase. A recovered machine no longer contains the
- * reason for its unhealthy phase.
- */
+/** A recovered machine no longer contains the reason for its unhealthy phase. */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
@@ -52,14 +49,12 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** Returns the marks under which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
 export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
   ...(isUnreachable(machine) ? [`unreachable/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Returns the number of machines in a scope that have the mark, see {@link reachabilityMarks}. */
 export type CountMarks = (scope: string, mark: string) => number;
 
 /** The limits above which mcm treats many unreachable machines as one outage. Durations are in milliseconds. */
@@ -71,10 +66,7 @@ export interface BreakerLimits {
    * cluster.
    */
   readonly thresholdPercent: number;
-  /**
-   * The number of unreachable machines below which mcm replaces unreachable machines. Exception: all machines of the
-   * cluster are unreachable, and the cloud reports that their VMs run.
-   */
+  /** The number of unreachable machines below which mcm replaces unreachable machines. */
   readonly minimumCount: number;
   /**
    * The time for which a recovered machine counts as unreachable, so that an unstable network causes no replacement.
@@ -95,15 +87,11 @@ export interface OpenBreaker {
   readonly scope: string;
   readonly unreachable: number;
   readonly joined: number;
-  /** The type of the objects that `unreachable` and `joined` count (default: `machines`). */
+  /** The type of the objects that the circuit breaker counts (default: `machines`). */
   readonly counted?: 'machines' | 'clusters' | undefined;
-  /**
-   * The time at which a recovered machine no longer counts as unreachable, or undefined if no recovered machine counts.
-   */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Returns the circuit breaker for machines that became unreachable at `since`. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -121,13 +109,10 @@ export function openBreaker(
   return { scope, unreachable, joined, lookAgainAt };
 }
 
-/** The clusters of the region are checked after this delay, because no event reports that a cluster responds again. */
+/** No event reports that a cluster responds again, so the clusters of the region are checked after this delay. */
 const REGION_LOOK_MS = 60_000;
 
-/**
- * If many clusters of a region do not respond, the likely cause is the network. The limits for clusters equal the
- * limits for machines.
- */
+/** If many clusters of a region do not respond, the likely cause is the network. */
 export function regionBreaker(
   reach: RegionReach | undefined,
   { minimumCount, thresholdPercent }: BreakerLimits,

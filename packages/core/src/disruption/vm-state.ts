@@ -1,22 +1,17 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { parseInstant } from '../values/integers.ts';
 
-/** The states of a VM in the annotation {@link Annotations.VmState}. */
 const VM_STATES = ['exists', 'gone', 'ended', 'unknown'] as const;
 
 /**
- * The state of an unreachable machine's VM, as the cloud reports it. `ended` means that the VM does not run and will
- * not start again. `unknown` means that the cloud did not return the state.
+ * The state of an unreachable machine's VM, as the cloud reports it. A VM in the state `ended` does not run and will
+ * not start again.
  */
 export type VmState = (typeof VM_STATES)[number];
 
-/** Returns the value of the annotation for a lookup that ended at `at`. */
 export const vmStateText = (state: VmState, at: Date): string => `${at.toISOString()} ${state}`;
 
-/**
- * Returns the recorded state of the VM. The result is undefined if the last lookup ended before the machine became
- * unreachable, because that state is outdated.
- */
+/** A state from before the machine became unreachable is outdated, so the function returns undefined. */
 export function vmStateOf({ metadata, status }: Machine): VmState | undefined {
   const [at, word] = metadata.annotations?.[Annotations.VmState]?.split(' ') ?? [];
   const since = parseInstant(status?.currentStatus?.lastUpdateTime);

@@ -3,9 +3,8 @@ import type { Clock } from '@mcm/kube';
 const HOUR_MS = 3_600_000;
 
 /**
- * Limits the number of different IDs in an hour. After a start, the IDs of the earlier process are unknown, so the
- * limit starts at one and grows during the first hour. Frequent restarts therefore admit no more IDs than one process
- * that runs continuously.
+ * Limits the number of different IDs in an hour. The IDs of an earlier process are unknown, so the hourly limit starts
+ * at one and grows during the first hour.
  */
 export class HourlyCap {
   readonly #most: number;

@@ -1,4 +1,4 @@
-/** Limits the number of tasks that run at the same time. Waiting tasks start in the order of their arrival. */
+/** Limits the number of tasks that run at the same time. */
 export class Lane {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Lane {
     this.#free = limit;
   }
 
-  /** Runs a task. When the task calls `leave`, the next task can start. */
+  /** The next task can start when the task calls `leave`. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

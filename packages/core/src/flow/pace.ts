@@ -1,7 +1,6 @@
 /**
- * Limits the frequency of status writes. For example, if a hundred machines become ready one after the other, mcm
- * writes the status only a few times. The last state is always written, because a delayed caller reconciles again
- * later.
+ * Limits the frequency of status writes. If a hundred machines become ready one after the other, mcm writes the status
+ * only a few times. The last state is always written, because a delayed caller reconciles again later.
  */
 export class Pace {
   readonly #intervalMs: number;
@@ -11,7 +10,6 @@ export class Pace {
     this.#intervalMs = intervalMs;
   }
 
-  /** Returns the time until the object may be written again, in milliseconds, or 0 if it may be written now. */
   waitMs(key: string, now: Date): number {
     const last = this.#lastMs.get(key);
     return last === undefined ? 0 : Math.max(last + this.#intervalMs - now.getTime(), 0);

@@ -6,13 +6,13 @@ export interface SlowStart {
 
 export interface SlowStartOptions {
   readonly firstBatch?: number;
-  /** Called before each batch. If `wanted` returns false, the remaining items are skipped without an error. */
+  /** If `wanted` returns false before a batch, the remaining items are skipped without an error. */
   readonly wanted?: () => boolean;
 }
 
 /**
- * Runs `task` for every item, in parallel batches of 1, 2, 4, …, and stops after a batch with an error. For example, if
- * the API server refuses all requests because of a quota, only one request is sent instead of hundreds.
+ * Runs `task` for every item, in parallel batches of 1, 2, 4, …, and stops after a batch with an error. If the API
+ * server refuses all requests because of a quota, only one request is sent instead of hundreds.
  */
 export async function slowStart<T>(
   items: readonly T[],
@@ -36,7 +36,7 @@ export async function slowStart<T>(
   return { succeeded, error: undefined, skipped: items.length - started };
 }
 
-/** Runs `task` for every item in parallel. The function continues after an error, and returns all errors. */
+/** Runs `task` for every item in parallel, and returns all errors. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

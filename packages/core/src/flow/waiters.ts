@@ -1,11 +1,10 @@
 import type { Key } from '@mcm/kube';
 
-/** Stores the topic that each object waits for. An object waits for at most one topic. */
+/** Stores the topic that each object waits for, at most one. */
 export class Waiters {
   readonly #keys = new Map<string, Set<Key>>();
   readonly #topicOf = new Map<Key, string>();
 
-  /** Records that an object waits for a topic. With `undefined`, the object no longer waits. */
   put(key: Key, topic: string | undefined): void {
     this.forget(key);
     if (topic === undefined) return;

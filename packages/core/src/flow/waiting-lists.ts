@@ -7,7 +7,6 @@ export class WaitingLists {
   readonly #waiting = new Map<string, Set<Key>>();
   readonly #causes = new Map<Key, readonly string[]>();
 
-  /** Records the causes for which an object waits. The new causes replace the earlier causes of the object. */
   set(key: Key, causes: readonly string[]): void {
     const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
@@ -26,10 +25,7 @@ export class WaitingLists {
     return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }
 
-  /**
-   * Returns the first `count` keys that wait for a cause, and moves them to the end of the list. A key that cannot
-   * continue does not block the remaining keys.
-   */
+  /** A key that cannot continue moves to the end of the list, so that it does not block other keys. */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);
     if (!waiting || count <= 0) return NO_KEYS;

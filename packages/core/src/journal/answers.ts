@@ -1,4 +1,4 @@
-/** The replay of a decision needs a function result that the journal did not record. */
+/** The error if the journal did not record a function result that the replay needs. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
 }

@@ -1,10 +1,7 @@
 import { type FlagValues, flagGroup, integerFlag } from '@mcm/kube';
 import { Journal } from './journal.ts';
 
-/**
- * The maximum number of records for each object and kind of decision. A machine has about 14 different decisions in its
- * life.
- */
+/** The maximum number of records for each object and kind of decision; a machine has about 14 different decisions. */
 const PER_OBJECT = 16;
 
 /** The flags of the decision journal. */
@@ -16,6 +13,6 @@ export const journalFlags = flagGroup('Journal', {
   }),
 });
 
-/** Creates the journal. With its default size, the journal needs at most 18 MB, see docs/sizing.md. */
+/** Creates a journal, which needs at most 18 MB with its default size (docs/sizing.md). */
 export const journalOf = (flags: FlagValues<typeof journalFlags>): Journal =>
   new Journal({ perObject: PER_OBJECT, total: flags['journal-records'] });

@@ -1,7 +1,8 @@
 import type { KubeObject } from '@mcm/kube';
 
 /**
- * The kinds of decisions. The name of a kind must never change, because journals of older versions contain the name.
+ * The kinds of decisions. Journals of older versions contain the names of decision kinds, so the names must never
+ * change.
  */
 export const DECISION_KINDS = [
   'machinedeployment',
@@ -38,14 +39,11 @@ export interface Decided {
   readonly actions: readonly string[];
 }
 
-/**
- * A record of one decision, or of several consecutive equal decisions. The record contains the input of the last
- * decision.
- */
+/** A record of one decision, or of several consecutive equal decisions. */
 export interface JournalEntry extends Decided {
   readonly firstAt: Date;
   readonly count: number;
-  /** The result of the actions. While the actions are in progress, the outcome is `running`. */
+  /** The result of the actions, or `running` while they are in progress. */
   readonly outcome: string;
 }
 
@@ -53,8 +51,8 @@ export interface JournalEntry extends Decided {
 export interface JournalLimits {
   readonly perObject: number;
   /**
-   * The maximum number of records. The oldest records are removed first. Decisions without actions use at most half of
-   * the records. Otherwise, idle objects would displace the records of all other objects.
+   * The maximum number of records, of which the oldest are removed first. Decisions without actions use at most half of
+   * the records, because idle objects would displace other records.
    */
   readonly total: number;
 }
@@ -70,7 +68,6 @@ interface Slot {
 }
 
 export interface OpenEntry {
-  /** @param problem The error without secrets, or undefined after a success */
   ended(problem?: string): void;
 }
 
@@ -85,14 +82,11 @@ export const subjectOf = (kind: string, { metadata }: KubeObject): Subject => ({
 
 /**
  * Keeps the last decisions about each object in the memory of the process.
- * - A record contains references to objects of the caches, which never change, so a record needs no copies.
  * - Consecutive equal decisions are one record, with a count and the newest input.
  */
 export class Journal {
   readonly #limits: JournalLimits;
-  /** Records by the kind of decision and the UID of the object, oldest first. */
   readonly #byObject = new Map<string, Slot[]>();
-  /** Records of decisions with actions, oldest first. */
   readonly #acting = new Set<Slot>();
   readonly #waiting = new Set<Slot>();
 
@@ -144,7 +138,7 @@ export class Journal {
     if (open.outcome === DONE) return CLOSED;
     return {
       ended: (problem) => {
-        // In the meantime, a newer decision with its own outcome may have replaced the decision in the record.
+        // A newer decision with its own outcome may have replaced the decision in the record.
         if (slot.entry !== open) return;
         slot.entry = {
           ...open,
@@ -154,7 +148,6 @@ export class Journal {
     };
   }
 
-  /** Returns all records. The records of one object are in the order of its decisions. */
   entries(): readonly JournalEntry[] {
     return [...this.#byObject.values()]
       .flatMap((slots) => slots.map(({ entry }) => entry))

@@ -7,7 +7,7 @@ import type { StageObserver } from './machine.ts';
 
 /**
  * Registers the metrics of driver calls, and of the machine stages that end with a driver call. A driver does not
- * register its own metrics.
+ * register its own metrics of calls.
  */
 export function registerDriverMetrics(meters: Meters, provider: string, clock: Clock): DriverMetrics {
   const took = meters.histogram({

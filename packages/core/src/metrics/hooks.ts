@@ -12,7 +12,7 @@ interface HookSources {
 
 const LABELS = ['stage', 'hook', 'owner'];
 
-/** Registers the metrics of hooks. A hook for which no machine waits has no time series. */
+/** Registers the metrics of hooks. */
 export function registerHookMetrics(meters: Meters, { machines, classOf, clock }: HookSources): void {
   const perHook = (counts: (pending: PendingHook, now: Date) => boolean): Sample[] => {
     const now = clock.now();

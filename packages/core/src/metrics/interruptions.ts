@@ -1,7 +1,7 @@
 import type { Meters } from '@mcm/kube';
 import type { ObserveNotice } from '../interruption/watcher.ts';
 
-/** The interruption kinds with their own time series. A driver may report any text as the kind. */
+/** The interruption kinds with their own time series, because a driver may report any text as the kind. */
 const KINDS: ReadonlySet<string> = new Set(['Terminate', 'Maintenance', 'Ended', 'Freeze', 'Rebalance']);
 
 /** Counts the notices of interruptions by kind and outcome. */

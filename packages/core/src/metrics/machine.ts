@@ -12,14 +12,8 @@ export interface MachineSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
-  /** Returns the number of suspected orphans that the last search found. */
   readonly suspects: () => SuspectCounts;
-  /**
-   * Returns the number of reads of Nodes from the API server instead of the cache. mcm reads a Node from the API server
-   * if the health of its machine changes often.
-   */
   readonly rechecks: () => Rechecks;
-  /** Returns the number of labels and annotations that mcm did not apply because of the drift policy `Yield`. */
   readonly yields?: () => number;
   readonly shortages: () => Iterable<OfferingShortage>;
   /** Returns the shared limits of moving volumes. */
@@ -28,7 +22,7 @@ export interface MachineSources {
   readonly alsoReported?: StageObserver | undefined;
 }
 
-/** A stage in the life of a machine. The duration of each stage is a metric. */
+/** A stage in the life of a machine, whose duration is a metric. */
 export type Stage = 'create' | 'initialize' | 'join' | 'drain' | 'delete';
 
 /** Receives the duration of a stage, at the end of the stage. */
@@ -40,7 +34,7 @@ const ZONE = 'topology.kubernetes.io/zone';
 const STAGES: readonly Stage[] = ['create', 'initialize', 'join', 'drain', 'delete'];
 const STAGE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200, 14_400];
 
-/** Returns the labels of a stage. A machine without a MachineDeployment is not counted, as in the original. */
+/** A machine without a MachineDeployment is not counted, as in the original. */
 function kindOf(stage: Stage | 'join', machine: Machine, machineClass: MachineClass | undefined) {
   const deployment = machine.metadata.labels?.name;
   if (!deployment) return undefined;
@@ -206,8 +200,7 @@ const phaseValue = (machine: Machine): number =>
 
 /**
  * Registers a histogram of stages, and the machine controller's metrics under the names of the original.
- * @returns the observer for the stages create, initialize and delete. The caller measures the durations of these
- *   stages.
+ * @returns the observer for the stages create, initialize and delete, whose durations the caller measures
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
   const { machines, frozen, suspects, rechecks } = sources;

@@ -15,7 +15,6 @@ interface Given {
   readonly checks?: CanaryChecks;
 }
 
-/** Returns the lines of the metric for a deployment. */
 async function linesOf(name: string, { annotations, machines = [], checks }: Given): Promise<readonly string[]> {
   const metrics = createMetrics({ process: false });
   const deployment = partial<MachineDeployment>({

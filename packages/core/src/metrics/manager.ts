@@ -10,14 +10,12 @@ import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
 
-/** The caches of the manager. The metrics are computed from these caches at each scrape. */
+/** The caches of the manager. */
 export interface ManagerSources {
   readonly deployments: Source<MachineDeployment>;
   readonly sets: Source<MachineSet>;
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
-  /** The disruptions of all scopes. Without the flag `--disruption-report`, `report` is absent. */
   readonly report?: Pick<DisruptionReport, 'rows'> | undefined;
-  /** Reports each check of the pods of canaries to the metrics. */
   readonly canaryChecks?: Pick<CanaryChecks, 'onCheck'> | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -158,8 +156,7 @@ function* deploymentInfo({ store }: Source<MachineDeployment>): Generator<Sample
 
 function* setInfo({ store }: Source<MachineSet>): Generator<Sample> {
   for (const object of store.list()) {
-    // The original reads only the deprecated field `machineClass`, so the labels about the class are always empty in
-    // the original.
+    // The original reads only the deprecated field `machineClass`, so its labels about the class are always empty.
     const reference = object.spec.machineClass ?? object.spec.template.spec.class;
     const labels = {
       ...named(object),
@@ -194,7 +191,6 @@ function* buffersOf({ store }: Source<MachineDeployment>): Generator<Sample> {
   }
 }
 
-/** Returns the time series of the zones. Deployments without zones have no time series. */
 function* zonesOf({
   deployments,
   sets,
@@ -217,7 +213,6 @@ function* zonesOf({
     }
 }
 
-/** Returns the time of the last expiry of deletion marks in seconds since 1970, or undefined if no mark has expired. */
 function marksExpiredAt({ metadata }: MachineDeployment): number | undefined {
   const ms = parseInstant(metadata.annotations?.[Annotations.MarksExpired]);
   return ms === undefined ? undefined : ms / 1_000;
@@ -230,7 +225,6 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status?.currentStatus?.phase === 'Failed' &&
   change.object.status.lastOperation?.type === 'HealthCheck';
 
-/** Registers the metrics of disruptions. Without the flag `--disruption-report`, there are no time series. */
 function registerDisruptions(meters: Meters, { report, clock }: ManagerSources): void {
   const values: Values<DisruptionRow> = [
     [

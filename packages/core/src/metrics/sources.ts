@@ -31,7 +31,7 @@ interface Condition {
   readonly status: string;
 }
 
-/** The metric values of a condition status. Any other status has the value 2. */
+/** The metric values of a condition status; any other status has the value 2. */
 const CONDITION_VALUES: Readonly<Record<string, number>> = { True: 1, False: 0 };
 
 export function* perCondition<T extends Named>(
@@ -49,7 +49,6 @@ interface Blocked extends Named {
   readonly status?: { readonly blockedBy?: readonly Block[] };
 }
 
-/** Returns the time series of `status.blockedBy`. Without the flag `--blocked-by`, there are no time series. */
 export function* perBlock<T extends Blocked>({ store }: Source<T>): Generator<Sample> {
   for (const object of store.list())
     for (const cause of new Set((object.status?.blockedBy ?? []).map((block) => block.cause)))

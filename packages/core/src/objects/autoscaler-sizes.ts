@@ -6,10 +6,7 @@ export interface AutoscalerSizes {
   readonly maxSize: number;
 }
 
-/**
- * Returns the minimum and maximum size, or a sentence with the problem of the annotations. Without the annotations, the
- * result is undefined.
- */
+/** Returns the minimum and maximum size, or a sentence with the problem of the annotations. */
 export function autoscalerSizesOf({
   metadata: { annotations = {} },
 }: {

@@ -4,9 +4,7 @@ import type { Matcher } from './selector.ts';
 
 export interface Claim<T> {
   readonly owned: readonly T[];
-  /** Objects that match the selector of the owner and that have no controller. */
   readonly adopt: readonly T[];
-  /** Objects that the owner controls, but that no longer match its selector. */
   readonly release: readonly T[];
 }
 
@@ -17,8 +15,8 @@ export interface Owner {
 
 /**
  * Decides which objects an owner adopts, keeps and releases (docs/compatibility/rules-deployments.md §1.5 and 7.3). An
- * owner that is being deleted neither adopts nor releases objects. An object is ignored if an owner with another UID
- * controls it, even if the names of both owners are equal.
+ * owner that is being deleted neither adopts nor releases objects. An object that an owner with another UID controls is
+ * ignored, even if the names of both owners are equal.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -50,7 +48,7 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
 /**
  * Creates the merge patch that makes `owner` the controller of `child`. In contrast to the original, other owner
  * references stay. The patch contains the resource version, so the API server refuses it if another owner adopts the
- * object at the same time.
+ * object.
  */
 export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
   metadata: {
@@ -61,8 +59,8 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * Creates the merge patch that removes an owner. The original uses a strategic merge patch, which custom resources do
- * not support. The original therefore never releases an object (BUG-1).
+ * The original uses a strategic merge patch, which custom resources do not support, so it never releases an object
+ * (BUG-1).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

@@ -8,7 +8,7 @@ import type {
 } from '@mcm/api';
 import { formatTime } from '@mcm/api';
 
-/** A condition of a MachineDeployment or of a MachineSet. A condition of a MachineSet has no `lastUpdateTime`. */
+/** A condition of a MachineSet has no `lastUpdateTime`. */
 export interface AnyCondition<T extends string = MachineDeploymentConditionType> {
   type: T;
   status: ConditionStatus;
@@ -31,8 +31,7 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
 /**
  * Returns the conditions of a MachineDeployment with the changed condition at the end
  * (docs/compatibility/rules-deployments.md §6.7).
- * - If the status and the reason are unchanged, the conditions stay unchanged, unless `refresh` is true.
- * - If the reason changes but the status does not, the condition keeps its transition time.
+ * - A condition of a MachineDeployment keeps its transition time if only its reason changes.
  */
 export function setDeploymentCondition(
   conditions: readonly AnyCondition[],
@@ -49,8 +48,8 @@ export function setDeploymentCondition(
 }
 
 /**
- * Returns the conditions of a MachineSet with the changed condition at the end. In contrast to a MachineDeployment, a
- * change of the reason also updates the transition time.
+ * In contrast to a MachineDeployment, a change of the reason also updates the transition time of a MachineSet's
+ * condition.
  */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],

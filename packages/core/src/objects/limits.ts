@@ -4,12 +4,7 @@ export type IntOrPercent = number | string;
 
 const PERCENT = /^(\d+)%$/;
 
-/**
- * Converts an integer or a percentage to a number.
- * @param total the number that corresponds to 100%
- * @returns undefined if the value is absent, or is neither an integer nor a percentage. A number in quotes, such as
- *   `"10"`, is invalid.
- */
+/** Converts an integer or a percentage to a number, or returns undefined for another value such as `"10"`. */
 export function resolveIntOrPercent(
   value: IntOrPercent | undefined,
   total: number,
@@ -24,19 +19,15 @@ export function resolveIntOrPercent(
 
 /** The limits of a rollout: the surge, and the number of machines that may be unavailable. */
 export interface Limits {
-  /** The number of additional machines that the rollout may create. */
   readonly surge: number;
-  /**
-   * The surge that the annotation `max-replicas` and the scaling of sets use. The number is 0 for every strategy except
-   * RollingUpdate.
-   */
+  /** The surge for the annotation `max-replicas` and the scaling of sets, or 0 without the strategy RollingUpdate. */
   readonly annotatedSurge: number;
   readonly unavailable: number;
 }
 
 /**
- * Converts `maxSurge` and `maxUnavailable` to numbers. `maxSurge` is rounded up, and `maxUnavailable` is rounded down.
- * If both numbers are 0, the result allows one unavailable machine, so that the rollout can make progress.
+ * `maxSurge` is rounded up, and `maxUnavailable` is rounded down. If both limits are 0, one machine may be unavailable,
+ * so that the rollout can make progress.
  */
 export function fenceposts(
   maxSurge: IntOrPercent | undefined,

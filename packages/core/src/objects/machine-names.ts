@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { Random } from '@mcm/kube';
 import { fnv1a } from '../values/fnv.ts';
 
-/** The alphabet of generated names in Kubernetes. The 27 characters form no words and are easy to distinguish. */
+/** The 27 characters of generated names form no words and are easy to distinguish. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const LENGTH = 5;
 const NAMES = ALPHABET.length ** LENGTH;
@@ -24,12 +24,9 @@ export interface NamingSet {
 }
 
 export interface MachineNumbers {
-  /** The next number for a machine name. No machine of the set has or had this number or a higher number. */
+  /** The next number for a machine name, which no machine of the set has or had. */
   readonly next: number;
-  /**
-   * Lower numbers whose create requests returned no response, in ascending order. Machines with these numbers in their
-   * names may exist.
-   */
+  /** Lower numbers whose create requests returned no response, so that their machines may exist. */
   readonly open: readonly number[];
 }
 
@@ -46,13 +43,11 @@ export const printMachineNumbers = ({ next, open }: MachineNumbers): string => [
 
 function sequenceOf(setUid: string): { readonly offset: number; readonly stride: number } {
   const offset = fnv1a(setUid) % NAMES;
-  // The step from one suffix to the next suffix. The number of suffixes, 27^5, is a power of 3. A step that is not
-  // divisible by 3 therefore visits every suffix once.
+  // The number of suffixes, 27^5, is a power of 3, so a step that is not divisible by 3 visits every suffix once.
   const stride = (fnv1a(`${setUid}/stride`) % (NAMES / 3)) * 3 + 1;
   return { offset, stride };
 }
 
-/** Returns the modular inverse of a step (extended Euclidean algorithm). */
 function inverse(stride: number): number {
   let [rest, next, factor, following] = [NAMES, stride, 0, 1];
   while (next !== 0) {
@@ -63,7 +58,6 @@ function inverse(stride: number): number {
   return (factor + NAMES) % NAMES;
 }
 
-/** Returns the number of a suffix, or undefined if the text is not a suffix. */
 function decode(suffix: string): number | undefined {
   if (suffix.length !== LENGTH) return undefined;
   let value = 0;
@@ -85,10 +79,7 @@ function encode(value: number): string {
 
 export const randomSuffix = (random: Random): string => encode(Math.floor(random.next() * NAMES));
 
-/**
- * Returns a function that creates the name for a number. The name has the form `<set>-<five characters>`, as in the
- * original.
- */
+/** Returns a function that creates the name `<set>-<five characters>` for a number, as in the original. */
 function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) => string {
   const { offset, stride } = sequenceOf(uid);
   return (number) => `${name}-${encode((offset + number * stride) % NAMES)}`;
@@ -96,7 +87,7 @@ function machineNamer({ metadata: { name, uid } }: NamingSet): (number: number) 
 
 /**
  * Returns the number of a machine name, or undefined for a name that mcm did not create for the set. The original
- * creates random names. At most two of a thousand random names look like names of mcm.
+ * creates random names, of which two of a thousand look like names of mcm.
  */
 export function machineNumberOf(set: NamingSet, name: string): number | undefined {
   const prefix = `${set.metadata.name}-`;
@@ -109,10 +100,9 @@ export function machineNumberOf(set: NamingSet, name: string): number | undefine
 
 /**
  * Returns names for new machines.
- * - The first names are the names of creations without a response. If the API server executed an earlier request, it
- *   responds with AlreadyExists.
- * - The other names come from new numbers.
- * @param unanswered Names of creations without a response.
+ * - The first names are the names of creations without a response. If the API server executed an earlier create
+ * request, it responds with AlreadyExists.
+ * @param unanswered names of creations without a response.
  * @param used returns true if a name must not be used, for example because an object has the name
  */
 export function nextMachineNames(
@@ -130,11 +120,6 @@ export function nextMachineNames(
   return names;
 }
 
-/**
- * Returns the numbers for the next machine names of a set.
- * @param known names of the existing machines of the set
- * @param unanswered names of creations without a response.
- */
 export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered: Iterable<string>): MachineNumbers {
   const { next } = machineNumbersOf(set);
   const numbers = (names: Iterable<string>) =>
@@ -145,10 +130,7 @@ export function numbersAfter(set: NamingSet, known: Iterable<string>, unanswered
   return { next: highest, open: open.sort((a, b) => a - b) };
 }
 
-/**
- * Returns the names of machines that an earlier process may have created without recording the result. The names come
- * from the open numbers, and from the numbers between the recorded next number and the highest number of a machine.
- */
+/** Returns the names of machines that an earlier process may have created without recording the result. */
 export function unrecordedNames(set: NamingSet, known: Iterable<string>): string[] {
   const nameOf = machineNamer(set);
   const there = new Set(known);

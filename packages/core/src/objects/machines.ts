@@ -17,7 +17,7 @@ export const isTerminating = (machine: Machine): boolean =>
 
 /**
  * Returns true if the drain timeout of a deletion has expired and the undrainable policy keeps the VM. A
- * MachineDeployment does not wait for such a machine, because its deletion has no time limit.
+ * MachineDeployment does not wait for an undrained machine, because its deletion has no time limit.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -25,8 +25,8 @@ export const isUndrained = ({ metadata }: Machine): boolean =>
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**
- * Returns the readiness taints that the Node of a machine got after the join. `since` is the time of the first taint in
- * RFC 3339. Returns undefined without a readiness taint.
+ * Returns the readiness taints that the Node of a machine got after the join, or undefined. `since` is the time of the
+ * first readiness taint in RFC 3339.
  */
 export function awaitedReadiness({
   metadata,
@@ -36,9 +36,9 @@ export function awaitedReadiness({
 }
 
 /**
- * Returns true if the machine is available. The machine must be Running, or Available without a target cluster. The
- * machine must not be in deletion, and its Node must have no readiness taint. The original checks only the phase,
- * because the original sets the phase Terminating at each deletion.
+ * Returns true if the machine is available. An available machine is Running (or Available without a target cluster),
+ * and its Node has no readiness taint. The original checks only the phase, because it sets the phase Terminating at
+ * each deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined &&
@@ -49,26 +49,24 @@ export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
 /**
- * Returns true if the Node of the machine has not applied its initial machine configuration. Such a machine can be
- * Running, because the phase depends only on the Ready condition of the Node.
+ * A machine without its initial configuration can be Running, because the phase depends only on the Ready condition.
  */
 export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
   annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
 
 /**
- * Returns true if an in-place update moved the machine to this set and has not ended. The set must not delete the
- * machine before the update ends.
+ * Returns true if an in-place update moved the machine to this set and has not ended. The set must not delete a machine
+ * before its in-place update ends.
  */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
-/** `served`: the machine may have run pods. `unjoined`: the machine failed before its Node joined. */
+/** `served`: the replaced machine may have run pods; `unjoined`: it failed before its Node joined. */
 export type LostState = 'served' | 'unjoined';
 
-/** The values of the annotation on a replacement. The annotation states which kind of machine was replaced. */
+/** The values of the annotation on a replacement, for the kind of machine that was replaced. */
 export const LOST_STATE_MARKS: Readonly<Record<LostState, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** Returns the state of the replaced machine, or undefined if the machine is no replacement. */
 export const formerLostState = ({ metadata }: Machine): LostState | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((lostState) => LOST_STATE_MARKS[lostState] === mark);
@@ -82,23 +80,16 @@ export const neverJoined = ({ status }: Machine): boolean =>
 export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
-/**
- * Returns the reason of the in-place update. The machine controller copies the reason from the Node to the status of
- * the machine.
- */
+/** The machine controller copies the reason of an in-place update from the Node to the status of the machine. */
 export const updateReasonOf = (machine: Machine): string | undefined =>
   machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
-/** Returns the expiry of the preservation in milliseconds since 1970, or undefined if the machine is not preserved. */
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);
 
 export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
 
-/**
- * Returns the deletion priority of a machine. Machines with a lower number are deleted first. The deletion priority is
- * 3 if the annotation is missing or not an integer.
- */
+/** Returns the deletion priority of a machine (default: 3); machines with a lower number are deleted first. */
 export const priorityOf = (machine: Machine): number =>
   parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
 

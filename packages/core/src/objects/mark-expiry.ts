@@ -2,13 +2,12 @@ import { Annotations, type MachineDeployment, parseDurationMs } from '@mcm/api';
 
 const KEY = Annotations.MarkExpiry;
 
-/** Returns the expiry time of deletion marks in milliseconds, or undefined without a valid annotation. */
 export function expiryOf({ metadata }: MachineDeployment): number | undefined {
   const ms = parseDurationMs(metadata.annotations?.[KEY] ?? '');
   return ms !== undefined && ms > 0 ? ms : undefined;
 }
 
-/** Returns a sentence about an invalid expiry annotation. mcm ignores an invalid annotation. */
+/** mcm ignores an invalid expiry annotation. */
 export function expiryProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[KEY];
   const ms = text === undefined ? 1 : parseDurationMs(text);

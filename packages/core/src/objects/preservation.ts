@@ -2,10 +2,7 @@ import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@m
 import { compareText } from '../values/integers.ts';
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 
-/**
- * Returns the cached annotations of a Node. The result is `unseen` if mcm cannot read Nodes, and undefined if the Node
- * does not exist.
- */
+/** Returns the annotations of a Node, `unseen` if mcm cannot read Nodes, or undefined without the Node. */
 export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
 const KEEPS: ReadonlySet<string> = new Set([
@@ -20,9 +17,8 @@ const known = (value = ''): string => (KNOWN.has(value) ? value : '');
 /**
  * Returns the effective value of the preserve annotation.
  * - If the Node has or had the preserve annotation, the value of the Node applies.
- * - If the Node never had the preserve annotation, the value of the machine applies.
- * - If the Node is gone, the value of the machine applies. Without a value on the machine, the last recorded value of
- *   the Node applies.
+ * - If the Node is gone, or never had the preserve annotation, the value of the machine applies. Without a value on the
+ * machine, the last recorded value of the Node applies.
  *
  * The original deletes a machine whose Node is gone (ODD-11).
  */
@@ -32,8 +28,7 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return own === '' ? lastApplied : own;
-  // If mcm cannot read the Node, the machine counts as preserved. The Node may have the preserve annotation, and a
-  // wrong deletion cannot be undone.
+  // If mcm cannot read the Node, the machine counts as preserved, because a wrong deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = known(node[Annotations.Preserve]);
   return onNode === '' && lastApplied === '' ? own : onNode;
@@ -60,8 +55,8 @@ const isAutoPreserved = (machine: Machine): boolean =>
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Returns true if the preservation of the machine has ended. mcm must not preserve the machine again. The start and the
- * end of a preservation change the time of the phase, but not the time of the last operation.
+ * mcm must not preserve a machine again after its preservation has ended. The start and the end of a preservation
+ * change the time of the phase, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);
@@ -77,8 +72,8 @@ const oldestFirst = (a: Machine, b: Machine): number =>
 
 /**
  * Preserves the newest Failed machines up to the maximum. If the maximum was reduced, the preservation of the oldest
- * machines ends. No machine is preserved twice for one failure. The count of preserved machines comes from the
- * machines, because the status of the set may be outdated.
+ * machines ends. No machine is preserved twice for one failure. The status of the set may be outdated, so the count of
+ * preserved machines comes from the machines.
  * @param max `spec.autoPreserveFailedMachineMax`.
  */
 export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {

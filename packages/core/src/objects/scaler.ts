@@ -10,14 +10,10 @@ import { isBeingHandedOver, isFailed, markTimeOf, priorityOf } from './machines.
 
 export interface Trigger {
   readonly name: string;
-  /** The time that the autoscaler wrote, in RFC 3339. */
   readonly time: string | undefined;
 }
 
-/**
- * Parses a list of machine names and times such as `m1~t1,m2`. Entries without a name, or with more than one `~`, are
- * skipped.
- */
+/** Entries without a machine name, or with more than one `~`, are skipped. */
 export function readTriggers(text: string | undefined): Trigger[] {
   return (text ?? '').split(',').flatMap((entry) => {
     const [name = '', time, ...more] = entry.trim().split('~');
@@ -29,14 +25,9 @@ export function readTriggers(text: string | undefined): Trigger[] {
 export interface ScalerRequest {
   /** The machines that the autoscaler named for deletion, with the time of the request in milliseconds since 1970. */
   readonly named: ReadonlyMap<string, number | undefined>;
-  /**
-   * Whether the deployment has fewer replicas than at the last scaling of the set. The replicas of the set will then be
-   * reduced.
-   */
   readonly falling: boolean;
 }
 
-/** Returns the number of machines by which the next scaling will reduce the set. */
 export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
   const replicas = deployment.spec.replicas ?? 0;
   const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -46,7 +37,7 @@ export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
 /**
  * Returns the number of named machines that the set does not delete yet. A named machine has priority 1, or is in the
  * deletion list of the deployment.
- * @param staying machines of the set that are not being deleted.
+ * @param staying machines of the set that are not being deleted
  */
 export function countNamed(set: MachineSet, staying: readonly Machine[], deployment: MachineDeployment): number {
   const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
@@ -71,10 +62,7 @@ export function scalerRequest(set: MachineSet, deployment: MachineDeployment): S
   return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
 }
 
-/**
- * Returns the scaler time of the set. Machines that the autoscaler named before this time belong to an earlier
- * scale-down.
- */
+/** Machines that the autoscaler named before the scaler time belong to an earlier scale-down. */
 export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
   parseInstant(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
 
@@ -82,10 +70,9 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
  * Returns the marked machines that the set deletes although its replicas do not change. An earlier scale-down already
  * includes these machines.
  * - If a client raised the replicas after the scale-down, the set replaces the named machines, because their nodes are
- *   cordoned (docs/compatibility/rules-deployments.md §9.3).
- * - If a scale-down is expected, the set waits, and then deletes the machines without replacements.
- * @param request The requests for the set, or undefined without a deployment, so that only the marks of the machines
- *   count.
+ * cordoned (docs/compatibility/rules-deployments.md §9.3).
+ * - If a scale-down is expected, the set waits, and deletes the named machines without replacements.
+ * @param request the requests for the set, or undefined without a deployment
  */
 export function coveredByScaler(
   set: MachineSet,

@@ -27,15 +27,13 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 
 /**
  * Returns true if the selector has no requirement. In Kubernetes, a selector without a requirement matches every
- * object. The original detects only the empty selector `{}`. With the selector `{matchLabels: {}}`, the original adopts
- * every object without a controller.
+ * object. With the selector `{matchLabels: {}}`, the original adopts every object without a controller.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;
 
 /**
- * Converts a selector to a function. An empty or absent selector matches nothing, so that an owner cannot adopt all
- * objects.
+ * An empty or absent selector matches nothing, so that an owner cannot adopt all objects.
  * @throws Error about an unknown operator
  */
 export function compileSelector(selector: LabelSelector | undefined): Matcher {
@@ -46,10 +44,7 @@ export function compileSelector(selector: LabelSelector | undefined): Matcher {
     pairs.every(([key, value]) => labels?.[key] === value) && requirements.every((holds) => holds(labels));
 }
 
-/**
- * Converts a selector to a function. An invalid selector matches nothing, or everything if `otherwise` is true. The
- * status of the owner reports an invalid selector.
- */
+/** An invalid selector matches nothing, or everything if `otherwise` is true. */
 export function matcherOf(selector: LabelSelector | undefined, otherwise = false): Matcher {
   try {
     return compileSelector(selector);

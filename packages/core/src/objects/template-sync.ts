@@ -21,10 +21,9 @@ export const configurationOf = (spec: MachineSpec): Configuration =>
     CONFIGURATION_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]),
   );
 
-/** A merge patch of a machine's spec. Null removes a field. */
+/** A merge patch of a machine's spec, in which null removes a field. */
 export type SpecPatch = Record<string, unknown>;
 
-/** Returns the patch of the node template. The value null removes the node template. */
 function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: to }: MachineSpec): unknown {
   if (semanticEqual(from, to)) return undefined;
   return to === undefined ? null : mergeDiff(from, to, semanticEqual);
@@ -32,12 +31,12 @@ function nodeTemplatePatch({ nodeTemplate: from }: MachineSpec, { nodeTemplate: 
 
 /**
  * Returns the patch that copies fields from the template of a set to a machine without a rollout
- * (docs/compatibility/rules-deployments.md §7.4). Returns undefined if no field differs.
+ * (docs/compatibility/rules-deployments.md §7.4).
  * - For active machines, the patch contains the node template and the machine configuration.
  * - For all machines, the patch contains the kind of the class.
  *
- * If the annotation `effective-creation-timeout` has set the `creationTimeout` of the machine, the value stays. The
- * original overwrites the field with the value of the template, although the annotation still determines the timeout.
+ * A `creationTimeout` from the annotation `effective-creation-timeout` stays. The original overwrites the
+ * `creationTimeout`, although the annotation still determines the timeout.
  */
 export function machineSpecPatch(
   template: MachineSpec,

@@ -50,5 +50,5 @@ export const poolViolations = (spec: MachineSet['spec'] | MachineDeployment['spe
   ...classViolations(spec),
 ];
 
-/** Returns the violations in the spec of a set. The list is empty for a valid spec. */
+/** Returns the violations in the spec of a set. */
 export const validateSet = ({ spec }: MachineSet): readonly Violation[] => poolViolations(spec);

@@ -15,10 +15,6 @@ import { replayed, testJournal } from './testing.ts';
 
 const numRuns = thoroughly(600, 150);
 
-/**
- * Generates the results of the functions through which decisions read the state of other controllers and of the
- * cluster.
- */
 const around = fc.record({
   creating: fc.nat(3),
   leaving: fc.nat(5),

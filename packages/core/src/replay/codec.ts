@@ -12,7 +12,7 @@ export class BadRecord extends Error {
 /** The maximum depth of values in a record. A malicious file with deeper values could exhaust the stack. */
 const DEEPEST = 100;
 
-/** Removes the annotation in which kubectl stores a copy of the object. No decision reads the annotation. */
+/** Removes the annotation in which kubectl stores a copy of the object, because no decision reads it. */
 export function withoutCopy(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { [Annotations.LastAppliedConfiguration]: _copy, ...kept } = annotations;
   return kept;
@@ -21,7 +21,6 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
-/** Removes parts of an object that no decision reads: managed fields, copies of the object and the provider spec. */
 function relevant(object: KubeObject): object {
   const {
     managedFields: _fields,
@@ -35,15 +34,11 @@ function relevant(object: KubeObject): object {
   };
 }
 
-/**
- * Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. If a
- * record contains an object twice, both references therefore point to one object after decoding.
- */
+/** Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. */
 export class Encoder {
   readonly #numbers = new Map<object, number>();
   readonly #fresh: object[] = [];
 
-  /** Returns the objects that were added to the table since the last call. */
   takeObjects(): readonly { readonly number: number; readonly object: Json }[] {
     const taken: { number: number; object: Json }[] = [];
     for (let object = this.#fresh.shift(); object !== undefined; object = this.#fresh.shift()) {
@@ -102,7 +97,7 @@ const errorFields = (error: MachineError): readonly (readonly [string, unknown])
   });
 };
 
-/** Converts the JSON of an {@link Encoder} back to values. Each object of the table is decoded once. */
+/** Converts the JSON of an {@link Encoder} back to values. */
 export class Decoder {
   readonly #table = new Map<number, Json>();
   readonly #decoded = new Map<number, unknown>();

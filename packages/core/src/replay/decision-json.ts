@@ -9,7 +9,8 @@ const isObject = (value: object): value is KubeObject & { readonly spec?: unknow
 
 /**
  * Converts a decision to JSON for a comparison with another decision. Names replace the objects of Machines, Nodes and
- * MachineClasses. MachineSets and MachineDeployments keep the fields that a controller writes.
+ * MachineClasses in the JSON of a decision. MachineSets and MachineDeployments keep only the fields that a controller
+ * writes.
  */
 export function decisionJson(value: unknown): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -79,7 +80,7 @@ export function firstDifference(
   return recorded === present ? undefined : { field, recorded, present };
 }
 
-/** Compares two elements of a list. A missing element differs from an empty element. */
+/** A missing element of a list differs from an empty element. */
 const elementDifference = (recorded: Json | undefined, present: Json | undefined, field: string) =>
   (recorded === undefined) === (present === undefined)
     ? firstDifference(recorded, present, field)

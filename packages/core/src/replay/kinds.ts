@@ -17,13 +17,12 @@ import { decisionJson } from './decision-json.ts';
 
 interface Repeatable {
   readonly needs: readonly string[];
-  /** Computes a decision again. The caller must first check that the input has all fields of `needs`. */
+  /** Computes a decision again from an input with all fields of `needs`. */
   readonly decide: (input: unknown, now: Date) => unknown;
-  /** Returns further decisions that are computed from the recorded input, such as the drain plan of a machine. */
   readonly parts?: (input: unknown, now: Date) => Readonly<Record<string, unknown>>;
 }
 
-/** The result of `planRollout` if it throws PlanRefused. The refusal is compared in the replay, too. */
+/** A replay also compares the refusals of plans. */
 interface Refused {
   readonly refused: string;
 }
@@ -84,7 +83,8 @@ export function completeDecision(kind: DecisionKind, input: unknown, decision: u
 /**
  * Computes a decision again from its recorded input and time.
  * @throws BadRecord if the input lacks a field
- * @throws NotRecorded if this version of mcm needs a value that the record does not contain
+ * @throws NotRecorded if this version of mcm needs a value that the record
+ * does not contain
  */
 export function repeatDecision(kind: DecisionKind, input: unknown, now: Date): Json {
   const { needs, decide } = DECISIONS[kind];

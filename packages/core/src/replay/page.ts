@@ -14,13 +14,13 @@ interface JournalPageOptions {
   readonly version: string;
   readonly controller: string;
   readonly clock: Clock;
-  /** Returns the secret values that the page removes. Texts that look like secrets are always removed. */
+  /** Returns the secret values that the page removes, in addition to texts that look like secrets. */
   readonly known: () => Known;
 }
 
 /**
  * Creates the page with the journal of a controller, in the format of `journalLines`. The query parameters `kind`,
- * `namespace` and `name` select objects. The query parameter `limit` limits the result to the newest records.
+ * `namespace` and `name` select objects, and `limit` selects the newest records.
  */
 export const journalPage = ({ journal, version, controller, clock, known }: JournalPageOptions): DebugPage => ({
   path: JOURNAL_PATH,

@@ -8,7 +8,7 @@ export class BadJournal extends Error {
   override readonly name = 'BadJournal';
 }
 
-/** A decision from a journal. The `kind` of the decision may be unknown to this version of mcm. */
+/** A decision from a journal. The `kind` of a recorded decision may be unknown to this version of mcm. */
 export interface RecordedDecision {
   readonly kind: string;
   readonly subject: Subject;
@@ -31,7 +31,7 @@ export interface JournalText {
   readonly controller: string;
   readonly at: string;
   readonly records: readonly RecordedDecision[];
-  /** One sentence for each problem of the journal. The other records of the journal are valid. */
+  /** One sentence for each problem of the journal, whose other records are valid. */
   readonly problems: readonly string[];
 }
 
@@ -41,8 +41,8 @@ const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((each: unknown) => typeof each === 'string') : [];
 
 /**
- * Parses the lines of a journal. The parser skips unknown lines and fields, because a newer version of mcm may have
- * written them.
+ * Parses the lines of a journal. A newer version of mcm may have written unknown lines and fields, so the parser skips
+ * them.
  * @throws BadJournal if the text is not a journal, or has a format that this version of mcm cannot read
  */
 export function readJournal(lines: Iterable<string>): JournalText {

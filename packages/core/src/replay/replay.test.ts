@@ -17,7 +17,6 @@ const HOUR = 60 * MINUTE;
 
 const kindsOf = (journal: Journal) => [...new Set(journal.entries().map(({ kind }) => kind))].sort();
 
-/** Returns the journal of the controller for a machine from its creation to its drain. */
 async function machineLife(): Promise<Journal> {
   const journal = testJournal();
   const { rig } = await createRig({ controller: { journal } });

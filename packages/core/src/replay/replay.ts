@@ -10,9 +10,7 @@ export type Repeat = typeof repeatDecision;
 /** A decision for which this version of mcm has another result, or which this version cannot repeat. */
 export interface ReplayDifference {
   readonly record: RecordedDecision;
-  /** The first different field, or undefined if this version of mcm cannot repeat the decision. */
   readonly difference?: FieldDifference;
-  /** The reason why this version of mcm cannot repeat the decision. */
   readonly because: string;
 }
 
@@ -20,7 +18,6 @@ export interface ReplayDifference {
 export interface ReplayResult {
   readonly repeated: number;
   readonly differences: readonly ReplayDifference[];
-  /** One sentence for each record that cannot be read. */
   readonly problems: readonly string[];
 }
 
@@ -38,7 +35,7 @@ export function replayJournal(records: readonly RecordedDecision[], repeat: Repe
       if (found?.because !== UNKNOWN_KIND) repeated += 1;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // The input comes from a file. A damaged file can contain values of wrong types.
+      // A damaged file can contain values of wrong types.
       problems.push(`${nameOf(record)}: cannot use the input of the record: ${error.message}`);
     }
   }

@@ -2,9 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import { Encoder, type Json } from './codec.ts';
 import { completeDecision } from './kinds.ts';
 
-/**
- * The version of the journal format. The number must increase with each change that older versions of mcm cannot read.
- */
+/** The version of the journal format must increase with each change that older versions of mcm cannot read. */
 export const JOURNAL_FORMAT = 1;
 
 export interface JournalHeader {
@@ -18,7 +16,6 @@ export type Scrub = (text: string) => string;
 /**
  * Returns the records as lines of JSON, with the oldest record first. The text starts with a header, continues with the
  * records and their objects, and ends with the number of records. A journal without the last line is incomplete.
- * `scrub` removes secrets from each line.
  */
 export function* journalLines(
   { version, controller, at }: JournalHeader,
@@ -35,7 +32,7 @@ export function* journalLines(
   yield lineOf({ end: entries.length }, scrub);
 }
 
-/** Removes secrets from the lines of a journal. A line that is not JSON is treated as plain text. */
+/** Removes secrets from the lines of a journal. */
 export const scrubbedJournal = (lines: readonly string[], scrub: Scrub): readonly string[] =>
   lines.map((line) => {
     const json = parsed(line);
@@ -58,7 +55,7 @@ function recordOf(entry: JournalEntry, encoder: Encoder): Json {
   };
 }
 
-/** `scrub` can break the JSON syntax of a line. In that case, `scrub` runs separately for each text in the line. */
+/** The redaction can break the JSON syntax of a line, and then runs for each text in the line. */
 function lineOf(json: Json, scrub: Scrub): string {
   const line = JSON.stringify(json);
   const clean = scrub(line);

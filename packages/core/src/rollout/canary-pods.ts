@@ -7,29 +7,26 @@ import { type Gate, type GateInput, hasSoaked, type RolloutSettings } from './ro
 
 export interface UnreadyCanary {
   readonly uid: string;
-  /** The keys `namespace/name` of the pods that are not Ready. */
   readonly pods: readonly string[];
 }
 
 /** The pods of the canaries after their soak time. */
 export interface CanaryPods {
   readonly canaries: readonly UnreadyCanary[];
-  /** The reason why the manager cannot read the pods. The text is a part of a sentence. */
+  /** The reason why the manager cannot read the pods, as a part of a sentence. */
   readonly unseen?: string | undefined;
 }
 
 /** A pod may be starting for this time after its creation. */
 const START_MS = 120_000;
-/** A failed read of the pods is repeated after this delay. */
 const RETRY_MS = 60_000;
 const MOST_PODS = 5;
 
-/** Returns the minimum age of a pod that the check includes. */
 const startMs = ({ soakMs }: RolloutSettings): number => Math.min(START_MS, soakMs / 2);
 
 /**
- * Returns the pods that should be Ready but are not, as `namespace/name`. Four kinds of pods do not count: pods that
- * have ended, pods in deletion, pods that run once, and pods that started a moment ago.
+ * Returns the pods that should be Ready but are not, as `namespace/name`. Pods that have ended, pods in deletion, pods
+ * that run once, and pods that started a moment ago do not count as unready.
  */
 export function unreadyPods(pods: readonly Pod[], settings: RolloutSettings, now: Date): readonly string[] {
   const isOld = ({ metadata, status }: Pod): boolean => {
@@ -56,7 +53,7 @@ export const mustSeePods = (input: GateInput): boolean =>
   input.deployment.metadata.annotations?.[Annotations.RolloutCanaryPodsSeen] !== input.current.metadata.name &&
   hasSoaked(input);
 
-/** Returns the canaries with unready pods. Machines that have already paused the rollout are excluded. */
+/** Returns the canaries with unready pods, except machines that have already paused the rollout. */
 export function unreadyCanaries(
   { metadata }: MachineDeployment,
   seen: CanaryPods | undefined,
@@ -67,7 +64,6 @@ export function unreadyCanaries(
   return machines.filter(({ metadata: { name, uid } }) => unready.has(uid) && !noted.includes(`${name}~${uid}`));
 }
 
-/** Returns the result of a read of the pods of canaries, for the metrics. */
 export function checkOf({ canaries, unseen }: CanaryPods): CanaryCheck {
   if (unseen !== undefined) return 'Unknown';
   return canaries.some(({ pods }) => pods.length > 0) ? 'NotReady' : 'Ready';
@@ -84,7 +80,7 @@ const UNREADABLE = 'the manager cannot read the pods of the canaries: ';
 
 /**
  * Returns the error in the condition of a deployment if the manager cannot read the pods of its canaries. Programs that
- * have no access to the pods read the condition instead.
+ * have no access to the pods read this condition.
  */
 export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>): CanaryPods | undefined {
   const waiting = findCondition(status?.conditions ?? [], MachineDeploymentConditions.RolloutWaiting);
@@ -94,8 +90,8 @@ export function reportedCanaryPods({ status }: Pick<MachineDeployment, 'status'>
 }
 
 /**
- * Returns the limit of a rollout after the soak time of its canaries. The limit applies until all pods of the canaries
- * are Ready. Without `seen`, for example in a simulation, all pods count as Ready.
+ * Returns the limit of a rollout until all pods of its canaries are Ready. Without `seen`, for example in a simulation,
+ * all pods of canaries count as Ready.
  */
 export function podGate(input: GateInput, seen: CanaryPods | undefined): Gate | undefined {
   if (!mustSeePods(input)) return undefined;

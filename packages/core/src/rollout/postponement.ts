@@ -3,14 +3,14 @@ import type { Node } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 import { compareText } from '../values/integers.ts';
 
-/** Matches seconds since 1970. The largest matching number is a time in the year 5138. */
+/** Matches seconds since 1970. The largest number of seconds is a time in the year 5138. */
 const SECONDS = /^\d{1,11}$/;
 
-/** Returns true if the value of the label postpones a rollout. The value `false` has no effect. */
+/** Returns true if the value of the label postpones a rollout, unlike `false`. */
 export const isPostponement = (value: string): boolean => /^(true|false)$/.test(value) || SECONDS.test(value);
 
 export interface Postponement {
-  /** The label has no effect after this time. The time is undefined if a user or a workload must remove the label. */
+  /** The label has no effect after this time, or until its removal if the time is undefined. */
   readonly until: Date | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface PostponedMachine extends Postponement {
   readonly machine: Machine;
 }
 
-/** Returns the machines whose nodes postpone their replacement. An unavailable machine is excluded. */
+/** Returns the available machines whose nodes postpone their replacement. */
 export const postponedAmong = (
   machines: readonly Machine[],
   { nodeOf, now }: { readonly nodeOf?: ((name: string) => Node | undefined) | undefined; readonly now: Date },

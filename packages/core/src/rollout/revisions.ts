@@ -17,13 +17,12 @@ export const highestRevision = (sets: readonly MachineSet[]): number =>
 export const hadMachines = ({ metadata, status }: MachineSet): boolean =>
   (status?.replicas ?? 0) > 0 || metadata.annotations?.[Annotations.NextMachineNumbers] !== undefined;
 
-/** Sorts sets by age. Sets with equal creation times are sorted by name. */
+/** Sorts sets by age, and sets with equal creation times by name. */
 export const oldestFirst = (a: MachineSet, b: MachineSet): number =>
   createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
 
 /** The sets of a deployment. */
 export interface Sets {
-  /** The oldest set with the template of the deployment. */
   readonly current: MachineSet | undefined;
   readonly old: readonly MachineSet[];
 }
@@ -36,9 +35,8 @@ export function splitSets(deployment: MachineDeployment, sets: readonly MachineS
 }
 
 /**
- * Returns the default revision for an undo. The result is 0, or the highest revision of a set with another template. If
- * the class of the current template does not exist, the current template has no set. An undo then returns to the newest
- * revision.
+ * Returns the default revision for an undo: 0, or the highest revision of a set with another template. If the class of
+ * the current template does not exist, an undo returns to the newest revision.
  */
 export const previousRevision = ({ current, old }: Sets): number =>
   highestRevision(old.filter(({ spec }) => !current || !sameTemplate(spec.template, current.spec.template)));

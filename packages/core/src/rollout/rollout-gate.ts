@@ -12,26 +12,19 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseInstant } from '../values/integers.ts';
 
-/** Settings from the rollout annotations. By default, all rollout settings are off. */
+/** Settings from the rollout annotations, which are off by default. */
 export interface RolloutSettings {
-  /** The number of canaries. The value 0 disables canaries. */
+  /** The number of canaries; 0 disables canaries. */
   readonly canary: number;
   /** The time in milliseconds for which canaries must be available before the rollout continues. */
   readonly soakMs: number;
-  /**
-   * The pause between batches in milliseconds. After a batch, all machines of the new template must be available for
-   * this time before the rollout continues.
-   */
+  /** The time in milliseconds for which all machines of a batch must be available before the next batch. */
   readonly pauseMs: number;
   /** If the cloud has no capacity, the rollout continues with at least this surge (default: `maxSurge`). */
   readonly minSurge?: number | undefined;
   readonly pauseOnFailure: boolean;
-  /**
-   * Whether the rollout returns to the last good template after a failure. If there is no last good template, the
-   * rollout pauses.
-   */
+  /** Without a last good template, the rollout pauses after a failure. */
   readonly undoOnFailure: boolean;
-  /** Whether a canary fails when its pods are not Ready after the soak time. */
   readonly canaryPodsReady?: boolean | undefined;
   /** Whether the rollout stops after a failed in-place update, and the manager does not replace the machine. */
   readonly keepsFailedUpdates?: boolean | undefined;
@@ -51,13 +44,13 @@ export const hasRolloutSettings = (rolloutSettings: RolloutSettings): boolean =>
 export const stopsOnFailure = ({ pauseOnFailure, undoOnFailure }: RolloutSettings): boolean =>
   pauseOnFailure || undoOnFailure;
 
-/** A limit for the size of the current set. The limit applies while the template of the set is not proven. */
+/** A limit for the size of the current set while its template is not proven. */
 export interface Gate {
   readonly ceiling: number;
-  /** At this time, the set may grow further, unless an event allows the growth earlier. */
+  /** The time at which the set may grow further, unless an event allows the growth earlier. */
   readonly opensAt: Date | undefined;
   readonly because: string;
-  /** The reason for a condition about the wait. The reason is set only if a user must act. */
+  /** The reason for a condition about the wait, only if a user must act. */
   readonly waits?: 'CanaryPodsUnknown';
 }
 
@@ -131,7 +124,6 @@ export function rolloutSettingsOf({ metadata: { annotations = {} }, spec }: Mach
   };
 }
 
-/** Returns the times since which machines are available, in milliseconds since 1970, oldest first. */
 const availableSince = (machines: readonly Machine[]): number[] =>
   machines
     .filter(isAvailable)
@@ -143,10 +135,9 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => formatDurationMs(Math.ceil(ms / 1000) * 1000);
 
 /**
- * Returns the limit for the current set. The limit depends only on the machines of the set, so a restart of mcm does
- * not change the limit. When an unhealthy machine recovers, its soak time starts again, so unstable canaries delay the
- * rollout.
- * @param replicas the number of machines of the current set, including machines that will be created.
+ * The limit of the current set depends only on its machines, so a restart of mcm does not change the limit. When an
+ * unhealthy machine recovers, its soak time starts again, so unstable canaries delay the rollout.
+ * @param replicas the number of machines of the current set, including machines that will be created
  */
 export function gateOf(
   rolloutSettings: RolloutSettings,
@@ -184,15 +175,11 @@ export interface GateInput {
   readonly current: MachineSet | undefined;
   readonly machines: readonly Machine[];
   readonly old: readonly MachineSet[];
-  /** Whether old sets have machines or replicas. */
   readonly rolling: boolean;
   readonly now: Date;
 }
 
-/**
- * Returns true if the rollout returns to the last good template. This rollout is neither delayed nor paused, because
- * the template is already proven.
- */
+/** Returns true if the rollout returns to the last good template, and therefore is neither delayed nor paused. */
 export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
   current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
 
@@ -202,8 +189,8 @@ const isObserved = ({ deployment, rolloutSettings, current }: GateInput): boolea
   !isReturn(deployment, current);
 
 /**
- * Returns true during a rollout. The creation of a deployment is not a rollout. If there are no old machines, the
- * rollout lasts until all machines have the new template.
+ * The creation of a deployment is not a rollout. Without old machines, a rollout lasts until all machines have the new
+ * template.
  */
 const isRollout = ({ deployment, old, rolling }: GateInput): boolean =>
   rolling ||
@@ -246,20 +233,14 @@ export const keptFailures = (
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
-/**
- * Returns the failed machines that stop a rollout. These machines were created with the new template or updated to it.
- */
+/** Returns the failed machines that were created with the new template or updated to it, and that stop a rollout. */
 export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
   ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
   ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),
 ];
 
-/**
- * An automatic pause of a rollout. The note of the pause lists the failed machines, so that each failure pauses the
- * rollout only once.
- */
+/** The note of an automatic pause lists the failed machines, so that each failure pauses the rollout only once. */
 export interface AutomaticPause {
-  /** The value of the annotation: the failed machines as `name~uid`. */
   readonly note: string;
   readonly message: string;
   /** The revision to which the rollout returns, or undefined if the rollout is paused instead. */
@@ -276,7 +257,6 @@ function failedOf(machines: readonly Machine[]): string {
   return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
 }
 
-/** Returns true if the note of an automatic pause contains a machine of the set. */
 export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
   metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
 

@@ -8,8 +8,8 @@ const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 /**
  * Returns the value of `machine-template-hash` for a template, as decimal text. Any stable hash is compatible with the
  * original, because only the names of sets contain the hash. {@link sameTemplate} compares templates.
- * @param collisionCount the value of `status.collisionCount`. Another count changes the hash if another template
- *   already uses the name.
+ * @param collisionCount the value of `status.collisionCount`, which changes the hash if another template already uses
+ * the name
  */
 export function templateHash(template: MachineTemplateSpec, collisionCount: number | undefined): string {
   let hash = fnv1a(canonicalJson(withoutHashLabel(template)));
@@ -37,15 +37,14 @@ function identity(template: MachineTemplateSpec): unknown {
   const { class: machineClass, ...spec } = template.spec;
   const { kind: _kind, ...reference } = machineClass;
   const rest = Object.fromEntries(Object.entries(spec).filter(([field]) => !IN_PLACE.has(field)));
-  // The field `creationTimestamp: null` is ignored, because typed clients write it into templates.
+  // Typed clients write the field `creationTimestamp: null` into templates, so it is ignored.
   const { creationTimestamp: _time, ...metadata } = { creationTimestamp: null, ...withoutHashLabel(template).metadata };
   return { metadata, spec: { ...rest, class: reference } };
 }
 
 /**
- * Returns true if two templates create equal machines. The comparison ignores the hash label, node template, machine
- * configuration and class kind, because these fields are copied without a rollout
- * (docs/compatibility/rules-deployments.md §2.2).
+ * Returns true if two templates create equal machines. The hash label, node template, machine configuration and class
+ * kind are copied without a rollout, so they do not count (docs/compatibility/rules-deployments.md §2.2).
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

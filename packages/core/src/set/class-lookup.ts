@@ -2,9 +2,7 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, isPathSegment, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/**
- * A class may exist on the API server before the cache contains it. The cache is then checked again after this delay.
- */
+/** A class may exist on the API server before the cache contains it, so the cache is checked again after this delay. */
 export const CLASS_LOOK_MS = 1_000;
 
 export class ClassLookup {
@@ -16,10 +14,7 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /**
-   * Returns true if the class is missing. The result is false for a class of another kind, and without permission to
-   * read MachineClasses.
-   */
+  /** Returns true if the class is missing, but false for a class of another kind or without permission to read it. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -27,8 +22,8 @@ export class ClassLookup {
   }
 
   /**
-   * Reads the class from the API server before a warning, because the cache may lack a new class. A name with a slash
-   * is refused, because the slash would change the path of the request.
+   * The cache may lack a new class, so the class is read from the API server before a warning. A slash in the name
+   * would change the path of the request, so the name is refused.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     if (!isPathSegment(name)) return false;

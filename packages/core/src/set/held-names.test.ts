@@ -5,8 +5,6 @@ import { expect, test } from 'vitest';
 import { World } from '../deployment/testing/world.ts';
 import { nextMachineNames } from '../objects/machine-names.ts';
 
-/** Scales a set while the Nodes of VMs without a machine have the names of its machines. */
-
 async function scaledWhileHeld(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
   await using world = await World.start(startControlPlane);
   await world.deploy(2);

@@ -6,7 +6,6 @@ import { World } from '../deployment/testing/world.ts';
 
 const UPDATE_MS = 2_000;
 
-/** Starts a manager that gets the responses to its updates of MachineSets late, so that other controllers act first. */
 async function start(replicas: number, unavailable: number, largeMs?: number): Promise<World> {
   const world = await World.start(startControlPlane, {
     birthMs: ({ spec }) => (spec.class.name === 'large' ? largeMs : 100),
@@ -30,10 +29,6 @@ const resize = (world: World, set: MachineSet | undefined, replicas: number) =>
 const runs = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/**
- * Simulates a change of the leader. The user changed the replicas after the old leader wrote a size, and before the new
- * leader started.
- */
 async function takeOver(world: World, size: number, replicas: number): Promise<number> {
   await world.stop();
   const [set] = await world.sets();

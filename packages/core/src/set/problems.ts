@@ -17,10 +17,7 @@ type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
 export interface SetProblems {
   readonly lacksClass: boolean;
-  /**
-   * The machines that mcm does not replace because of an open circuit breaker. A deployment reports the held machines
-   * of its sets.
-   */
+  /** The machines that mcm does not replace because of an open circuit breaker. */
   readonly held: readonly HeldMachine[];
 }
 

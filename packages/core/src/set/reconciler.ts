@@ -59,13 +59,10 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, setOf, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** A reconcile waits for this time, because many machines can become reachable at about the same time. */
+/** Many machines can become reachable at about the same time, so a reconcile waits for this time. */
 const BREAKER_SWARM_MS = 1_000;
 
-/**
- * A deletion waits until mcm has proof that the API server was not restored. mcm searches for the proof at this
- * interval.
- */
+/** A deletion waits until mcm has proof that the API server was not restored, which mcm searches at this interval. */
 const PROOF_MS = 500;
 
 const BEHIND_MS = 100;
@@ -73,11 +70,10 @@ const BEHIND_MS = 100;
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 const MOST_NAMED = 20;
 
-/** The data about a set that is stored only in memory. After a restart, mcm computes the data again. */
+/** The data about a set that is stored only in memory, and that mcm computes again after a restart. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
-  /** Names of existing machines that this set does not control. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
@@ -120,20 +116,14 @@ export class SetReconciler {
     });
   }
 
-  /**
-   * Called when the cache shows a machine. The machine proves that its creation succeeded, even if the response was
-   * lost.
-   */
+  /** A machine in the cache proves that its creation succeeded, even if the response was lost. */
   #isSeen(machine: Machine): void {
     const set = setOf(machine, this.#context);
     const numbers = set && this.#known(set)?.numbers;
     if (numbers?.unanswered.has(machine.metadata.name)) numbers.exists(machine.metadata.name);
   }
 
-  /**
-   * After a restore of the API server, the method removes the records of this process. Recent writes may be lost, and
-   * deleted machines may exist again.
-   */
+  /** After a restore of the API server, recent writes may be lost, and deleted machines may exist again. */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -172,7 +162,7 @@ export class SetReconciler {
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Logs a warning about labels and conditions that stop a set. Each process logs the warning once. */
+  /** Logs a warning about labels and conditions that stop a set, once for each process. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -257,8 +247,7 @@ export class SetReconciler {
       full: room === 0 || plan.waiting !== undefined,
     });
     const toDelete = [...new Set([...plan.toDelete, ...pending.unanswered(machines)])];
-    // After a restore of the API server, the restored set may not require these deletions. The deletions wait for a
-    // proof.
+    // After a restore of the API server, the restored set may not require these deletions, so they wait for a proof.
     if (toDelete.length > 0 && !this.#isProven()) {
       entry?.ended(
         'mcm deletes no machine now, because the API server may have an older state after the lost connection',
@@ -329,10 +318,7 @@ export class SetReconciler {
     return deletionCauses(toDelete, { set, deployment, siblings, named, alive });
   }
 
-  /**
-   * Returns true if a cordoned Node has the name. The VM of the Node is being drained or kept without a machine, so no
-   * new machine may have the name.
-   */
+  /** A cordoned Node with the name may belong to a VM that is being drained, so no new machine may have the name. */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
     const store = nodes?.informer.store;
@@ -342,10 +328,7 @@ export class SetReconciler {
     );
   }
 
-  /**
-   * Returns the number of machines that the set may create. Replicas that the deployment is about to remove do not
-   * count as missing.
-   */
+  /** Replicas that the deployment is about to remove do not count as missing. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -353,10 +336,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /**
-   * Reads the class from the API server, because a new class may be missing in the cache. The read prevents a wrong
-   * warning about a missing class.
-   */
+  /** The cache may lack a new class, so the class is read from the API server. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -381,8 +361,7 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // During an automatic pause, failed machines stay until the user resumes the rollout. The resume changes the
-    // deployment and starts a reconcile.
+    // During an automatic pause, failed machines stay until the user resumes the rollout.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -399,8 +378,7 @@ export class SetReconciler {
     const { uid, finalizers = [] } = set.metadata;
     if (!finalizers.includes(Finalizers.MachineControllerManager) || isOrphaning(set)) return done;
     const { pending } = this.#memoryOf(set);
-    // The garbage collector deletes the machines of a deleted set. An invalid selector must not stop the deletion of
-    // the set.
+    // The garbage collector deletes the machines of a deleted set, even if its selector is invalid.
     const matches = matcherOf(set.spec.selector, true);
     const { owned } = claim({ uid, deleting: true }, matches, this.#machinesOf(set));
     if (owned.length === 0) {
@@ -445,7 +423,6 @@ interface ReplicaResult {
   readonly blocking: readonly Blocking[];
 }
 
-/** The error of a failed write, and the failure that the status reports. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;

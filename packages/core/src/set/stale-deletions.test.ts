@@ -6,10 +6,6 @@ import { delayedWatch } from '../testing/delayed-watch.ts';
 
 const isDeletion = ({ method, url }: Request): boolean => method === 'DELETE' && /\/machines\//.test(url);
 
-/**
- * Starts a manager that gets events of machines late. `once` is called during the first delete request for a machine.
- * The option `loses` drops the response to the delete request.
- */
 async function start(once: (world: World) => Promise<void>, { loses = false, replicas = 2 } = {}) {
   let isLate = false;
   let deletions = 0;

@@ -27,7 +27,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** Reports a problem once, as a condition and as an event. The original writes the problem only to its log. */
+  /** The original writes a problem of a set only to its log. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -39,10 +39,7 @@ export class SetStatusWriter {
     return done;
   }
 
-  /**
-   * Writes the status. A complete set or a problem is written immediately. All other changes are written at a limited
-   * rate.
-   */
+  /** A complete set or a problem is written immediately, and all other changes at a limited rate. */
   async write(
     key: string,
     acted: MachineSet,
@@ -55,7 +52,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // The write uses the newest known set, because its resource version changes while machines are created.
+    // The resource version of the set changes while machines are created, so the write uses the newest known set.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(
@@ -74,7 +71,7 @@ export class SetStatusWriter {
     );
     const wanted = { ...status, machineSetCondition: conditions, ...blocks };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // The complete status of a set without a deployment is written at once, because clients wait for the status.
+    // Clients wait for the status, so the complete status of a set without a deployment is written at once.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;

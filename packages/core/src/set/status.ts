@@ -16,7 +16,6 @@ import { compareText } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 export interface MachineCounts {
-  /** The number of machines that count as replicas, including machines that are being deleted. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
@@ -41,7 +40,6 @@ function summary(machine: Machine): MachineSummary {
 /**
  * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). As in the original, `minReadySeconds`
  * has no effect on the counts.
- * @param counts Whether a machine counts as a replica (default: true).
  */
 export function countMachines(
   set: MachineSet,
@@ -74,7 +72,7 @@ export interface ReplicaFailure {
   readonly message: string;
 }
 
-/** Returns the new status of a set. `failure` is the failed operation for the condition `ReplicaFailure`. */
+/** Returns the new status of a set. */
 export function setStatus(
   set: MachineSet,
   counts: MachineCounts,
@@ -109,7 +107,7 @@ export function setStatus(
   });
 }
 
-/** Returns true if two statuses differ. The time of the last write is ignored. */
+/** Returns true if two statuses differ, except for the time of the last write. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

@@ -50,7 +50,6 @@ export interface FixedContext {
   readonly sets: FixedCache<MachineSet>;
   readonly machines: FixedCache<Machine>;
   readonly nodes: FixedCache<Node>;
-  /** Returns the keys that were reconciled since the last call, without duplicates. */
   woken(): readonly string[];
 }
 

@@ -9,7 +9,6 @@ import {
 } from '@mcm/api';
 import type { LostState } from '../objects/machines.ts';
 
-/** The current time of the tests. The ages of test objects are in minutes before this time. */
 export const NOW = new Date('2026-01-01T12:00:00Z');
 
 export const minutes = (offset: number): string => formatTime(new Date(NOW.getTime() + offset * 60_000));
@@ -29,15 +28,12 @@ export interface MachineOptions {
   readonly phase?: MachinePhase | undefined;
   readonly age?: number;
   readonly priority?: string;
-  /** The time of the autoscaler's deletion mark, in minutes from now. */
   readonly marked?: number;
   readonly preservedUntil?: number;
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
-  /** Whether the undrainable policy keeps the VM of the machine. */
   readonly undrained?: boolean;
-  /** The state of the former machine, if this machine is a replacement. */
   readonly lostState?: LostState;
   readonly owner?: MachineSet;
 }

@@ -6,10 +6,10 @@ import type { Waiters } from '../flow/waiters.ts';
 import { matcherOf } from '../objects/selector.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** A reconcile of a set waits for this time, because many machines can change at about the same time. */
+/** Many machines can change at about the same time, so a reconcile of a set waits for this time. */
 const SWARM_MS = 20;
 
-/** Returns the set that owns the machine. A set with an equal name but another UID is not the owner. */
+/** A set with an equal name but another UID is not the owner. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -22,7 +22,6 @@ export function changedHands(old: KubeObject, object: KubeObject): boolean {
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** Returns true if a change of a machine can affect the set, or the status of the set or its deployment. */
 function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -101,6 +100,5 @@ export function wakeWaiters(
     ({ type, object }) => (type === 'added' ? classes.of(object.metadata.name) : []),
     all,
   );
-  // An annotation of a Node can preserve its machine.
   if (context.nodes) controller.watch(context.nodes.informer, () => [], all);
 }

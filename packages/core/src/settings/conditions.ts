@@ -7,9 +7,8 @@ import type { MachineSettings } from './settings.ts';
 export type Conditions = readonly Pick<NodeCondition, 'type' | 'status'>[];
 
 /**
- * Returns true if the conditions of a node are healthy. The condition `Ready` must be True or absent, and every listed
- * type must be False or absent. Other types are ignored, and a node without conditions is not healthy. Source:
- * machine_util.go, isHealthy.
+ * Returns true if the conditions of a node are healthy and not empty. A healthy node has the condition `Ready` True or
+ * absent, and every listed type False or absent. Source: machine_util.go, isHealthy.
  */
 export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly string[]): boolean =>
   conditions.length > 0 &&
@@ -18,8 +17,7 @@ export const isHealthy = (conditions: Conditions, unhealthyTypes: readonly strin
   );
 
 /**
- * Returns a text with the conditions that make a node unhealthy according to {@link isHealthy}. Returns an empty text
- * for a healthy node.
+ * Returns a text with the conditions that make a node unhealthy, or an empty text for a healthy node.
  * @returns for example `Ready is Unknown (NodeStatusUnknown: Kubelet stopped posting node status.)`
  */
 export function describeUnhealthy(
@@ -29,7 +27,7 @@ export function describeUnhealthy(
   if (conditions.length === 0) return 'the Node of the machine has no conditions';
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
-  // If the kubelet does not report, every condition is Unknown. The text then contains only the condition `Ready`.
+  // If the kubelet does not report, every condition is Unknown, so the text contains only the condition `Ready`.
   const unreachable = ready.some(({ status }) => status === 'Unknown');
   return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
@@ -40,10 +38,7 @@ export function describeUnhealthy(
     .join(', ');
 }
 
-/**
- * Returns true if the Node has the taint of missing critical components. The taint counts only with the effect
- * NoSchedule.
- */
+/** Returns true if the Node has the taint of missing critical components with the effect NoSchedule. */
 export const waitsForCriticalComponents = (node: Node): boolean =>
   (node.spec.taints ?? []).some(
     ({ key, effect }) =>
@@ -51,19 +46,15 @@ export const waitsForCriticalComponents = (node: Node): boolean =>
   );
 
 /**
- * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has such a taint until it
- * meets all its readiness rules.
+ * The prefix of the taints that the node readiness controller of Kubernetes SIGs adds. A node has a readiness taint
+ * until it meets all its readiness rules.
  */
 const READINESS_PREFIX = 'readiness.k8s.io/';
 
 export const readinessTaints = (node: Node): string[] =>
   (node.spec.taints ?? []).map(({ key }) => key).filter((key) => key.startsWith(READINESS_PREFIX));
 
-/**
- * Returns true if the conditions of the Node must be copied to the Machine. A status, a type, or the reason of an
- * in-place update must have changed. Heartbeats and messages are ignored, because they would cause one write per minute
- * and node.
- */
+/** Heartbeats and messages would cause one write per minute and node, so they are ignored. */
 export function conditionsDiffer(mirrored: readonly NodeCondition[], actual: readonly Condition[]): boolean {
   if (mirrored.length !== actual.length) return true;
   return actual.some((condition) => {
@@ -85,7 +76,6 @@ export const mirrored = (conditions: readonly Condition[]): NodeCondition[] =>
     }),
   );
 
-/** Formats conditions in the format of Go, for descriptions that equal the original. */
 export const printConditions = (conditions: readonly NodeCondition[]): string =>
   `[${conditions
     .map(
@@ -95,8 +85,8 @@ export const printConditions = (conditions: readonly NodeCondition[]): string =>
     .join(' ')}]`;
 
 /**
- * Returns the time since which a node does not respond, or undefined for a responsive node. The conditions of the Node
- * take precedence over their copy on the Machine, because a deletion no longer updates the copy.
+ * Returns the time since which a node does not respond, or undefined for a responsive node. A deletion no longer
+ * updates the copy of the conditions on the Machine, so the conditions of the Node take precedence.
  */
 export function unresponsiveAt(
   machine: Machine,

@@ -4,13 +4,13 @@ import { isEmptySelector, type LabelMap, matcherOf } from '../objects/selector.t
 
 const KEY = Annotations.DrainRules;
 
-/** The maximum number of drain rules of a machine. Each pod is compared with each rule, so a limit is necessary. */
+/** Each pod is compared with each rule, so the number of drain rules is limited. */
 const MOST = 20;
 
 const ruleSchema = z.strictObject({
   name: z.string().min(1),
   behavior: z.enum(['Drain', 'Skip', 'WaitCompleted']),
-  /** The order of eviction. Pods with a lower order are evicted first. The default is 0. */
+  /** The order of eviction (default: 0); pods with a lower order are evicted first. */
   order: z.exactOptional(z.int().min(-1_000_000).max(1_000_000)),
   pods: z.exactOptional(labelSelectorSchema),
   namespaces: z.exactOptional(z.array(z.string().min(1)).min(1)),
@@ -19,7 +19,7 @@ const ruleSchema = z.strictObject({
 
 type RuleText = z.infer<typeof ruleSchema>;
 
-/** A drain rule. The first rule that matches a pod applies. */
+/** A drain rule of a machine; the first rule that matches a pod applies. */
 export interface DrainRule {
   readonly name: string;
   /**
@@ -30,7 +30,7 @@ export interface DrainRule {
   readonly matches: (namespace: string, labels: LabelMap | undefined) => boolean;
 }
 
-/** The drain rules of a machine. If the annotation has a problem, no rule applies. */
+/** The drain rules of a machine, or no rule if the annotation has a problem. */
 export interface DrainRules {
   readonly rules: readonly DrainRule[];
   readonly problems: readonly string[];
@@ -38,7 +38,7 @@ export interface DrainRules {
 
 const NONE: DrainRules = { rules: [], problems: [] };
 
-/** Converts a selector to a function. An empty or missing selector matches everything, as in Kubernetes. */
+/** Converts a selector to a function; an empty or missing selector matches everything, as in Kubernetes. */
 const matcher = (selector: LabelSelector | undefined): ((labels: LabelMap | undefined) => boolean) =>
   selector === undefined || isEmptySelector(selector) ? () => true : matcherOf(selector);
 
@@ -76,10 +76,6 @@ function parsed(text: string): DrainRules | readonly RuleText[] {
     : refused(`[${wrong}].order`, 'is allowed only for the behavior Drain; remove the field order');
 }
 
-/**
- * Returns the drain rules of a machine. The annotation of the machine takes precedence over the annotation of its
- * class.
- */
 export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 'metadata'> | undefined): DrainRules {
   const text = machine.metadata.annotations?.[KEY] ?? machineClass?.metadata.annotations?.[KEY];
   if (text === undefined) return NONE;
@@ -89,7 +85,6 @@ export function drainRulesOf(machine: Machine, machineClass: Pick<MachineClass, 
   return { rules: own.map(compiled), problems: [] };
 }
 
-/** Returns the problems of the annotation with drain rules. Each problem contains the field and the fix. */
 export function drainRuleProblems(annotations: Readonly<Record<string, string>> = {}): readonly string[] {
   const text = annotations[KEY];
   const list = text === undefined ? NONE : parsed(text);

@@ -1,8 +1,8 @@
 import { Annotations, formatTime, type Machine, type MachineClass, parseDurationMs, parseTime, TRUE } from '@mcm/api';
 
 /**
- * The causes of a deletion for which users can set a separate drain timeout. An interruption has no separate drain
- * timeout, because the notice of the cloud limits the time.
+ * The causes of a deletion for which users can set a separate drain timeout. The notice of the cloud limits the time of
+ * an interruption, so it has no separate drain timeout.
  */
 export type TimedCause = 'Repair' | 'Rollout' | 'ScaleIn';
 
@@ -28,7 +28,6 @@ const RECORD_COUNTS_MS = 5 * 60_000;
 /** The maximum difference between the clocks of the manager and of the API server. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** Returns true if the deletion is a repair: the deleted machine is unhealthy. */
 export const isRepair = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (status?.currentStatus?.phase === 'Failed' || metadata.annotations?.[Annotations.DeletedForHealth] === TRUE);
@@ -58,11 +57,10 @@ export const hasDrainTimeout = (cause: TimedCause, machine: Machine, machineClas
   textOf(cause, machine, machineClass) !== undefined;
 
 /**
- * Returns the drain timeout for the cause of the deletion, in milliseconds. The result is undefined if no annotation of
- * the machine or its class sets the timeout. The timeout of a repair takes precedence over the timeout of the recorded
- * cause.
+ * Returns the drain timeout for the cause of the deletion in milliseconds, or undefined without an annotation. The
+ * timeout of a repair takes precedence over the timeout of the recorded cause.
  *
- * An invalid value counts as absent. If the value of the machine is invalid, the value of its class does not apply.
+ * An invalid timeout on the machine counts as absent, and the value of its class does not apply.
  */
 export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): number | undefined {
   const recorded = recordedCause(machine);
@@ -74,7 +72,7 @@ export function drainTimeoutOfCause(machine: Machine, machineClass: Annotated): 
   return text === undefined ? undefined : durationIn(text);
 }
 
-/** Returns the problems of the annotations with drain timeouts. Each problem contains the field and the fix. */
+/** Returns the problems of the annotations with drain timeouts. */
 export const drainTimeoutProblems = (annotations: Readonly<Record<string, string>> = {}): readonly string[] =>
   DRAIN_TIMEOUT_KEYS.flatMap((key) => {
     const text = annotations[key];

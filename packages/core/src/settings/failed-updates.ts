@@ -9,8 +9,5 @@ export const STOP = 'Stop';
 export const stopsOnFailedUpdate = ({ metadata, spec }: MachineDeployment): boolean =>
   spec.strategy?.type === 'InPlaceUpdate' && metadata.annotations?.[KEY] === STOP;
 
-/**
- * Returns true if the policy keeps a machine after a failed in-place update. The machine of the Node then keeps its
- * phase and does not become Failed.
- */
+/** Returns true if the policy keeps a machine after a failed in-place update, so that it does not become Failed. */
 export const isKeptAfterFailure = (node: Node | undefined): boolean => node?.metadata.annotations?.[KEY] === STOP;

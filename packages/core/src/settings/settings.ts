@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 /** A longer duration means "never", because dates have a maximum. */
 const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
 
-/** The default settings of all machines, from the flags of the machine controller. Durations are in milliseconds. */
+/** The default settings of all machines from the flags of the machine controller, with durations in milliseconds. */
 export interface MachineDefaults {
   readonly creationTimeoutMs: number;
   readonly healthTimeoutMs: number;
@@ -19,26 +19,20 @@ export interface MachineDefaults {
   readonly unhealthyConditionTypes: readonly string[];
   readonly volumeDetachTimeoutMs: number;
   readonly volumeReattachTimeoutMs: number;
-  /**
-   * The wait after a creation that failed with `ResourceExhausted`. The wait grows with each failure, see
-   * `CapacityGate`.
-   */
+  /** The wait after a creation that failed with `ResourceExhausted` grows with each failure. */
   readonly resourceExhaustedRetryMs: number;
   /**
    * mcm deletes the pods of a NotReady node with grace period 0 after this time, because the kubelet does not respond.
    */
   readonly unresponsiveNodeMs: number;
-  /**
-   * If the file system of a node is read-only, mcm deletes its pods without a grace period after this time. The pods of
-   * such a node cannot end properly.
-   */
+  /** The pods of a node with a read-only file system cannot end properly, so mcm deletes them after this time. */
   readonly readOnlyNodeMs: number;
   readonly breaker: BreakerLimits;
   /** The number or percentage of machines of a deployment that may be replaced at the same time. */
   readonly maxUnhealthyReplacements: number | string;
   /**
-   * Whether the annotation with the undrainable policy has an effect (feature `UndrainablePolicy`). Without the
-   * feature, every drain is forced after its timeout.
+   * Whether the undrainable policy has an effect (feature `UndrainablePolicy`). Without the feature, every drain is
+   * forced.
    */
   readonly undrainablePolicy: boolean;
 }
@@ -62,20 +56,20 @@ export const MACHINE_DEFAULTS: MachineDefaults = {
   undrainablePolicy: true,
 };
 
-/** The settings of one machine. A setting of the machine overrides the default. */
+/** The settings of one machine. */
 export interface MachineSettings extends MachineDefaults {
   readonly healthTimeoutDisabled: boolean;
 }
 
-/** Parses a duration. An invalid value counts as absent, because the CRDs of the original accept invalid values. */
+/** The CRDs of the original accept invalid durations, so an invalid duration counts as absent. */
 function durationOr(text: string | undefined, fallback: number): number {
   const ms = text === undefined ? undefined : parseDurationMs(text);
   return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
 }
 
 /**
- * Returns the settings of a machine. The spec overrides the flags. For the creation timeout, an annotation overrides
- * the spec. An annotation of the class can set only drain timeouts. Source: machine-controller-manager,
+ * Returns the settings of a machine. The spec of a machine overrides the flags, and an annotation overrides its
+ * creation timeout. An annotation of the class can set only drain timeouts. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/machine_util.go.
  */
 export function settingsOf(
@@ -100,14 +94,10 @@ export function settingsOf(
 }
 
 /**
- * The interval between two evictions of a pod in the original. With this interval, mcm converts `maxEvictRetries` to a
- * duration.
+ * The interval between two evictions of a pod in the original, with which mcm converts `maxEvictRetries` to a duration.
  */
 export const EVICTION_INTERVAL_MS = 20_000;
 
-/**
- * Returns the time for which the drain evicts pods before it deletes them. The time is 20 s for each eviction attempt,
- * and at most the drain timeout.
- */
+/** The drain evicts pods for 20 s for each eviction attempt, and at most for the drain timeout. */
 export const evictionPeriodMs = (settings: MachineSettings): number =>
   Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

@@ -2,14 +2,12 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 
 /**
  * The policy for a machine that still has pods after its drain timeout:
- * - `Force`: mcm deletes the pods with grace period 0, and then the VM. The original always forces the drain.
- * - `Quarantine`: mcm stops the evictions, and deletes the VM when its pods have ended by themselves. The Node stays
- *   cordoned. The MachineSet replaces the machine, because a machine that is being deleted does not count.
+ * - `Force`: mcm deletes the pods with grace period 0, and then the VM, as the original does.
+ * - `Quarantine`: mcm stops the evictions, keeps the Node cordoned, and deletes the VM when its pods have ended.
  * - `Hold`: mcm continues to evict without a time limit.
  * - `Fail`: mcm stops the evictions permanently, and the machine gets the condition `DrainFailed`.
  *
- * With `Quarantine`, `Hold` and `Fail`, mcm deletes the VM only when the pods have ended, or after a user added the
- * label `force-deletion`.
+ * With `Quarantine`, `Hold` and `Fail`, a user can force the deletion with the label `force-deletion`.
  */
 export type UndrainablePolicy = 'Force' | 'Quarantine' | 'Hold' | 'Fail';
 
@@ -17,7 +15,7 @@ const POLICIES: readonly UndrainablePolicy[] = ['Force', 'Quarantine', 'Hold', '
 
 const isPolicy = (text: string): text is UndrainablePolicy => (POLICIES as readonly string[]).includes(text);
 
-/** The undrainable policy of a machine. If the annotation contains an unknown policy, `problem` describes the error. */
+/** The undrainable policy of a machine, and the problem of an unknown policy. */
 export interface PolicyChoice {
   readonly policy: UndrainablePolicy;
   readonly problem?: string;
@@ -27,8 +25,8 @@ export interface PolicyChoice {
 export const FORCED: PolicyChoice = { policy: 'Force' };
 
 /**
- * Returns the undrainable policy of a machine. The annotation of the machine takes precedence over the annotation of
- * its class. An invalid value counts as `Hold`, because a forced drain cannot be undone.
+ * Returns the undrainable policy of a machine, or of its class without an annotation of the machine. A forced drain
+ * cannot be undone, so an invalid policy counts as `Hold`.
  */
 export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass | undefined): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
@@ -40,7 +38,6 @@ export function undrainablePolicyOf(machine: Machine, machineClass: MachineClass
   return { policy: 'Hold', problem };
 }
 
-/** Returns the problem of the undrainable policy, or undefined if the policy is valid or absent. */
 export function undrainableProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.UndrainablePolicy];
   if (text === undefined || isPolicy(text)) return undefined;

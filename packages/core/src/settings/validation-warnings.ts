@@ -17,7 +17,6 @@ import { drainRuleProblems } from './drain-rules.ts';
 import { drainTimeoutProblems } from './drain-timeouts.ts';
 import type { PolicyChoice } from './undrainable.ts';
 
-/** The durations in the spec of a machine. An invalid duration has the default value. */
 const DURATIONS = [
   'creationTimeout',
   'drainTimeout',
@@ -31,10 +30,7 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
-/**
- * Returns a warning about a label `force-drain` without an effect. The label has an effect only with the value `True`,
- * as in the original.
- */
+/** The label `force-drain` has an effect only with the value `True`, as in the original. */
 function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
   const deletion = labels[Labels.ForceDeletion];
   const drain = labels[Labels.ForceDrain];
@@ -64,10 +60,7 @@ function unclearPreservation(annotations: Readonly<Record<string, string>> | und
   return [`${annotation(Annotations.Preserve)}: "${value}" is ignored; write one of ${values.join(', ')}`];
 }
 
-/**
- * Returns warnings about labels and annotations on the Node with a value such as "no". These labels and annotations
- * have an effect with any value.
- */
+/** Labels and annotations on the Node with a value such as "no" have an effect, like any value. */
 const misleadingMarks = (node: Node): readonly string[] =>
   [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
     const problem = presenceProblem(node, key);
@@ -99,12 +92,9 @@ export function annotationWarnings(annotations: Readonly<Record<string, string>>
 }
 
 /**
- * Returns one warning for each invalid setting of a machine, as a sentence with the field and a hint. The CRDs of mcm
- * refuse most invalid settings. The CRDs of the original accept invalid settings, and no CRD checks annotations.
- * @param choice The undrainable policy of the machine.
+ * Returns one warning for each invalid setting of a machine, as a sentence with the field and a hint. The CRDs of the
+ * original accept invalid settings, and no CRD checks annotations.
  * @param namesakes Machines whose label names the Node of the machine, including the machine itself.
- * @param node The Node of the machine.
- * @param hooks The hooks of the machine.
  */
 export function validationWarningsOf(
   machine: Machine,

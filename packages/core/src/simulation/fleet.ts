@@ -2,7 +2,6 @@ import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { isAvailable } from '../objects/machines.ts';
 
-/** An index of machines by a key. Several machines may have one key. */
 class Index {
   readonly #keyOf: (machine: Machine) => string | undefined;
   readonly #groups = new Map<string, { readonly byUid: Map<string, Machine>; list?: readonly Machine[] | undefined }>();
@@ -11,10 +10,7 @@ class Index {
     this.#keyOf = keyOf;
   }
 
-  /**
-   * Returns the machines with the key in the order of their arrival. If no machine of the key has changed, two calls
-   * return one list object.
-   */
+  /** Returns the machines with the key, in one list object until a machine of the key changes. */
   of(key: string): readonly Machine[] {
     const group = this.#groups.get(key);
     if (!group) return [];
@@ -22,7 +18,7 @@ class Index {
     return group.list;
   }
 
-  /** Adds, changes or removes a machine. A machine with an unchanged key keeps its position. */
+  /** Adds, changes or removes a machine; a machine with an unchanged key keeps its position. */
   change(before: Machine | undefined, after: Machine | undefined): void {
     const from = before && this.#keyOf(before);
     const to = after && this.#keyOf(after);
@@ -56,7 +52,7 @@ export class SimulatedFleet {
     return this.#byUid.get(uid);
   }
 
-  /** Returns all machines. The cost of a call grows with the size of the fleet. */
+  /** The cost of a call grows with the size of the fleet. */
   all(): readonly Machine[] {
     return [...this.#byUid.values()];
   }

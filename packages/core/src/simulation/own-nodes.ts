@@ -8,10 +8,7 @@ export interface OwnNodes {
   readonly problems: readonly string[];
 }
 
-/**
- * Assigns each shared Node to one machine. An action on a shared Node would count for all its machines, and the
- * simulation would repeat the action without end.
- */
+/** The simulation would repeat an action on a shared Node without end, because it would count for all its machines. */
 export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
   const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
   const owners = new Map<string, Machine>();

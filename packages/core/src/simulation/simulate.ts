@@ -35,15 +35,13 @@ import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** The deployment with the change that a user wants to simulate, and the current state of its objects. */
 export interface SimulationInput {
-  /** The deployment. The deployment must be valid, must exist in the API server, and must not be in deletion. */
+  /** The deployment must be valid, must exist in the API server, and must not be in deletion. */
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** All machines of the namespace. */
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** The other deployments that select machines of this deployment. */
   readonly overlaps: readonly MachineDeployment[];
-  /** The Nodes. `nodes` is undefined if mcm has no access to the Nodes. */
+  /** The Nodes. */
   readonly nodes: readonly Node[] | undefined;
   readonly safeguards: SafeguardSettings;
   readonly durations: SimulatedDurations;
@@ -52,13 +50,10 @@ export interface SimulationInput {
 
 /** One simulated action of the controllers. */
 export interface SimulatedStep {
-  /** Milliseconds since the start of the simulation. */
   readonly afterMs: number;
   readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
-  /** The name of the set or machine, or a placeholder if the set of a machine does not exist yet. */
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine, or undefined if the deployment has no zones. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -72,29 +67,17 @@ export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 's
 /** The result of a simulation. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
-  /** The existing machines that the rollout would delete or update in place, in the order of the actions. */
   readonly disrupted: readonly Machine[];
-  /** The time of the last change, in milliseconds since the start of the simulation. */
   readonly lastsMs: number;
-  /** Whether the final state equals the requested state. */
   readonly complete: boolean;
-  /** The reason for the last action of the deployment, or for its last wait. */
   readonly because: string;
   readonly end: SimulatedEnd;
-  /**
-   * The problems in the final state, with the texts of the conditions. The list also contains machines whose label
-   * names the Node of another machine.
-   */
   readonly problems: readonly string[];
-  /**
-   * The smallest number of available machines during the simulation. The maximum `most` is the largest number of
-   * existing machines, including terminating machines.
-   */
   readonly leastAvailable: number;
   readonly most: number;
 }
 
-/** Returns the maximum number of steps. Each step of a rollout moves a machine or waits for one event. */
+/** Returns the maximum number of steps. */
 const looksFor = (machines: number): number => 1_000 + 50 * machines;
 
 /**
@@ -112,16 +95,12 @@ class Run {
   readonly #world: SimulatedWorld;
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
-  /** The states of the failed machines that new machines must replace, by the UID of the set. */
   readonly #lost = new Map<string, LostState[]>();
-  /** The zones of the failed machines that new machines must replace, by the UID of the set. */
   readonly #homes = new Map<string, readonly string[]>();
-  /** The number of machines in each zone before the last deletions. */
   #before: ReadonlyMap<string, number> | undefined;
   readonly #made = new Map<string, number>();
-  /** The names of all machines that a set has or had, by the UID of the set. */
   readonly #names = new Map<string, Set<string>>();
-  /** The circuit breaker and its settings. The simulation assumes that unreachable machines stay unreachable. */
+  /** The simulation assumes that unreachable machines stay unreachable. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
   readonly #rivals: readonly string[];
@@ -205,7 +184,6 @@ class Run {
     return planRollout(snapshot);
   }
 
-  /** Executes a plan. Returns true if something changed. */
   #carryOut(plan: RolloutPlan): boolean {
     const world = this.#world;
     const { because } = plan;
@@ -271,7 +249,6 @@ class Run {
     world.deployment = { ...deployment, status };
   }
 
-  /** Creates and deletes machines. Returns true if the machines of a set changed. */
   #replicas({ repairs }: RolloutPlan): boolean {
     const world = this.#world;
     const classes = new Set(this.#input.classes.map(({ metadata }) => metadata.name));

@@ -1,5 +1,4 @@
 export class Timers {
-  /** The times of the scheduled actions, in ascending order without duplicates. */
   readonly #moments: number[] = [];
   readonly #acts = new Map<number, (() => void)[]>();
 
@@ -7,7 +6,6 @@ export class Timers {
     return this.#moments[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Schedules an action. If the time is infinite, the action never runs. */
   at(moment: number, act: () => void): void {
     if (!Number.isFinite(moment)) return;
     const acts = this.#acts.get(moment);
@@ -20,7 +18,7 @@ export class Timers {
     this.#moments.splice(after + 1, 0, moment);
   }
 
-  /** Runs the due actions. If a due action schedules another action, the new action runs later. */
+  /** If a due action schedules another action, the new action runs later. */
   run(moment: number): void {
     const due: (() => void)[] = [];
     while (this.next <= moment) {

@@ -18,7 +18,7 @@ import type { NodeChange } from '../node/patch.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
-/** The assumed durations of actions in milliseconds. An action with the duration Infinity never ends. */
+/** The assumed durations of actions in milliseconds. The assumed duration Infinity means that an action never ends. */
 export interface SimulatedDurations {
   readonly join: (machine: Machine) => number;
   /**
@@ -34,7 +34,6 @@ export interface SimulatedDurations {
   readonly update: (machine: Machine) => number;
 }
 
-/** The simulated state of the API objects, and the scheduled actions. */
 export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
@@ -45,7 +44,6 @@ export class SimulatedWorld {
   readonly #timers = new Timers();
   #uids = 0;
 
-  /** @param nodes the Nodes, or undefined without access to the Nodes. */
   constructor(
     start: {
       readonly deployment: MachineDeployment;
@@ -76,7 +74,6 @@ export class SimulatedWorld {
     return this.#machines.of(set.metadata.uid);
   }
 
-  /** Returns a function that finds Nodes by name, or undefined without access to the Nodes. */
   get nodeOf(): ((name: string) => Node | undefined) | undefined {
     const nodes = this.#nodes;
     return nodes && ((name) => nodes.get(name));
@@ -90,7 +87,6 @@ export class SimulatedWorld {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  /** At the start of the simulation, schedules the end of the action that a machine is executing. */
   #takeOver(machine: Machine): void {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
@@ -189,7 +185,7 @@ export class SimulatedWorld {
     this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
-  /** Changes a Node. If the change starts or ends an in-place update, the machine of the Node changes, too. */
+  /** If the change starts or ends an in-place update, the machine of the Node changes, too. */
   changeNode(seen: Node, change: NodeChange): void {
     const node = this.#nodes?.get(seen.metadata.name);
     if (!node) return;
@@ -232,7 +228,6 @@ export class SimulatedWorld {
     this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
-  /** Schedules an action after a delay. With an infinite delay, the action never runs. */
   after(ms: number, act: () => void): void {
     this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }

@@ -1,4 +1,4 @@
-/** Delays each part of a watch until `pause` resolves. A cache behind the delayed watch is always outdated. */
+/** Delays each part of a watch until `pause` resolves. */
 export function delayedWatch(response: Response, pause: () => Promise<unknown>): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();

@@ -42,7 +42,6 @@ test('the life of a machine is one trace, with the stages and calls of all proce
   call.addEvent('RunInstances', { failed: false });
   call.end();
   first.tracer.stage('create', machine('Pending'), 2_000);
-  // The second process has no memory of the first process.
   const second = start();
   await clock.advance(60_000);
   second.tracer.stage('join', machine('Running'), 62_000);

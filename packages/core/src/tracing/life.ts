@@ -7,10 +7,7 @@ import { machineTraceId } from './ids.ts';
 import { failureIn } from './machine-change.ts';
 import { PodSpans } from './pod-spans.ts';
 
-/**
- * The span attribute with the UID of the machine. With this attribute, the tracer adds a driver call to the trace of
- * its machine.
- */
+/** With the UID of the machine as an attribute, the tracer adds a driver call to the trace of its machine. */
 const MACHINE_UID = 'machine.uid';
 
 /** Records one trace for each machine, from its creation to its deletion. */
@@ -18,14 +15,13 @@ export interface LifeTracer {
   readonly driver: DriverTracer;
   readonly idOf: (uid: string) => string;
   readonly stage: StageObserver;
-  /** Records the progress of a drain. If the machine has no drain, `drain` is undefined. */
   readonly drain: (machine: Machine, drain: DrainObservation | undefined) => void;
   readonly changed: (change: Change<Machine>) => void;
 }
 
 /**
- * The IDs are computed from the UID of the machine, so another process continues the trace. mcm sends the root span
- * when the machine is deleted.
+ * The IDs of spans are computed from the UID of the machine, so another process continues the trace. mcm sends the root
+ * span when the machine is deleted.
  */
 const traceOf = machineTraceId;
 const rootOf = (uid: string): string => spanIdOf('machine', uid);

@@ -2,7 +2,6 @@ import type { Machine } from '@mcm/api';
 import { phaseOf } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 
-/** Returns the reason of the failure, or undefined if the change did not set the machine to Failed. */
 export function failureIn(change: Change<Machine>): string | undefined {
   const { object } = change;
   if (change.type !== 'updated' || phaseOf(object) !== 'Failed' || phaseOf(change.old) === 'Failed') return undefined;

@@ -25,9 +25,7 @@ export interface Traces {
   readonly exporter: SpanExporter;
   lives(): LifeTracer;
   rollouts(sources: RolloutSources): void;
-  /** Returns the trace ID of a Machine, MachineDeployment or MachineSet. */
   idOf(object: KubeObject): string | undefined;
-  /** Returns a recorder that adds the trace ID to its Events. */
   events(recorder: EventRecorder): EventRecorder;
 }
 

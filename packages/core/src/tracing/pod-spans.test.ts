@@ -69,7 +69,6 @@ test('pods that stay, pods without a request, and pods of another drain have no 
   spans.observe(machine(), look([agent, web]), NOON);
   expect(spans.observe(machine(), look([]), later(1_000))).toEqual([]);
   spans.observe(machine(), look([web], { memory: asked(web.uid) }), NOON);
-  // The drain ended. A later drain of the machine begins with other pods.
   expect(spans.observe(machine(), undefined, later(2_000))).toEqual([]);
   expect(spans.observe(machine(), look([]), later(3_000))).toEqual([]);
 });

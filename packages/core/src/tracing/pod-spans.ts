@@ -21,7 +21,7 @@ interface OpenPod {
   readonly refusals: readonly SpanEvent[];
 }
 
-/** The number of refusals in a span is limited, because a budget can refuse the eviction of a pod for hours. */
+/** A budget can refuse the eviction of a pod for hours, so the number of refusals in a span is limited. */
 const MAX_REFUSALS = 20;
 
 const attributesOf = ({ namespace, name, uid }: PodRef): Record<string, SpanValue> => ({
@@ -44,17 +44,14 @@ function refusalOf(attempt: Attempt | undefined, before: OpenPod | undefined): r
 }
 
 /**
- * Creates the spans of the pods in a drain. The class compares each observation with the previous observation, so the
- * spans cause no requests. After a restart, the spans of existing pods have equal IDs.
+ * Creates the spans of the pods in a drain. The spans of pods come from a comparison of observations, so they cause no
+ * requests. After a restart, the spans of existing pods have equal IDs.
  */
 export class PodSpans {
   readonly #open = new Map<string, ReadonlyMap<string, OpenPod>>();
   readonly #moved = new Map<string, Set<string>>();
 
-  /**
-   * Returns the spans that ended since the last call for the machine. Without `drain`, the stored observation of the
-   * machine is removed.
-   */
+  /** Returns the spans that ended since the last call for the machine. */
   observe({ metadata: { uid } }: Machine, drain: DrainObservation | undefined, now: Date): readonly PodSpan[] {
     if (drain === undefined) {
       this.forget(uid);

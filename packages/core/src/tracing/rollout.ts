@@ -39,7 +39,7 @@ const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
 const progressReason = ({ status }: MachineDeployment): string | undefined =>
   status?.conditions?.find(({ type }) => type === 'Progressing')?.reason;
 
-/** Converts a stored time to milliseconds. Stored times are rounded to seconds. */
+/** Stored times are rounded to seconds. */
 const timeOf = (text: string | undefined, fallback: number): number =>
   text === undefined ? fallback : Date.parse(text);
 
@@ -68,10 +68,7 @@ class RolloutTracer {
   readonly #exporter: SpanExporter;
   readonly #clock: Clock;
   readonly #sources: RolloutSources;
-  /**
-   * The start times of rollouts, by the UID of the deployment. If mcm starts during a rollout, the start time of the
-   * rollout is unknown.
-   */
+  /** The start times of rollouts, by the UID of the deployment, except rollouts that began before mcm. */
   readonly #began = new Map<string, number>();
   readonly #pausedSince = new Map<string, number>();
 
@@ -191,7 +188,8 @@ class RolloutTracer {
 
 /**
  * Sends one trace for each rollout, computed from the caches. The trace ID is computed from the UID of the deployment
- * and the revision, so the next leader continues the trace. The root span has these children:
+ * and the revision, so the next leader continues the trace.
+ * The root span of a rollout has these children:
  * - a span for each machine that was created and is Running
  * - a span for each machine that was deleted or failed
  * - spans for pauses

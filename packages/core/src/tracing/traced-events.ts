@@ -2,7 +2,7 @@ import { Annotations } from '@mcm/api';
 import type { EventRecorder } from '@mcm/kube';
 import { traceIdOfObject } from './ids.ts';
 
-/** Adds the trace ID to Events. A viewer can then open the trace of the object. */
+/** Adds the trace ID to Events, so that a viewer can open the trace of the object. */
 export function withTraceIds(recorder: EventRecorder): EventRecorder {
   return {
     event: (object, type, reason, message, options) => {

@@ -1,4 +1,3 @@
-/** Returns the FNV-1a hash of a text in UTF-8. */
 export function fnv1a(text: string, seed = 0x811c9dc5): number {
   let hash = seed;
   for (const byte of Buffer.from(text, 'utf8')) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;

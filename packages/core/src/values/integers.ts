@@ -3,20 +3,17 @@ import { parseTime } from '@mcm/api';
 const INTEGER = /^[+-]?\d+$/;
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 
-/**
- * Parses a decimal integer like Go's `strconv.ParseInt`. The result is undefined if the text is not a decimal integer.
- */
+/** Parses a decimal integer like Go's `strconv.ParseInt`. */
 export function parseInteger(text: string | undefined): number | undefined {
   if (text === undefined || !INTEGER.test(text)) return undefined;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Parsed times are cached, because decisions parse the times of a machine repeatedly. */
+/** Decisions parse the times of a machine repeatedly, so parsed times are cached. */
 const times = new Map<string, number>();
 const MOST_TIMES = 20_000;
 
-/** Parses a time like `parseTime`, but returns milliseconds since 1970 and caches the results. */
 export function parseInstant(text: string | null | undefined): number | undefined {
   if (!text) return undefined;
   const known = times.get(text);
@@ -28,11 +25,7 @@ export function parseInstant(text: string | null | undefined): number | undefine
   return value;
 }
 
-/** Returns true if the text is a duration in Go's syntax, such as `30m` or `1h15m`. */
 export const isGoDuration = (text: string): boolean => GO_DURATION.test(text);
 
-/**
- * Compares two texts. Sorts use this function as their last criterion, so that the result does not depend on the order
- * of the input.
- */
+/** The last criterion of sorts, so that a result does not depend on the order of the input. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -18,8 +18,7 @@ test('an absent key is removed, an equal one does not change', () => {
   expect(mergeDiff({ a: { b: [1, { c: 2 }] } }, { a: { b: [1, { c: 2 }] } })).toBeUndefined();
 });
 
-// If a map is new, the patch contains the whole map, and RFC 7386 drops its null values. The test therefore uses no
-// null values.
+// RFC 7386 drops the null values of a new map, so the test uses no null values.
 const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer(), { maxLength: 3 }));
 const key = fc.constantFrom('a', 'b', 'c', 'd');
 const map = fc.dictionary(key, fc.oneof(leaf, fc.dictionary(key, leaf)));

@@ -2,7 +2,7 @@ import { isRecord } from '@mcm/kube';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Compares two JSON values. A key with the value undefined counts as absent. */
+/** Compares two JSON values; a key with the value undefined counts as absent. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -14,11 +14,7 @@ export function jsonEquals(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/**
- * Returns the JSON merge patch (RFC 7386) that changes `from` to `to`. The result is undefined if both values are
- * equal. Lists are replaced completely. For each key that `to` lacks, the patch contains null. `equals` compares two
- * values of one key.
- */
+/** Returns the JSON merge patch (RFC 7386) that changes `from` to `to`, or undefined if both are equal. */
 export function mergeDiff(from: object | undefined, to: object, equals = jsonEquals): Json | undefined {
   const before = (from ?? {}) as Json;
   const after = to as Json;

@@ -1,6 +1,6 @@
 import { isRecord } from '@mcm/kube';
 
-/** Returns true for an absent, empty or zero value. The typed objects of Go cannot distinguish these values. */
+/** Returns true for an absent, empty or zero value, which typed objects of Go cannot distinguish. */
 function isNothing(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -8,8 +8,8 @@ function isNothing(value: unknown): boolean {
 }
 
 /**
- * Compares JSON values. Absent, null, empty and zero values are equal, and the order of keys is ignored. The original
- * writes `{}` in some fields that mcm omits. After a take-over, this difference must not cause a rollout.
+ * Absent, null, empty and zero values are equal, and the order of keys is ignored. The original writes `{}` in some
+ * fields that mcm omits, which must not cause a rollout after a take-over.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

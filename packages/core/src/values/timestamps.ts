@@ -2,15 +2,15 @@ import { Annotations, formatTime, type Machine, parseTime } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
 import { powerOf } from '../warm/warm-machine.ts';
 
-/** Returns the time in milliseconds since 1970. If the time is absent or invalid, the result is 0 (far in the past). */
+/** Returns the time in milliseconds since 1970, or 0 if the time is absent or invalid. */
 export const millis = (time: string | null | undefined): number => parseTime(time ?? undefined)?.getTime() ?? 0;
 
 export const after = (start: string | null | undefined, ms: number): Date => new Date(millis(start) + ms);
 
 /**
  * Returns the time until which a machine may join: its creation time plus the creation timeout. For a machine without
- * an owner, the timeout starts again after a user corrected its class. For a warm machine, the timeout starts when its
- * VM is started.
+ * an owner, the creation timeout starts again after a user corrected its class. For a warm machine, the creation
+ * timeout starts when its VM is started.
  */
 export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creationTimeoutMs: number }): Date {
   const power = powerOf(machine);
@@ -22,8 +22,8 @@ export function joinDeadline(machine: Machine, { creationTimeoutMs }: { creation
 }
 
 /**
- * Returns the time until which an unhealthy machine may recover before it is marked as Failed. During an in-place
- * update, the time is longer, because the update includes reboots.
+ * Returns the time until which an unhealthy machine may recover before it is marked as Failed. An in-place update
+ * includes reboots, so the health deadline is longer during the update.
  */
 export function healthDeadline({ metadata, status }: Machine, { healthTimeoutMs }: { healthTimeoutMs: number }): Date {
   const deadline = after(status?.currentStatus?.lastUpdateTime, healthTimeoutMs);

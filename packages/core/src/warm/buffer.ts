@@ -4,9 +4,6 @@ import { MOST_WARM } from './warm-machine.ts';
 
 type Amounts = Readonly<Record<string, string | number>>;
 
-/**
- * The fields of a CapacityBuffer that mcm reads. The status can contain a reference that another controller resolved.
- */
 export interface CapacityBuffer extends KubeObject {
   readonly spec?: {
     readonly podTemplateRef?: { readonly name?: string };
@@ -23,7 +20,6 @@ interface Container {
   readonly resources?: { readonly requests?: Amounts; readonly limits?: Amounts };
 }
 
-/** The fields of a PodTemplate that mcm reads. */
 export interface PodTemplate extends KubeObject {
   readonly template?: {
     readonly spec?: {
@@ -34,10 +30,7 @@ export interface PodTemplate extends KubeObject {
   };
 }
 
-/**
- * The resource definition of CapacityBuffers. Only clusters with the CRD of the cluster autoscaler serve
- * CapacityBuffers.
- */
+/** Only clusters with the CRD of the cluster autoscaler serve CapacityBuffers. */
 export const capacityBuffers: ResourceDefinition<CapacityBuffer> = {
   group: 'autoscaling.x-k8s.io',
   version: 'v1beta1',
@@ -57,22 +50,19 @@ export const podTemplates: ResourceDefinition<PodTemplate> = {
 const NAME = '[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?';
 const REFERENCE = new RegExp(`^${NAME}/${NAME}$`);
 
-/**
- * Returns the key of the CapacityBuffer that a deployment follows. Without a valid annotation, the result is undefined.
- */
+/** Returns the key of the CapacityBuffer that a deployment follows. */
 export function bufferOf({ metadata }: Pick<MachineDeployment, 'metadata'>): string | undefined {
   const text = metadata.annotations?.[Annotations.WarmBuffer];
   return text !== undefined && REFERENCE.test(text) ? text : undefined;
 }
 
-/** Returns a sentence about an invalid reference to a buffer. mcm ignores an invalid reference. */
 export function bufferProblem(annotations: Readonly<Record<string, string>>): string | undefined {
   const text = annotations[Annotations.WarmBuffer];
   if (text === undefined || REFERENCE.test(text)) return undefined;
   return `metadata.annotations[${Annotations.WarmBuffer}]: ${JSON.stringify(text)} is ignored; write the namespace and the name of a CapacityBuffer, such as "default/web"`;
 }
 
-/** Returns the key of the PodTemplate of a buffer. Returns undefined if no reference is known. */
+/** Returns the key of the PodTemplate of a buffer, or undefined if no reference is known. */
 export function templateOf({ metadata, spec, status }: CapacityBuffer): string | undefined {
   const name = spec?.podTemplateRef?.name ?? status?.podTemplateRef?.name;
   return name === undefined ? undefined : `${metadata.namespace}/${name}`;
@@ -106,7 +96,7 @@ function podRequests({ template }: PodTemplate): Sum {
   return added([running, own, new Map([['pods', nano(1)]])]);
 }
 
-/** Returns how many times the requests fit into the amounts. Requests of 0 do not count. */
+/** Returns how many times the requests fit into the amounts. */
 function fits(requests: Sum, amounts: Amounts, isLimit: boolean): number {
   let most = Number.POSITIVE_INFINITY;
   for (const [name, amount] of requests) {
@@ -119,12 +109,9 @@ function fits(requests: Sum, amounts: Amounts, isLimit: boolean): number {
 /** The kubelet's default for the maximum number of pods of a node. */
 const PODS = 110;
 
-/** The number of machines for a buffer, or the reason why the number is unknown. The reason is a part of a sentence. */
+/** The number of machines for a buffer, or the reason why it is unknown, as a part of a sentence. */
 export type BufferNeed = { readonly machines: number } | { readonly unknown: string };
 
-/**
- * The objects from which mcm computes the number of machines for a buffer. An object that does not exist is undefined.
- */
 export interface BufferInput {
   readonly buffer: CapacityBuffer;
   readonly template: PodTemplate | undefined;
@@ -132,8 +119,8 @@ export interface BufferInput {
 }
 
 /**
- * Returns the number of machines that can run all pods of a buffer. All pods have the same requests, so the result is
- * exact for empty nodes.
+ * Returns the number of machines that can run all pods of a buffer. All pods of a buffer have the same requests, so the
+ * number of machines is exact for empty nodes.
  */
 export function machinesFor({ buffer, template, machineClass }: BufferInput): BufferNeed {
   const { spec = {}, status = {} } = buffer;

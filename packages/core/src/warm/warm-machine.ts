@@ -1,9 +1,9 @@
 import { Annotations, type Machine, type MachineDeployment, parseTime, phaseOf } from '@mcm/api';
 
-/** The possible states of a warm machine's VM. An operator selects one of the states. */
+/** The possible states of a warm machine's VM. */
 export const WARM_STATES = ['Stopped', 'Hibernated', 'Running'] as const;
 
-/** The state of the VM of a warm machine. A warm machine waits for a scale-up. */
+/** The state of the VM of a warm machine. */
 export type WarmState = (typeof WARM_STATES)[number];
 
 /** Maximum number of warm machines of one deployment. */
@@ -19,7 +19,6 @@ const isState = (text: string): text is WarmState => (WARM_STATES as readonly st
 
 /**
  * Returns the number and the state of a deployment's warm machines, or a sentence about the problem of its annotations.
- * Without the annotation, the deployment has no warm machines, and the result is undefined.
  */
 export function warmSettingOf({
   metadata,
@@ -41,7 +40,7 @@ export function warmSettingOf({
   return { count: Math.max(count, numberIn(buffer)), state };
 }
 
-/** The manager writes the number from the buffer. An invalid number was edited by a user and counts as 0. */
+/** The manager writes the number from the buffer, so an invalid number was edited by a user and counts as 0. */
 const numberIn = (text = '0'): number => (/^\d{1,3}$/.test(text) ? Math.min(Number(text), MOST_WARM) : 0);
 
 /** Returns the state of a warm machine, or undefined if the machine is not warm. */
@@ -54,18 +53,14 @@ export function warmStateOf({ metadata }: Pick<Machine, 'metadata'>): WarmState 
 /** The power state of a VM that mcm has stopped. */
 export type Power = { readonly is: 'Stopped' } | { readonly is: 'Stopping' | 'Starting'; readonly since: Date };
 
-/**
- * Returns the power state of a machine's VM. The result is undefined if mcm has not stopped the VM, or if the VM runs
- * again.
- */
+/** Returns the power state of a machine's VM, or undefined if mcm has not stopped the VM. */
 export function powerOf({ metadata }: Pick<Machine, 'metadata'>): Power | undefined {
   const text = metadata.annotations?.[Annotations.WarmPower];
   if (text === undefined) return undefined;
   const [word, time] = text.split(' ');
   const since = parseTime(time);
   if (since && (word === 'Stopping' || word === 'Starting')) return { is: word, since };
-  // A user edited the value to an invalid text, so the VM counts as stopped. A repeated `stop` or `start` call does no
-  // harm.
+  // An invalid power state counts as stopped, because a repeated `stop` or `start` call does no harm.
   return { is: 'Stopped' };
 }
 
@@ -77,10 +72,7 @@ export const WarmTexts = {
   starting: 'Machine was warm: starting its VM',
 } as const;
 
-/**
- * Returns true while a set is taking the warm machine. The machine is no longer available to other sets, but the set
- * does not control it yet.
- */
+/** Returns true while a set is taking the warm machine, so that no other set can use it. */
 export const isTaken = (machine: Machine): boolean =>
   warmStateOf(machine) !== undefined &&
   phaseOf(machine) === 'Pending' &&

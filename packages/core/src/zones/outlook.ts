@@ -8,11 +8,10 @@ import { machinesToReplace, type ZoneInput, zoneStates } from './spread.ts';
 
 interface ZoneReport {
   readonly name: string;
-  /** Number of machines in the zone that are not being deleted. */
   readonly machines: number;
   readonly available: number;
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
-  /** The number of missing machines in the zone and its limit. The field is undefined without a limit or a rollout. */
+  /** The number of missing machines in the zone and its limit, or undefined without a limit or a rollout. */
   readonly room?: ZoneRoom | undefined;
 }
 
@@ -28,10 +27,7 @@ interface ZoneReading extends Pick<ZoneInput, 'machines' | 'nodeOf'> {
   readonly machines: readonly Machine[];
 }
 
-/**
- * Describes the zones of a deployment. The result is undefined if the deployment has no zones, or if its annotations
- * have a problem.
- */
+/** Describes the zones of a deployment, or returns undefined without valid zones. */
 export function zoneOutlook({ deployment, sets, machines, nodeOf }: ZoneReading): ZoneOutlook | undefined {
   const setting = zoneSettingOf(deployment);
   if (!setting) return undefined;

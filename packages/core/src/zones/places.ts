@@ -5,15 +5,12 @@ import { openZones, type ZoneState } from './spread.ts';
 export interface PlaceRequest {
   readonly count: number;
   readonly wanted: number;
-  /** Returns true if a rollout will replace the machine. Without a rollout, `isOld` is absent. */
+  /** Returns true if a rollout will replace the machine. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
-  /** The zones of the lost machines that the new machines replace. */
   readonly lost?: readonly string[] | undefined;
-  /** The number of machines in each zone before the last deletions, or undefined if the numbers are unknown. */
   readonly before?: ReadonlyMap<string, number> | undefined;
 }
 
-/** The zone of a new machine, and the reason for this zone. */
 export interface Place {
   readonly zone: Zone;
   readonly because: string;
@@ -23,17 +20,14 @@ interface Slot {
   readonly zone: Zone;
   /** The number of machines in the zone when all zones are balanced. */
   readonly share: number;
-  /** The number of machines in the zone that are not being deleted. */
   all: number;
-  /** The number of machines in `all` that no rollout will replace. */
   fresh: number;
   leaving: number;
 }
 
 /**
- * Divides the machines equally among the open zones. If an equal division is not possible, the zones with the most
- * machines get one more machine. Machines in deletion count, so that a replacement stays in the zone of its former
- * machine. Machines in lost zones stay, so they reduce the number to divide.
+ * Divides the machines equally among the open zones. Machines in deletion count, so that a replacement stays in the
+ * zone of its former machine. Machines in lost zones stay, so they reduce the number to divide.
  */
 function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, before }: PlaceRequest): readonly Slot[] {
   const open = openZones(states);
@@ -55,11 +49,10 @@ function slotsOf(states: readonly ZoneState[], { wanted, isOld = () => false, be
  * Chooses the zones of new machines.
  *
  * 1. The replacement of a lost machine stays in the zone of the lost machine, unless the zone is closed or has enough
- *   machines.
+ * machines.
  * 2. Any other machine gets the zone that lacks the most machines. During a rollout, old machines do not count, because
- *   the rollout replaces each old machine in its zone.
- * 3. Among zones that lack equally many machines, the zone with the fewest machines comes first. The next criterion is
- *   the number of machines in deletion.
+ * the rollout replaces each old machine in its zone.
+ * 3. Among zones that lack equally many machines, the zone with the fewest machines comes first.
  */
 export function placesFor(states: readonly ZoneState[], request: PlaceRequest): readonly Place[] {
   const slots = slotsOf(states, request);

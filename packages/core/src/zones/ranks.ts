@@ -5,29 +5,25 @@ import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
 
-/** The rank of a machine for deletion. A set first deletes the machines that their zones can lose most easily. */
+/** The rank of a machine for deletion, which depends on the state of its zone. */
 export interface ZoneRank {
-  /** Whether the zone of the machine is evacuated and can lose the machine first. */
   readonly moves: boolean;
-  /** The number of machines in the zone before the deletion of this machine. */
   readonly level: number;
   /** Whether the rollout must not delete the machine yet, because too many machines of its zone are missing. */
   readonly waits?: true;
 }
 
-/** The number of machines that a set has after the deletions, and the number of machines that its deployment wants. */
 export interface SetNeed {
   readonly replicas: number;
   readonly wanted: number;
 }
 
 /**
- * Returns the ranks of a set's machines for deletion. If the set deletes machines in the order of their levels, the
- * zones stay balanced.
- * @param ordered The machines of the set, in the order of their deletion without zones.
- * @param size The size of the set, and the replicas of its deployment. A set may be larger than its deployment during
- * the evacuation of a zone.
- * @returns The ranks by UID. A machine outside of all zones has no rank.
+ * Returns the ranks of a set's machines for deletion. If a set deletes machines in the order of their levels, the zones
+ * stay balanced.
+ * @param ordered the machines of the set, in the order of their deletion without zones.
+ * @param size the size of the set, which may exceed the replicas of its deployment during an evacuation.
+ * @returns the ranks by UID, except for machines outside of all zones
  */
 export function zoneRanks(
   input: ZoneInput,
@@ -59,17 +55,12 @@ export function zoneRanks(
   return ranks;
 }
 
-/** The missing machines of a zone and their limit, during a rollout with a limit for each zone. */
 export interface ZoneRoom {
-  /** The number of missing machines in the zone: being deleted, not available, or not created yet. */
   readonly missing: number;
   readonly limit: number;
 }
 
-/**
- * Returns the limits of a rollout for each zone. Evacuated zones have no limit. The result is empty without a rollout,
- * or if the deployment has no limit for zones.
- */
+/** Returns the limits of a rollout for each zone, except for evacuated zones. */
 export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted: number): ReadonlyMap<Zone, ZoneRoom> {
   const { setting, machines, isLeaving = () => false, isOld } = input;
   const { maxUnavailable } = setting;
@@ -82,7 +73,7 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
       const { zone } = state;
       const open = Math.max(state.leaving, places.filter((place) => place.zone === zone).length);
       const down = state.staying.filter((machine) => !isAvailable(machine)).length;
-      // The limit is at least 1, because a percentage of a small zone may be 0, which would stop the rollout.
+      // A percentage of a small zone may be 0, which would stop the rollout, so the limit is at least 1.
       const limit = Math.max(resolveIntOrPercent(maxUnavailable, state.staying.length + open, 'down') ?? 1, 1);
       return [zone, { missing: down + open, limit }];
     }),
@@ -90,8 +81,8 @@ export function zoneRooms(input: ZoneInput, states: readonly ZoneState[], wanted
 }
 
 /**
- * Returns true if the set may delete machines of evacuated zones before machines that are down. Enough other machines
- * must be available. Without this check, a scale-down would delete available machines although other machines are down.
+ * Returns true if the set may delete machines of evacuated zones before machines that are down. Without this check, a
+ * scale-down would delete available machines although other machines are down.
  */
 function maySpare(
   machines: readonly Machine[],
@@ -105,10 +96,10 @@ function maySpare(
 }
 
 /**
- * Returns a function that reserves an in-place update of a machine in its zone. The function returns false if too many
- * machines of the zone are missing. A busy machine already counts as missing, so its update needs no reservation.
- * @param isBusy Returns true if the machine is not available, or its update has started.
- * @returns Undefined if the deployment has no limit for each zone.
+ * Returns a function that reserves an in-place update of a machine in its zone, if the zone allows it. A busy machine
+ * already counts as missing, so its update needs no reservation.
+ * @param isBusy returns true if the machine is not available, or its update has started.
+ * @returns undefined if the deployment has no limit for each zone
  */
 export function zonePlaces(
   input: ZoneInput,

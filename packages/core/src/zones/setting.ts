@@ -7,19 +7,15 @@ import { parseInstant } from '../values/integers.ts';
 /** One zone of a deployment. */
 export interface Zone {
   readonly name: string;
-  /** The fields that replace fields of the provider spec in this zone, including the zone itself. */
   readonly offering: Alternative;
 }
 
 /** The zones of a deployment, and the settings of the zones. */
 export interface ZoneSetting {
   readonly zones: readonly Zone[];
-  /** The names of evacuated zones. mcm replaces the machines of an evacuated zone in other zones. */
+  /** The names of evacuated zones, whose machines mcm replaces in other zones. */
   readonly evacuated: ReadonlySet<string>;
-  /**
-   * The names of lost zones, with the time of the loss in milliseconds since 1970. In a lost zone, all machines are
-   * unreachable.
-   */
+  /** The names of zones whose machines are all unreachable, with the time in milliseconds since 1970. */
   readonly standby: ReadonlyMap<string, number>;
   /** The names of zones in which an evacuation found no capacity, with the time in milliseconds since 1970. */
   readonly short: ReadonlyMap<string, number>;
@@ -27,7 +23,6 @@ export interface ZoneSetting {
   readonly maxUnavailable?: IntOrPercent | undefined;
 }
 
-/** The zones in the annotations, and their problems. The setting is undefined if the object has no zones. */
 export interface ParsedZones {
   readonly setting?: ZoneSetting | undefined;
   readonly problems: readonly Violation[];
@@ -72,7 +67,7 @@ export function parseZones({ metadata: { annotations = {} } }: Annotated): Parse
   return { setting: { zones, evacuated: new Set(evacuated), standby, short, maxUnavailable }, problems: [] };
 }
 
-/** Parses entries `<zone>=<time>`. Entries with an invalid time are ignored. */
+/** Parses entries `<zone>=<time>`. */
 function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   const entries = entriesOf(text).flatMap((entry) => {
     const [name = '', time] = entry.split('=');
@@ -82,7 +77,7 @@ function timesOf(text: string | undefined): ReadonlyMap<string, number> {
   return new Map(entries);
 }
 
-/** Parses the limit for each zone. A valid limit is an integer of at least 1, or a percentage. */
+/** Parses the limit for each zone: an integer of at least 1, or a percentage. */
 function limitOf(text: string | undefined): Pick<ZoneSetting, 'maxUnavailable'> & Pick<ParsedZones, 'problems'> {
   if (text === undefined) return { problems: [] };
   const value = /^\d+$/.test(text) ? Number(text) : text;
@@ -135,10 +130,7 @@ function evacuationProblems(zones: readonly Zone[], evacuated: readonly string[]
     : [];
 }
 
-/**
- * Returns the problems of a combination of zones and warm machines. The combination is not possible, because warm
- * machines are created before their zone is known.
- */
+/** Warm machines are created before their zone is known, so zones and warm machines cannot be combined. */
 function conflicts(annotations: Readonly<Record<string, string>>): readonly Violation[] {
   const warm = annotations[Annotations.WarmMachines];
   if (warm === undefined || warm.trim() === '0') return [];
@@ -150,18 +142,12 @@ function conflicts(annotations: Readonly<Record<string, string>>): readonly Viol
   ];
 }
 
-/** Returns the zones of a deployment. The result is undefined without zones, or if the annotations have a problem. */
+/** Returns the zones of a deployment, or undefined without valid zones. */
 export const zoneSettingOf = (deployment: Annotated | undefined): ZoneSetting | undefined =>
   deployment && parseZones(deployment).setting;
 
-/**
- * Returns the name of the zone in the annotation {@link Annotations.ZoneOffering}. The result is undefined if a user
- * edited the text to an invalid value.
- */
+/** Returns the name of the recorded zone, or undefined if a user edited the text to an invalid value. */
 export const zoneNameIn = (text: string): string | undefined => parseAlternatives(`[${text}]`).alternatives[0]?.zone;
 
-/**
- * Returns the text for the annotation {@link Annotations.ZoneOffering}. The text contains the complete offering of the
- * zone.
- */
+/** Returns the text for the annotation, with the complete offering of the zone. */
 export const zoneText = ({ offering }: Zone): string => recordOf(offering);

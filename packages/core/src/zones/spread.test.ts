@@ -125,8 +125,7 @@ test('a rollout replaces each machine in its zone, also if not every zone has ma
 test('a rollout deletes no machine of a zone whose limit is reached, and a scale-down does', () => {
   const setting = settingOf({ [Annotations.ZonesMaxUnavailable]: '2' });
   const old = [...'aaabbcc'].map((zone) => inZone(zone));
-  // Each zone lacks one machine. The machine in zone a is down, the machine in zone b joins, and the machine in zone c
-  // is being deleted.
+  // The machine in zone a is down, the machine in zone b joins, and the machine in zone c is being deleted.
   const machines = [...old, inZone('a', 'Unknown'), inZone('b', 'Pending'), inZone('c', 'Running', true)];
   const waiting = (isOld?: (one: Machine) => boolean) => {
     const input = { setting, machines, isOld };

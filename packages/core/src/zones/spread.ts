@@ -5,10 +5,7 @@ import { offeringOf, zoneOfferingOf } from '../driver/offerings/alternative.ts';
 import { isAvailable, isFailed, isTerminating } from '../objects/machines.ts';
 import type { Zone, ZoneSetting } from './setting.ts';
 
-/**
- * A zone counts as lost only if at least this number of machines is down, because a single machine can fail for other
- * reasons.
- */
+/** A single machine can fail for other reasons, so a zone is lost only if at least this number of machines is down. */
 const LEAST_DOWN = 2;
 
 /** The input for decisions about the zones of a deployment. */
@@ -17,7 +14,6 @@ export interface ZoneInput {
   readonly machines: readonly Machine[];
   readonly isLeaving?: ((machine: Machine) => boolean) | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** Whether a rollout replaces the machine, or undefined if no rollout is in progress. */
   readonly isOld?: ((machine: Machine) => boolean) | undefined;
 }
 
@@ -26,16 +22,12 @@ export interface ZoneState {
   readonly staying: readonly Machine[];
   readonly leaving: number;
   readonly evacuated: boolean;
-  /** Whether the zone is lost. A zone is lost if all its machines are down, or if its recorded loss has not ended. */
+  /** Whether the zone is lost, because all its machines are down or its recorded loss has not ended. */
   readonly standby: boolean;
-  /** Whether an evacuation found no capacity in the zone. */
   readonly short: boolean;
 }
 
-/**
- * Returns the zone of a machine. The zone comes from the machine's annotation, or else from its alternative, or else
- * from its Node. The result is undefined if the deployment does not have the zone.
- */
+/** Returns the zone of a machine from its annotation, its alternative, or its Node. */
 export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 'setting' | 'nodeOf'>, machine: Machine) {
   const created = zoneOfferingOf(machine)?.zone ?? offeringOf(machine)?.zone;
   if (created !== undefined) return zones.find(({ name }) => name === created);
@@ -44,8 +36,7 @@ export function zoneOfMachine({ setting: { zones }, nodeOf }: Pick<ZoneInput, 's
 }
 
 /**
- * Returns the function that decides whether a rollout replaces a machine. An in-place update replaces no machines.
- * @param current The set of the current template, or undefined if it does not exist.
+ * Returns the function that decides whether a rollout replaces a machine.
  * @returns undefined if no rollout replaces machines
  */
 export function machinesToReplace(
@@ -60,7 +51,7 @@ export function machinesToReplace(
 
 const isDown = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
-/** Returns the state of each zone. Machines outside of the zones do not count. */
+/** Returns the state of each zone. */
 export function zoneStates(input: ZoneInput): readonly ZoneState[] {
   const { setting, machines, isLeaving = () => false } = input;
   const byZone = new Map<Zone, { readonly staying: Machine[]; leaving: number }>(
@@ -92,7 +83,6 @@ export const isLost = (staying: readonly Machine[]): boolean =>
 
 const JOINING: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** Returns true if the machine shows that its zone works: the machine has joined and is not down. */
 const isUp = (machine: Machine): boolean => !isDown(machine) && !JOINING.has(phaseOf(machine));
 
 /**

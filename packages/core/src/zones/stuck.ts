@@ -2,17 +2,11 @@ import { Annotations, type Machine } from '@mcm/api';
 import { waitsForCapacity } from '../rollout/less-surge.ts';
 import { openZones, type ZoneState } from './spread.ts';
 
-/**
- * Returns true if the machine has no VM because of missing capacity. A machine with a recorded offering still waits for
- * the result of a `create` call.
- */
+/** A machine with a recorded offering still waits for the result of a `create` call. */
 export const isStuck = (machine: Machine): boolean =>
   waitsForCapacity(machine) && machine.metadata.annotations?.[Annotations.CapacityOffering] === undefined;
 
-/**
- * Returns the machines without a VM in zones without capacity. These machines move to another zone if another zone is
- * open.
- */
+/** Machines without a VM move to another zone if another zone is open. */
 export function stuckMachines(states: readonly ZoneState[], mine: readonly Machine[]): readonly Machine[] {
   const open = openZones(states);
   const short = states.filter((state) => state.short && !state.evacuated && !open.includes(state));

@@ -13,9 +13,9 @@ const Reasons = InPlaceUpdateReasons;
 /**
  * Ends the in-place updates of a deployment after a user changed its strategy.
  * - A machine that moved to another set loses its update marks, because a MachineSet never deletes a machine with
- *   update marks.
+ * update marks.
  * - A node becomes schedulable after its update, because a cordoned node would keep its machine unavailable.
- * - An in-place update that has not started is canceled. An in-place update in progress continues to its end.
+ * - An in-place update that has not started is canceled, and an update in progress continues.
  */
 export function endOfUpdates({
   deployment,

@@ -23,7 +23,6 @@ const withMachines = (name: string, replicas: number, machines: readonly Machine
 });
 const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
   withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
-/** Creates `count` machines that have moved to the set. The size of the set does not include these machines yet. */
 const moved = (count: number, name = 'm'): Machine[] =>
   Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
 

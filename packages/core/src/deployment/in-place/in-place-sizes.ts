@@ -18,11 +18,9 @@ function movedIn(one: SetWithMachines): number {
 }
 
 /**
- * - A set that received machines gets its number of machines as its size, even if its template has changed since the
- *   moves.
- * - A set does not replace the machines that moved to another set.
- * - All sets together have at most the replicas plus the surge of the deployment. If moved machines exceed the maximum,
- *   the set deletes machines of another template.
+ * A set that received machines gets its number of machines as its size, even if its template has changed since the
+ * moves.
+ * - If moved machines exceed the maximum, the set deletes machines of another template.
  */
 export function sizesOfMoved(o: Bounds): Map<string, number> {
   const { current, old } = o;
@@ -54,7 +52,6 @@ export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize
 
 const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines.length;
 
-/** Returns true if an in-place update forbids new machines in the set. */
 export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
@@ -67,20 +64,14 @@ export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   return resize;
 }
 
-/**
- * Keeps at least one machine of the deployment. If no set has replicas and no old set may create machines, the current
- * set creates one.
- */
+/** Keeps at least one machine of the deployment. */
 export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
   const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
   if (left || replicas === 0) return resize;
   return new Map([...resize, [current.set.metadata.name, Math.max(Math.min(replicas, ceiling), 1)]]);
 }
 
-/**
- * Returns the new size of the current set when no machine has to move. After a scale-down of the deployment, the result
- * contains smaller old sets (docs/compatibility/rules-deployments.md §5.4).
- */
+/** Returns the new size of the current set when no machine has to move. */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
   const left = replicasOfAll(o.old);
@@ -97,10 +88,7 @@ export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: st
   return { resize, because };
 }
 
-/**
- * Adds the surge machines that the current set lacks. With `maxUnavailable` 0 and without surge machines, no machine
- * would ever be selected for its in-place update.
- */
+/** With `maxUnavailable` 0 and without surge machines, no machine would ever be selected for its in-place update. */
 export function intoSurge(o: InPlaceSnapshot): Resize {
   const { current, old, replicas, surge } = o;
   const all = [...old, current];
@@ -119,10 +107,6 @@ const asSize = ({ set, machines }: SetWithMachines): SetSize =>
 
 const steadyOf = (one: SetWithMachines): number => Math.min(one.machines.filter(isAvailable).length, replicasOf(one));
 
-/**
- * Deletes machines in this order: unavailable old machines, available old machines up to `maxUnavailable`, unavailable
- * new machines.
- */
 function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   const { current, old, replicas, unavailable } = o;
   const available = [...old, current].reduce((total, one) => total + steadyOf(one), 0);
@@ -140,10 +124,7 @@ function scaledDown(o: InPlaceSnapshot, surplus: number): Resize {
   return new Map([...resize, ...shrunk([current], surplus - fromIdle - fromAvailable + left, steadyOf)]);
 }
 
-/**
- * Reduces the old sets by their surplus machines. Available old machines are deleted only if enough other machines stay
- * available.
- */
+/** Reduces the old sets by their surplus machines. */
 export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
   const available = [...left, o.current].reduce((total, one) => total + steadyOf(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steadyOf(one), 0);
@@ -151,10 +132,6 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]
   return shrunk(left, surplus + idle, (one) => one.machines.filter((machine) => o.postponed?.has(machine)).length);
 }
 
-/**
- * Removes `surplus` replicas from the sets. The oldest set loses its replicas first.
- * @param kept returns the minimum number of machines of a set
- */
 function shrunk(
   sets: readonly SetWithMachines[],
   surplus: number,

@@ -36,7 +36,6 @@ function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
 
 const MOST_NAMES = 3;
 
-/** If failed updates use the whole disruption budget, mcm selects no further node. */
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],

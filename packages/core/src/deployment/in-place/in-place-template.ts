@@ -16,10 +16,7 @@ type Change = NodeMark['change'];
 const Reasons = InPlaceUpdateReasons;
 const hashOf = ({ metadata }: MachineSet): string | undefined => metadata.labels?.[Labels.TemplateHash];
 const templateOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[Annotations.SelectedForTemplate];
-/**
- * The template annotation has this value after the update to an older template has ended. The next selection of the
- * node is for the current template.
- */
+/** The template annotation has this value after the update to an older template has ended. */
 const ENDED = '';
 
 const has = ({ metadata }: Node, key: string): boolean => metadata.labels?.[key] !== undefined;
@@ -40,7 +37,6 @@ export function selectedFor(current: MachineSet): Change {
   };
 }
 
-/** A selection without a template annotation is for the current template. */
 export function isOutdated(node: Node, current: MachineSet): boolean {
   const template = templateOf(node);
   return template !== undefined && template !== ENDED && template !== hashOf(current);
@@ -49,18 +45,13 @@ export function isOutdated(node: Node, current: MachineSet): boolean {
 const isElsewhere = (node: Node, current: MachineSet): boolean =>
   templateOf(node) === ENDED || isOutdated(node, current);
 
-/**
- * Returns true if the in-place update to an older template has ended on the node. The node stays drained until its
- * update to the current template.
- */
+/** Returns true if the in-place update to an older template has ended on the node, which stays drained. */
 export const beganFor = (node: Node, current: MachineSet): boolean =>
   has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate) && isElsewhere(node, current);
 
-/** A selected node without a template annotation counts as selected for the current template. */
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-/** Returns true if the agent may have started the in-place update. */
 const hasBegun = (machine: Machine): boolean => {
   const reason = updateReasonOf(machine);
   const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
@@ -88,9 +79,7 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
 }
 
 /**
- * Returns a change for a node that was selected for another template, although its machine has the current template. If
- * the in-place update has not started, the update is canceled. If the in-place update is complete, the node is updated
- * back to the current template.
+ * Returns a change for a node that was selected for another template, although its machine has the current template.
  */
 export function restarts(machine: Machine, node: Node, current: MachineSet): Change | undefined {
   if (!has(node, Labels.CandidateForUpdate)) return undefined;
@@ -112,10 +101,7 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
   };
 }
 
-/**
- * The next rollout would update a node that is still selected. Therefore, the selection is removed from nodes with the
- * current template. The selection stays while the agent may still update the node.
- */
+/** Removes the selection from nodes with the current template, because the next rollout would update them. */
 export function leftoverOf(machine: Machine, node: Node): Change | undefined {
   if (!has(node, Labels.SelectedForUpdate) || has(node, Labels.CandidateForUpdate)) return undefined;
   const phase = phaseOf(machine);

@@ -17,7 +17,6 @@ type Zoned = Readonly<
   Record<string, { readonly old?: readonly UpdateState[]; readonly updated?: readonly UpdateState[] }>
 >;
 
-/** Returns the names of the selected nodes. The name of a node starts with its zone. */
 function selected(zoned: Zoned, limit: string | undefined, unavailable = 9): readonly string[] {
   const nodes = new Map<string, Node>();
   const made = (kind: 'old' | 'updated'): readonly Machine[] =>

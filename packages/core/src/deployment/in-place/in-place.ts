@@ -45,8 +45,7 @@ export interface InPlaceStep {
 
 /**
  * Returns the next step of the in-place updates of a deployment (docs/compatibility/rules-deployments.md §5.2 to 5.7).
- * The steps are: correct the sizes of the sets after moves, move machines, select nodes. The step depends only on the
- * observed state, so a reconcile after a crash returns the same step.
+ * The step depends only on the observed state, so a reconcile after a crash returns the same step.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
@@ -125,10 +124,7 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
-/**
- * One write changes both the owner and the labels of a machine. The observed resource version of the machine is a
- * precondition (docs/compatibility/rules-deployments.md §5.5).
- */
+/** One write changes both the owner and the labels of a machine (docs/compatibility/rules-deployments.md §5.5). */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
@@ -143,7 +139,6 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   return moves.slice(0, Math.max(free, 0));
 }
 
-/** Removes the labels of the old set and adds the labels of the new set. */
 export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSet): object {
   const off = Object.keys(from.spec.selector?.matchLabels ?? {}).map((key) => [key, null] as const);
   return {
@@ -163,17 +158,11 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
   };
 }
 
-/**
- * Returns the machines that `spec.replicas` of their new set already includes. These machines can be updated again, and
- * their set may delete them.
- */
+/** Returns the machines that `spec.replicas` of their new set already includes. */
 const settledMoves = ({ machines }: SetWithMachines): readonly Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && isBeingHandedOver(machine));
 
-/**
- * Removes the update marks of a machine when `spec.replicas` of its set includes the machine. Machines in old sets also
- * lose their update marks (docs/compatibility/rules-deployments.md §5.3).
- */
+/** Removes the update marks of a machine when `spec.replicas` of its set includes the machine. */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
   const alive = machines.filter((machine) => !isTerminating(machine));
@@ -190,10 +179,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   };
 }
 
-/**
- * Returns all changes of a node after its in-place update, combined in one write. The write makes the node schedulable
- * if the critical components of the node are ready.
- */
+/** Returns all changes of a node after its in-place update, combined in one write. */
 export function cleaned(node: Node): NodeMark['change'] {
   const { PreferNoSchedule: prefer, CriticalComponentsNotReady: critical } = Taints;
   const others = (node.spec.taints ?? []).filter(
@@ -219,10 +205,7 @@ const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
   return node !== undefined && beganFor(node, o.current.set);
 };
 
-/**
- * Selects the nodes again that were updated to an older template. These nodes are already drained, so a second in-place
- * update disrupts no pod.
- */
+/** Selects the nodes again that were updated to an older template, because they are already drained. */
 function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
   const { current, old } = o;
   const first = [...old, current].flatMap(({ machines }) =>
@@ -237,9 +220,8 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). A
- * machine that is both selected and unavailable counts once. The original counts such a machine twice, so the original
- * updates too few machines.
+ * Selects as many nodes as the disruption budget still allows (docs/compatibility/rules-deployments.md §5.6, 5.7). The
+ * original counts a machine that is both selected and unavailable twice, so it updates too few machines.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
@@ -255,7 +237,6 @@ function select(o: InPlaceSnapshot): NodeMark[] {
   if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));
-    // A node in the current set with these two labels is cordoned until the manager removes both labels.
     const taken = available.filter(
       (machine) => selected(machine) && (one !== current || marked(machine, Labels.CandidateForUpdate)),
     ).length;

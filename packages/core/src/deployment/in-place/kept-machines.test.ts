@@ -22,7 +22,6 @@ const pool = (replicas: number, policy: string | undefined, limits: object = {},
   return { ...made, metadata: { ...made.metadata, annotations } };
 };
 
-/** Plans a rollout of machines `m0`, `m1` and so on. The nodes in `kept` already have the annotation. */
 function planned(
   given: MachineDeployment,
   states: readonly UpdateState[],

@@ -7,7 +7,6 @@ import type { View } from '../state/view.ts';
 
 const KEY = Annotations.RolloutOnCannotUpdateInPlace;
 
-/** Returns true if a failed in-place update stops the rollout of its deployment. */
 export const stopsRollout = (machines: readonly Machine[]): boolean =>
   machines.some((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine));
 
@@ -16,10 +15,7 @@ type Maps = Readonly<Record<string, string | null>> | undefined;
 const valueAfter = (seen: Maps, change: Maps, key: string): string | undefined =>
   (change?.[key] === undefined ? seen?.[key] : change[key]) ?? undefined;
 
-/**
- * A node counts as selected after its update to an older template has ended. The machine of the node can stay failed
- * until the next selection.
- */
+/** A node counts as selected after its update to an older template has ended. */
 const isSelectedAfter = ({ metadata }: Node, change: NodeMark['change'] | undefined): boolean =>
   valueAfter(metadata.labels, change?.metadata?.labels, Labels.SelectedForUpdate) !== undefined ||
   valueAfter(metadata.annotations, change?.metadata?.annotations, Annotations.SelectedForTemplate) !== undefined;
@@ -28,8 +24,7 @@ const UPDATES: readonly (MachinePhase | undefined)[] = ['InPlaceUpdating', 'InPl
 
 /**
  * The machine controller reads no MachineDeployment, so each selected node has a copy of the policy for failed updates.
- * The agent can start an update just before the manager removes the selection. Therefore, a node in an update keeps its
- * copy of the policy.
+ * The agent can start an update just before the manager removes the selection, so the node keeps its policy.
  */
 export function withPolicy(
   marks: readonly NodeMark[],

@@ -11,7 +11,7 @@ const PARALLEL = 8;
 /**
  * Reads the pods of the canaries from the API server once after the soak time. The manager has no cache of pods,
  * because a cache would grow with the fleet.
- * @returns Undefined if the rollout does not check pods now
+ * @returns undefined if the rollout does not check pods now
  */
 export async function lookAtCanaries(
   snapshot: DeploymentSnapshot,

@@ -7,8 +7,8 @@ import type { RolloutPlan } from '../state/step.ts';
 const REASON = 'RolloutBudget';
 
 /**
- * Returns a closed window if the rollout budget stops disruptions by rollouts. As in a closed maintenance window, mcm
- * continues to replace failed machines.
+ * Returns a closed window if the rollout budget stops disruptions by rollouts. While the rollout budget stops rollouts,
+ * mcm continues to replace failed machines.
  */
 export function closedByBudget(rollouts: RolloutPermit | undefined): ClosedBudget | undefined {
   const hold = rollouts?.hold();

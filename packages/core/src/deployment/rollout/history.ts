@@ -6,7 +6,8 @@ import { oldestFirst } from '../../rollout/revisions.ts';
  * (docs/compatibility/rules-deployments.md §2.8). A set is deleted only if it has no machines and its status is up to
  * date. If one of the oldest sets must stay, no newer set is deleted instead, as in the original.
  * @param machines the number of machines of a set, including terminating machines
- * @param limit `spec.revisionHistoryLimit`. If `limit` is undefined, all sets stay.
+ * @param limit
+ * `spec.revisionHistoryLimit`, or undefined to keep all sets
  */
 export function surplusHistory(
   old: readonly MachineSet[],

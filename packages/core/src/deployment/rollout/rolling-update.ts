@@ -16,12 +16,9 @@ import {
 export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
-  /**
-   * The number of machines that the rollout may disrupt now. Rollouts and replacements share this disruption budget. By
-   * default, only `maxSurge` and `maxUnavailable` limit the rollout.
-   */
+  /** The number of machines that the rollout may disrupt now. */
   readonly free?: number;
-  /** True if failed machines wait for their replacement. The rollout then deletes no available machine. */
+  /** True if failed machines wait for their replacement. */
   readonly repairsFirst?: boolean;
 }
 
@@ -32,8 +29,8 @@ export interface RolloutStep {
 
 /**
  * Returns the replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2).
- * - For each set, the larger of two numbers counts: its replicas, or its machines. Terminating machines and missing
- *   machines use up the surge.
+ * - A set counts with the larger number of its replicas and its machines. Terminating machines and missing machines use
+ * up the surge.
  * - The original counts only the statuses of the sets, so it exceeds the surge when a status is outdated (incident 3).
  * - The original gives a new set its surge twice (BUG-4).
  */
@@ -68,15 +65,13 @@ function reduce(
 }
 
 /**
- * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). Unhealthy machines
- * are deleted first, and then as many available machines as `maxUnavailable` allows.
+ * Returns the sizes to which the old sets may shrink (docs/compatibility/rules-deployments.md §3.4). The old sets lose
+ * unhealthy machines first, and then as many available machines as `maxUnavailable` allows.
  * - Machines above the replicas of a set do not count, because the set is already deleting these machines.
  * - Unreachable machines stay while the circuit breaker is open, and available machines stay while their nodes postpone
- *   their disruption.
- * - Replicas without a machine do not use the disruption budget. A failed machine uses the disruption budget.
+ * their disruption.
  * - Available machines are deleted only if no failed machine waits for its replacement.
- * - The total never falls from several machines to 0 (incident 10). With `maxUnavailable` 100 %, one old machine stays
- *   until the current set has been scaled, unless the rollout cannot continue in another way.
+ * - The total never falls from several machines to 0 (incident 10).
  */
 export function shrinkOld(
   { current, old }: Sizes,
@@ -114,7 +109,7 @@ function addMissing(sizes: Sizes & { readonly current: SetSize }, target: Rollou
   return grown(sizes, Math.max(Math.min(missing, room), 0), target);
 }
 
-/** Either the current set grows or the old sets shrink. The old sets shrink only if the current set cannot grow. */
+/** Grows the current set, or shrinks the old sets if the current set cannot grow. */
 export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): RolloutStep {
   const { current } = sizes;
   const wanted = current.replicas > target.replicas ? target.replicas : currentReplicas(sizes, target);
@@ -127,8 +122,7 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the last good set grows, because the current set never had all its machines' };
-  // True if the replicas of all sets exceed the replicas and surge of the deployment. The current set may then create
-  // no machine, so nothing could replace a deleted machine.
+  // Without room for the surge, the current set could create no replacement for a deleted machine.
   const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
   const isFree = target.ceiling === undefined || isOver;
   const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);

@@ -77,8 +77,7 @@ export function recreateStep(view: View): Step {
 }
 
 export function rollbackStep(view: View, revision: number): Step {
-  // Before a rollback, mcm creates a set without machines for the current template. A user can then return to the
-  // revision of this template. If the MachineClass of the template is missing, mcm creates no set.
+  // Before a rollback, mcm creates a set without machines for the current template, so that a user can return to it.
   if (!view.split.current && missingClass(view) === undefined) return createStep(view, 0);
   const rollback = planRollback(view.deployment, view.split, revision, {
     markLastGood: hasRolloutSettings(view.rolloutSettings),

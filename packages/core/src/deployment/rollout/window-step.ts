@@ -21,10 +21,11 @@ const mustContinue = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'Recreate' && !sizes.old.some(isActive);
 
 /**
- * Outside of a maintenance window, no machine is deleted or updated because of a new template. As during a pause, the
- * sets are scaled and failed machines are replaced.
+ * Outside of a maintenance window, no machine is deleted or updated because of a new template. Outside of a maintenance
+ * window, the sets are scaled and failed machines are replaced.
  * @param inPlace steps that complete an in-place update that has already started
- * @returns undefined if the rollout may continue
+ * @returns undefined if the rollout may
+ * continue
  */
 export function windowStep(
   view: View,

@@ -19,15 +19,12 @@ export interface ExpiringMark {
 
 export interface ExpiryPlan {
   readonly machines: readonly Machine[];
-  /** The deletion list without the expired machines, or undefined if the list does not change. */
   readonly list?: string | null | undefined;
   readonly nextAt: Date | undefined;
   readonly afterMs: number;
 }
 
-/**
- * Returns the deletion marks that will expire. The result is undefined during a scale-down, or without an expiry time.
- */
+/** Returns the deletion marks that will expire. Returns undefined during a scale-down, or without an expiry time. */
 export function expiringMarks(
   deployment: MachineDeployment,
   sets: readonly MachineSet[],
@@ -44,9 +41,8 @@ export function expiringMarks(
 }
 
 /**
- * A deletion mark expires after the configured time if `spec.replicas` was not reduced. The expired mark deletes no
+ * A deletion mark expires after the configured time if `spec.replicas` was not reduced. An expired mark deletes no
  * machine.
- * - While a scale-down is in progress, no mark expires.
  * - A priority without a mark time never expires, because operators set priorities for the next scale-down.
  */
 export function planExpiry(

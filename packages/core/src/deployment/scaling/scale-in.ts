@@ -19,7 +19,7 @@ const MAX_ID_LENGTH = 128;
 
 /** A scale-in request: one write of the client contains the names of the machines and the reduced replicas. */
 export interface ScaleIn {
-  /** The request ID, which the client selects. A second write with an equal request ID changes nothing. */
+  /** A second scale-in with an equal request ID changes nothing. */
   readonly requestID: string;
   readonly machines: readonly string[];
   readonly from: number;
@@ -86,7 +86,6 @@ export interface ScaleInPlan {
   readonly event: PlannedEvent | undefined;
 }
 
-/** When the manager scales a set, it stores the replicas of the deployment in an annotation of the set. */
 function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
@@ -124,7 +123,6 @@ export function scaleInObjection(
   return undefined;
 }
 
-/** Returns the new annotations of the deployment: the deletion list, and the time of the last autoscaler change. */
 function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date): Record<string, string> {
   const annotations = deployment.metadata.annotations ?? {};
   const time = formatTime(now);
@@ -132,8 +130,8 @@ function named({ machines }: ScaleIn, deployment: MachineDeployment, now: Date):
   const last = annotations[Annotations.LastReplicaChangeByScaler];
   return {
     [Annotations.TriggerDeletion]: [...(list ? [list] : []), ...machines.map((name) => `${name}~${time}`)].join(','),
-    // The time of the last replica change by the autoscaler never decreases. An earlier time would remove the marks of
-    // earlier scale-ins.
+    // The time of the last replica change by the autoscaler never decreases, because earlier scale-ins would lose their
+    // marks.
     [Annotations.LastReplicaChangeByScaler]:
       (parseInstant(last) ?? 0) > now.getTime() && last !== undefined ? last : time,
   };
@@ -144,7 +142,7 @@ const record = (deployment: MachineDeployment, result: ScaleInResult): Record<st
   [Annotations.ScaleInResults]: JSON.stringify([result, ...scaleInResults(deployment)].slice(0, REMEMBERED)),
 });
 
-/** The old replicas are restored only if no other client has changed the replicas since the scale-in. */
+/** A refused scale-in restores the replicas only if no other client has changed them. */
 function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas?: number } {
   const before = replicasBefore(snapshot);
   const present = snapshot.deployment.spec.replicas ?? 0;
@@ -152,11 +150,8 @@ function restored(to: number | undefined, snapshot: ScaleInSnapshot): { replicas
 }
 
 /**
- * Accepts or refuses the complete request in the annotation `scale-in`. Without a scale-in request, the result is
- * undefined.
- * - An accepted request adds all named machines to the deletion list, and a refused request adds none.
+ * Accepts or refuses the complete request in the annotation `scale-in`.
  * - A single write contains the result, so after a crash the deployment has either the request or its result.
- * - A repeated scale-in request, whose ID is already recorded, is removed and has no effect.
  */
 export function planScaleIn(snapshot: ScaleInSnapshot): ScaleInPlan | undefined {
   const { deployment, now } = snapshot;

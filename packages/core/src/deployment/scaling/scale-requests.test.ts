@@ -6,7 +6,6 @@ import { ScaleRequests } from './scale-requests.ts';
 const running = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
   machine(name, { phase: 'Running', ...options });
 
-/** Creates scale requests that record their writes instead of sending them. */
 function start(machines: readonly Machine[], others: readonly string[] = []) {
   const called: unknown[][] = [];
   const access = {
@@ -136,7 +135,6 @@ test('a deployment without a set drops the names of machines that are gone', asy
   expect(called).toEqual([['list', { [Annotations.TriggerDeletion]: null }]]);
 });
 
-/** Since the last status, a user has reduced the replicas for machine `a` and raised them again. */
 const undone = () => {
   const annotations = {
     [Annotations.TriggerDeletion]: `a~${minutes(-1)}`,

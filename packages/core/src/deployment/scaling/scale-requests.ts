@@ -10,8 +10,8 @@ import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletio
 export class ScaleRequests {
   readonly #access: DeploymentAccess;
   /**
-   * UIDs of machines with a deletion mark that no set deletes, by deployment. After a restart, the manager sends the
-   * events about these machines again.
+   * The UIDs of machines with a deletion mark that no set deletes, by deployment. After a restart, the manager repeats
+   * the events about marked machines that no set deletes.
    */
   readonly #unmet = new Map<string, ReadonlySet<string>>();
 
@@ -49,8 +49,8 @@ export class ScaleRequests {
   /**
    * Marks the machines that the cluster autoscaler named, and removes obsolete names from its list
    * (docs/compatibility/rules-deployments.md §9.2). The deletion list is written first, because each machine gets its
-   * mark time from the list. The result is undefined if the current set was written. The caller must then read all
-   * objects again.
+   * mark time from the list. Returns undefined if the current set was written, so that the caller must read all objects
+   * again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
@@ -84,10 +84,9 @@ export class ScaleRequests {
   }
 
   /**
-   * Removes expired deletion marks. The deployment is read from the API server, because the cache may lack a scale-down
-   * that needs the marks.
-   * @returns The time until the next mark expires, in milliseconds. The result is 0 if marks were removed, and
-   *   undefined if no mark will expire.
+   * Removes expired deletion marks. The cache may lack a scale-down that needs the marks, so the deployment is read
+   * from the API server.
+   * @returns the milliseconds until the next mark expires, 0 if marks were removed, or undefined if no mark will expire
    */
   async expire(
     deployment: MachineDeployment,
@@ -130,9 +129,8 @@ export class ScaleRequests {
   }
 
   /**
-   * A client may reduce the replicas and raise them again before the manager sees the reduction. A named machine
-   * without a mark is then the only evidence of the reduction. The set therefore gets the time of the reduction before
-   * its machines get their marks.
+   * A client may reduce the replicas and raise them again before the manager sees the reduction. The set gets the time
+   * of an unseen reduction before its machines get their marks.
    * @returns true if the method wrote the set
    */
   async #coverUndone(input: ScalerTimeInput, signal: AbortSignal): Promise<boolean> {
@@ -152,7 +150,7 @@ export class ScaleRequests {
   }
 }
 
-/** Adds the times in `seen` to the marks, because one write per machine must contain both. */
+/** One write per machine contains both the marks and the times in `seen`. */
 function marksWith({ marks }: TriggerPlan, machines: readonly Machine[], seen: ReadonlyMap<string, string>) {
   const planned = new Map(marks.map(({ machine, annotations }) => [machine, annotations]));
   const marked = [...new Set([...planned.keys(), ...machines.filter(({ metadata }) => seen.has(metadata.name))])];

@@ -15,19 +15,12 @@ import {
 export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
-  /** The value that `max-replicas` has if the annotation is missing on a set. */
   readonly statusReplicas: number;
-  /**
-   * Whether the deployment is paused. During a pause, the size of a set changes only after the user changes the
-   * replicas.
-   */
+  /** During a pause, the size of a set changes only after the user changes the replicas. */
   readonly paused?: boolean;
 }
 
-/**
- * The new sizes of the sets, and the sets whose annotations `desired-replicas` and `max-replicas` must change. The
- * annotations of a set can change without a new size.
- */
+/** The new sizes of the sets, and the sets whose scaling annotations must change. */
 export interface Scaling {
   readonly resize: Resize;
   readonly annotate: readonly string[];
@@ -36,8 +29,7 @@ export interface Scaling {
 
 /**
  * Returns true if the replicas of the deployment changed since its sets were last scaled
- * (docs/compatibility/rules-deployments.md §1.11). If the template changed too, the rollout takes precedence over the
- * scaling.
+ * (docs/compatibility/rules-deployments.md §1.11).
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   if (sizes.current === undefined) return false;
@@ -58,7 +50,6 @@ export const isSaturated = (current: SetSize | undefined, replicas: number): boo
 
 const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 
-/** Rounds a non-negative number to the nearest integer. 0.5 is rounded up. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
 const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
@@ -68,12 +59,11 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
  * Returns the sizes of the sets after a change of the replicas, or during a pause
  * (docs/compatibility/rules-deployments.md §3.8).
  * - A single active set gets all replicas.
- * - If the current set has all replicas, the old sets are scaled to 0.
- * - During a rollout, a scale-up adds machines to the current set. While the current template is not proven, a scale-up
- *   adds machines to the last good set. A scale-down first reduces the sets of the machines that the autoscaler named,
+ * - While the current template is not proven, a scale-up adds machines to the last good set. A scale-down first reduces
+ * the sets of the machines that the autoscaler named,
  *   and then all sets.
  * - During a pause, sizes change only when the user changes the replicas or limits. The original creates surge machines
- *   during a pause, even if machines of the current template fail.
+ * during a pause, even if machines of the current template fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
@@ -92,9 +82,8 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize, annotate: [], because: 'the current MachineSet has all replicas' };
   }
   const named = withoutNamed(sizes, replicas);
-  // The annotations must change even if no size changes. Without new annotations, each reconcile would detect the
-  // scaling event again, and the rollout would make no progress (BUG-5). During a pause, no rollout step changes the
-  // sizes, so `planScaling` distributes the replicas.
+  // Without new annotations, each reconcile would detect the scaling event again, and the rollout would make no
+  // progress (BUG-5).
   if (!rolls && !paused) {
     return { resize: named, annotate, because: 'the rollout strategy determines the size of each MachineSet' };
   }
@@ -119,9 +108,9 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
 }
 
 /**
- * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. Without this
- * step, another set would delete an unnamed machine, and a new machine would replace the named machine. The current set
- * shrinks first, because only the current set deletes a named machine without a reduction (`coveredByScaler`).
+ * Reduces the sets of the machines that the autoscaler named, by at most the reduction of the deployment. An unnamed
+ * machine would otherwise be deleted, and a new machine would replace the named machine. The current set shrinks first,
+ * because only the current set deletes a named machine without a reduction (`coveredByScaler`).
  */
 function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
   const active = allOf(sizes).filter(isActive);
@@ -138,8 +127,8 @@ function withoutNamed(sizes: Sizes, replicas: number): Map<string, number> {
 }
 
 /**
- * A single active set gets all replicas that its template may have. During a pause, the set keeps its surge machines. A
- * set without its surge machines would delete an unnamed machine after the other sets lost their named machines.
+ * A single active set gets all replicas that its template may have. During a pause, a set keeps its surge machines,
+ * because it would delete an unnamed machine.
  */
 function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
   const { replicas, ceiling, good } = target;
@@ -162,10 +151,7 @@ function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarge
 const surplusOf = ({ replicas, desired = replicas }: SetSize, target: ScaleTarget): number =>
   target.paused && target.replicas > 0 ? Math.min(Math.max(replicas - desired, 0), target.limits.annotatedSurge) : 0;
 
-/**
- * Terminating machines can delay the creation of new machines. A paused rollout would never create the delayed
- * machines, so the annotations stay unchanged until all machines exist.
- */
+/** A paused rollout would never create delayed machines, so the annotations stay unchanged until all machines exist. */
 function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
   const resize = grown(sizes, Math.min(count, room), target);
   const waits = added(sizes, resize) < added(sizes, grown(sizes, count, target));
@@ -180,10 +166,7 @@ function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): 
 
 const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
-/**
- * Terminating machines reduce the number of machines that can be created now. The rollout creates the remaining
- * machines after the terminating machines are deleted.
- */
+/** Terminating machines reduce the number of machines that can be created now. */
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), maximumMachines), 0);
 
@@ -209,9 +192,8 @@ const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget)
   size.max || statusReplicas || replicas + limits.annotatedSurge;
 
 /**
- * A proportional scale-down must leave enough machines available. Therefore, sets with unavailable machines shrink more
- * than other sets. A purely proportional scale-down could drain working machines while new machines still boot
- * (incident 9).
+ * Sets with unavailable machines shrink more than other sets, so that enough machines stay available. A purely
+ * proportional scale-down could drain working machines while new machines still boot (incident 9).
  */
 function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
   const resize = new Map(proportional);

@@ -18,16 +18,14 @@ export interface TimedTrigger extends Trigger {
 }
 
 export interface TriggerPlan {
-  /** The new annotations of the deployment. The value null removes an annotation. */
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
-  /** Invalid entries of the deletion list, each with the reason for its removal. */
   readonly refused: readonly string[];
 }
 
 /**
- * Parses the deletion list. An entry without a time gets the present time (docs/compatibility/rules-deployments.md
- * §9.2, step A).
+ * Parses the deletion list. An entry of the deletion list without a time gets the present time
+ * (docs/compatibility/rules-deployments.md §9.2, step A).
  */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
   readTriggers(text).map(({ name, time = present }) => ({ name, time }));
@@ -40,17 +38,14 @@ const after = (time: number | undefined, now: Date): string =>
 
 interface MarkTimes {
   readonly entry: string;
-  /**
-   * Names up to this time belong to an earlier scale-down. While a scale-down is in progress, the time is undefined.
-   */
+  /** Names up to this time belong to an earlier scale-down; the time is undefined while a scale-down is in progress. */
   readonly covered: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. If the time of the mark
- * belongs to an earlier scale-down, the mark gets a new time. With the old time, the set would delete the machine too
- * early.
+ * Returns the missing annotations of a marked machine: priority 1 and the time of the decision. A mark with the time of
+ * an earlier scale-down gets a new time, because the set would delete the machine too early.
  */
 function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
@@ -67,13 +62,13 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 
 /**
  * Decides which entries of the autoscaler's deletion list stay, and which machines get a mark
- * (docs/compatibility/rules-deployments.md §9.2). An entry of the deletion list without a time gets the current time. A
- * new entry also updates the time of the last scaler change, because the old time belongs to an earlier scale-down. The
- * original may keep the time of the last scaler change only in memory, and then writes the set every second (ODD-8).
- * @param machines The machines of the deployment by name. Names of other machines are removed from the list (ODD-14).
+ * (docs/compatibility/rules-deployments.md §9.2). A new entry of the deletion list also updates the time of the last
+ * scaler change. The original may keep the time of the last scaler change only in memory, and then writes the set every
+ * second (ODD-8).
+ * @param machines the machines of the deployment by name; other names are removed from the list (ODD-14).
  * @param isElsewhere Returns true if a machine with the name exists outside of this deployment.
- * @param coveredFor Returns a time in milliseconds since 1970: names up to this time belong to an earlier scale-down of
- *   the machine's set. The result is undefined if the replicas are being reduced for the machine.
+ * @param coveredFor Returns a time in milliseconds since 1970, up to which names belong to an earlier scale-down of the
+ * machine's set.
  */
 export function planTriggers(
   deployment: MachineDeployment,
@@ -139,10 +134,9 @@ export interface UnmetTrigger {
 }
 
 /**
- * Returns the machines with priority 1 that the set does not delete. A machine is in the result if its set has the
- * desired replicas, and the autoscaler did not set the mark. The original does not report machines with a mark that
- * deletes nothing. A mark alone deletes no machine, because operators use priority 1 to choose machines for the next
- * scale-down.
+ * Returns the machines with priority 1 that the set does not delete. The original does not report machines with a mark
+ * that deletes nothing. A mark alone deletes no machine, because operators use priority 1 to choose machines for the
+ * next scale-down.
  */
 export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
   const named = machines.filter(

@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
 import { isAvailable, isUnconfigured } from '../../objects/machines.ts';
 
-/** A Running machine may wait for the configuration of its pool. The waiting machine does not count as available. */
+/** A Running machine that waits for the configuration of its pool does not count as available. */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
   deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
   isUnconfigured(machine) &&
@@ -9,7 +9,6 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/** The text names the pool whose configuration the machines have not applied yet. */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

@@ -1,6 +1,5 @@
 import { isActive, oldestSizeFirst, type SetSize, type Sizes, steadyAvailable, sum } from './size.ts';
 
-/** The rule that decides which set gets additional machines. */
 export interface GrowthRule {
   readonly replicas: number;
   /** The maximum replicas of the current set while its template is not proven, or undefined without a limit. */
@@ -10,15 +9,11 @@ export interface GrowthRule {
 }
 
 export interface LastGoodOptions {
-  /** The last good set in the status of the deployment. */
   readonly named: string | undefined;
   readonly hasFailed: (set: string) => boolean;
 }
 
-/**
- * Returns the old set that gets new machines while the current template is not proven. The recorded last good set takes
- * precedence. Without a record, the set with the most available machines is used.
- */
+/** Returns the old set that gets new machines while the current template is not proven. */
 export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGoodOptions): string | undefined {
   const active = old.filter(isActive);
   const candidates = active.length > 0 ? active : old;
@@ -32,8 +27,7 @@ export function lastGood(old: readonly SetSize[], { named, hasFailed }: LastGood
 
 /**
  * Distributes additional machines between the current set and the last good set. The current set never exceeds its
- * limit or `spec.replicas`. The last good set grows until its machines plus the available machines of the other old
- * sets equal `spec.replicas`.
+ * limit or `spec.replicas`.
  */
 export function grown({ current, old }: Sizes, count: number, rule: GrowthRule): Map<string, number> {
   const { replicas, ceiling = replicas, good } = rule;

@@ -2,8 +2,8 @@ import { counted } from '@mcm/api';
 import { allOf, type Resize, type Sizes, sum } from './size.ts';
 
 /**
- * The error for a plan that breaks a limit because of a defect in the planner. The controller then leaves the
- * deployment unchanged.
+ * The error for a plan that breaks a limit because of a defect in the planner, and that the controller does not
+ * execute.
  */
 export class PlanRefused extends Error {
   override readonly name = 'PlanRefused';
@@ -17,9 +17,7 @@ export interface PlanBounds {
 }
 
 /**
- * Checks that the sizes are non-negative integers, and that their sum does not exceed replicas + surge. A deployment
- * with replicas is never scaled to 0 (incident 10), except with Recreate, or for the last machine if all machines may
- * be unavailable.
+ * Checks that the sizes are non-negative integers, and that their sum does not exceed replicas + surge.
  * @throws PlanRefused with the violated limit
  */
 export function checkPlan(sizes: Sizes, resize: Resize, { replicas, surge, unavailable, strategy }: PlanBounds): void {

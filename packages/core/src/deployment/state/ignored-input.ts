@@ -11,10 +11,7 @@ type Annotated = { readonly metadata: Pick<MachineDeployment['metadata'], 'annot
 
 const TYPE = MachineDeploymentConditions.InputIgnored;
 
-/**
- * mcm ignores an invalid annotation, because the API server cannot refuse an invalid annotation with the schema of the
- * CRD.
- */
+/** The schema of the CRD cannot refuse an invalid annotation, so mcm ignores it. */
 export function ignoredAnnotations(deployment: Annotated): string[] {
   const { annotations = {} } = deployment.metadata;
   const sizes = autoscalerSizesOf(deployment);
@@ -47,7 +44,7 @@ export function ignoredAnnotations(deployment: Annotated): string[] {
 
 /**
  * With few replicas, `maxSurge` and `maxUnavailable` can both be rounded to zero. To let the rollout make progress, mcm
- * then allows one unavailable machine.
+ * allows one unavailable machine.
  */
 function noLimits({ spec }: MachineDeployment): string | undefined {
   const { type, rollingUpdate, inPlaceUpdate } = spec.strategy ?? {};

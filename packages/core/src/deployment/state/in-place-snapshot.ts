@@ -14,24 +14,16 @@ export interface InPlaceSnapshot extends GrowthRule {
   readonly old: readonly SetWithMachines[];
   readonly surge: number;
   readonly unavailable: number;
-  /**
-   * The number of machines that the update may still disrupt. Rollouts and replacements share the disruption budget. By
-   * default, only `maxSurge` and `maxUnavailable` limit the number.
-   */
   readonly free?: number;
-  /** True if failed machines wait for their replacement. The in-place update then selects no node. */
   readonly repairsFirst?: boolean;
-  /** Whether a failed in-place update stops the rollout. A stopped rollout updates and deletes no machine. */
+  /** Whether a failed in-place update stops the rollout. */
   readonly stopped?: boolean;
-  /** Whether users select the machines for the in-place update. */
   readonly manual: boolean;
   readonly nodeOf: (name: string) => Node | undefined;
   readonly postponed?: ReadonlySet<Machine>;
-  /** The zones of the deployment, or undefined if the deployment has no zones. */
   readonly zones?: ZoneInput;
 }
 
-/** The writes of an in-place update to machines and nodes. Each write is idempotent. */
 export interface InPlaceWork {
   readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
   readonly nodes: readonly NodeMark[];

@@ -17,8 +17,8 @@ import { setName, templateHash } from '../../rollout/template-hash.ts';
 import { semanticEqual } from '../../values/semantic-equal.ts';
 
 /**
- * The maximum number of earlier revisions that a set lists in its annotation. In the original, the list grows without
- * limit (BUG-2).
+ * The maximum number of earlier revisions that a set lists in its annotation. In the original, the list of revisions
+ * grows without limit (BUG-2).
  */
 const HISTORY_LENGTH = 20;
 
@@ -28,9 +28,8 @@ const copiedAnnotations = (deployment: MachineDeployment): Record<string, string
   );
 
 /**
- * An in-place update moves machines with their deletion marks to the new set. While these machines wait for their
- * deletion, the new set has no scaler time. With a scaler time, the set would delete these machines before the replicas
- * are reduced.
+ * An in-place update moves machines with their deletion marks to the new set. With a scaler time, the new set would
+ * delete marked machines before the replicas are reduced.
  */
 function initialAnnotations(deployment: MachineDeployment): Record<string, string> {
   const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
@@ -110,10 +109,7 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 
 /**
  * Copies the annotations, revision, node template, configuration and class kind of the deployment to the current set
- * (docs/compatibility/rules-deployments.md §2.3). The result is the given set if it already matches the deployment. The
- * history of revisions grows only when the revision changes.
- * @param revision one more than the highest revision of the old sets.
- * @param scalerTime the time of the last change by the scaler (RFC 3339), or undefined to keep the time of the set.
+ * (docs/compatibility/rules-deployments.md §2.3).
  */
 export function syncedSet(
   deployment: MachineDeployment,

@@ -9,11 +9,11 @@ export interface NodeMarks {
   readonly untaint: readonly MachineSet[];
   readonly candidates: readonly MachineSet[];
   readonly protect: readonly MachineSet[];
-  /** Lists the sets whose nodes lose the annotations that prevent a scale-down. Annotations from other clients stay. */
+  /** Lists the sets whose nodes lose the annotations that prevent a scale-down. */
   readonly unprotect: readonly MachineSet[];
 }
 
-/** The wanted marks of a node. Marks of other types stay unchanged. */
+/** The wanted marks of a node; marks of other types stay unchanged. */
 interface Wanted {
   readonly taint?: boolean | undefined;
   readonly protect?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface NodeMark {
 const OURS = Taints.PreferNoSchedule;
 const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
 
-/** If a taint has the right key but a wrong value, the taint is replaced. */
+/** A taint with the right key but a wrong value is replaced. */
 function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   const taints = node.spec.taints ?? [];
   const found = taints.find(isOurs);
@@ -38,7 +38,7 @@ function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
   return next.length > 0 ? next : null;
 }
 
-/** An annotation of another client that protects the node from a scale-down stays. */
+/** The annotation of another client that protects the node from a scale-down stays. */
 function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
   const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
     node.metadata.annotations ?? {};
@@ -80,10 +80,7 @@ function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | u
 
 /**
  * Returns one change for each node that does not have the wanted marks. The nodes of terminating machines keep their
- * marks. Nodes that the cache does not contain get their marks later. The protection of preserved machines stays,
- * because the machine controller added it.
- * @param protection whether nodes are protected from the autoscaler
- *   (`--autoscaler-scaledown-annotation-during-rollout`)
+ * marks. The protection of preserved machines stays, because the machine controller added it.
  */
 export function nodeMarks(
   marks: NodeMarks,

@@ -27,10 +27,6 @@ const WELL = ['Available', 'Progressing'];
 const types = async (world: World, name = 'pool') =>
   ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
 
-/**
- * Creates a deployment that is one minute younger than the first deployment. `labels` are the labels of its template
- * and its selector.
- */
 async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
   await world.pass(60);
   await world.keeper.resource(machineDeployments, NAMESPACE).create({
@@ -241,7 +237,6 @@ describe('a class that does not exist', () => {
 });
 
 describe('a class that is created together with its users', () => {
-  /** Changes of MachineClasses arrive late, as with a slow watch. */
   const lateClasses = (): WorldOptions => ({
     classes: [],
     fault: async (request, answer, clock) => {

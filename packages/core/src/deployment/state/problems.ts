@@ -18,7 +18,6 @@ type Reported = Extract<ConditionChange, { type: EventReason }>;
 
 export interface Problems {
   readonly conditions: readonly ConditionChange[];
-  /** The events that belong to the conditions. */
   readonly events: readonly PlannedEvent[];
 }
 
@@ -40,10 +39,7 @@ function replacementHeld({ repairs }: View): Reported | undefined {
   return { type: ReplacementHeld, status: 'True', reason: 'ManyMachinesUnreachable', message };
 }
 
-/**
- * Returns the name of the deployment's MachineClass if the cache does not contain the class. Classes of other kinds are
- * not checked.
- */
+/** Returns the name of the deployment's MachineClass if the cache does not contain the class. */
 export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
   const { kind, name = '' } = deployment.spec.template.spec.class;
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
@@ -56,7 +52,7 @@ function classNotFound(view: View): Reported | undefined {
   return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
 }
 
-/** A paused rollout has a condition about the pause. The condition about the wait is omitted. */
+/** A paused rollout has only the condition about the pause. */
 function waitingRollout(
   { closed, deployment }: View,
   { waits, because }: Outcome,
@@ -75,8 +71,7 @@ const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
 
 /**
  * Creation times are rounded to seconds, so two deployments can have equal times. At equal times, a deployment with a
- * set counts as older, so that a new deployment never stops a running deployment. If neither or both deployments have a
- * set, the smaller UID counts as older.
+ * set counts as older, so that a new deployment never stops a running deployment.
  */
 function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
   const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
@@ -106,10 +101,7 @@ function selectorsOverlap(view: View): Reported | undefined {
 
 const NO_REVISION = 'RollbackRevisionNotFound';
 
-/**
- * The condition about a refused rollback stays until the spec changes. The rollback request itself is removed
- * immediately.
- */
+/** The condition about a refused rollback stays until the spec changes. */
 function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
   const { generation = 0 } = deployment.metadata;
   const stored = said(deployment, RolloutBlocked);

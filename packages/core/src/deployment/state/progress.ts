@@ -76,8 +76,8 @@ export function withProgress(
 }
 
 /**
- * If the current set is new, the stored number of updated machines belongs to an older set. The function then returns
- * zero. The original writes this zero to the status.
+ * The stored number of updated machines belongs to an older set if the current set is new, so the function returns
+ * zero.
  */
 function storedCounts(
   stored: MachineDeploymentStatus | undefined,
@@ -99,9 +99,8 @@ function progressConditions(
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
   // A deployment is complete only if its stored status is complete too. A rollout can delete all old machines and
-  // create all new machines between two reconciles. Without the stored status, mcm would miss such a rollout. The
-  // cluster autoscaler detects the end of a rollout by the reason of the condition
-  // (docs/compatibility/rules-deployments.md §9.4).
+  // create all new machines between two reconciles. The cluster autoscaler detects the end of a rollout by the reason
+  // of the condition (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;

@@ -16,10 +16,10 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** A planned rollback. `deployment` is the deployment to write, without the rollback request. */
+/** A planned rollback. The deployment to write, without the rollback request. */
 export interface Rollback {
   readonly deployment: MachineDeployment;
-  /** The set of the restored revision. The nodes of this set lose the taint PreferNoSchedule. */
+  /** The set of the restored revision, whose nodes lose the taint PreferNoSchedule. */
   readonly target: MachineSet | undefined;
   readonly event: PlannedEvent;
 }
@@ -30,8 +30,7 @@ function withoutRequest(deployment: MachineDeployment): MachineDeployment {
 }
 
 /**
- * The deployment keeps the annotations that the controller maintains. All other annotations come from the set of the
- * restored revision.
+ * The deployment keeps only the annotations that the controller maintains; all others come from the restored revision.
  */
 function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
   const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
@@ -51,8 +50,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Plans the rollback that `spec.rollbackTo` requests (docs/compatibility/rules-deployments.md §1.9). After the
- * rollback, the target set is the current set and has the next revision.
+ * Plans the rollback that `spec.rollbackTo` requests (docs/compatibility/rules-deployments.md §1.9).
  *
  * The rollback removes the recorded reason of a pause, because the reason belongs to the abandoned template. With
  * `markLastGood`, the target becomes the last good set if it ever had a machine, so no canary delays the rollback.

@@ -15,11 +15,8 @@ const list = (machines: readonly Machine[]) =>
 
 interface Given {
   readonly replicas?: number;
-  /** The replicas of the deployment before the last scaling of the set. */
   readonly before?: number;
-  /** The time of the last scaler change on the deployment, in minutes from now. */
   readonly scaler?: number | undefined;
-  /** The time of the last scaler change on the set, in minutes from now. */
   readonly set?: number;
   readonly machines?: readonly Machine[];
   readonly named?: string;

@@ -5,31 +5,23 @@ import { parseInstant } from '../../values/integers.ts';
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** The input for scaler times. A scaler time is the time of the last change of the replicas by the autoscaler. */
+/** The input for scaler times: a scaler time is the time of the last change of the replicas by the autoscaler. */
 export interface ScalerTimeInput {
   readonly deployment: MachineDeployment;
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
-  /**
-   * Whether a client reduced the replicas and raised them again before the controller saw the reduction, see {@link
-   * isUndone}.
-   */
   readonly undone: boolean;
   readonly now: Date;
 }
 
-/** Scaler times for the annotation of the set (RFC 3339), or undefined to keep the annotation. */
 export interface ScalerTimes {
-  /** The scaler time for a write that does not shrink the set. */
   readonly always: string | undefined;
-  /** The scaler time for a write that shrinks the set, or that reduces the recorded replicas of the deployment. */
   readonly withFall: string | undefined;
 }
 
 /**
  * A set deletes each machine that the autoscaler named at or before the scaler time, even if the replicas do not
- * change. Therefore, a scaler time that includes an existing machine needs a write that also reduces the replicas.
- * Without the reduction, the set would replace the named machine, and later delete an unnamed machine.
+ * change. A scaler time that includes an existing machine therefore needs a write that also reduces the replicas.
  */
 export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const { deployment, set } = input;
@@ -37,7 +29,7 @@ export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
   const time = parseInstant(text);
   const before = coveredUntil(set);
   const open = openNames(input);
-  // The scaler time never decreases. With an earlier scaler time, the set would count some named machines twice.
+  // The scaler time never decreases, because the set would count some named machines twice.
   const newer = time === undefined || before === undefined || time > before ? text : undefined;
   if (open.length === 0) return { always: newer, withFall: newer };
   const all = latestOf(input, open);
@@ -54,9 +46,8 @@ function latestOf({ deployment, now }: ScalerTimeInput, open: readonly OpenName[
 }
 
 /**
- * Returns the named machines that the current scale-down includes, but that have no record of the scale-down yet. The
- * values are the times to record. If a client raises the replicas and mcm restarts, only the record proves the
- * scale-down.
+ * Returns the named machines that the current scale-down includes, but that have no record of the scale-down yet. If a
+ * client raises the replicas and mcm restarts, only the record proves the scale-down.
  */
 export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   const fall = fallOf(input.set, input.deployment);
@@ -70,14 +61,10 @@ export function newlySeen(input: ScalerTimeInput): ReadonlyMap<string, string> {
   );
 }
 
-/** If the autoscaler wrote the scaler time, the text of the autoscaler is used without a change. */
 const printed = (time: number, text: string | undefined): string =>
   text !== undefined && parseInstant(text) === time ? text : exact(time);
 
-/**
- * The time keeps its fractions of a second. A rounded time would be earlier than the time of the name, and every
- * reconcile would write the time again.
- */
+/** A rounded time would be earlier than the time of the name, and every reconcile would write the time again. */
 const exact = (time: number): string => {
   const date = new Date(time);
   return time % 1_000 === 0 ? formatTime(date) : date.toISOString();
@@ -85,7 +72,6 @@ const exact = (time: number): string => {
 
 interface OpenName {
   readonly machine: Machine;
-  /** The time at which the autoscaler named the machine, in milliseconds since 1970. */
   readonly at: number;
 }
 
@@ -110,12 +96,7 @@ function openNames({ deployment, set, machines }: Omit<ScalerTimeInput, 'undone'
     .sort((a, b) => a.at - b.at);
 }
 
-/**
- * Returns the latest time that includes at most `fall` names. Names with a later time wait for the next scale-down.
- * @param open the times of the open names, in ascending order.
- * @param fall the number by which the replicas are reduced.
- * @param all the time that includes all open names.
- */
+/** Returns the latest time that includes at most `fall` names; later names wait for the next scale-down. */
 function coverOf(open: readonly OpenName[], fall: number, all: number): number | undefined {
   if (fall <= 0) return undefined;
   if (open.length <= fall) return all;
@@ -134,7 +115,6 @@ export const isTakenBack = (input: Omit<ScalerTimeInput, 'undone' | 'now'>): boo
  * Returns true if a client reduced the replicas and raised them again before the controller saw the reduction. Two
  * facts prove the reduction: the spec has changed at least twice since the last status, and named machines have no
  * mark. The original checks only the names, so it deletes machines even if the replicas were not reduced.
- * @param machines the machines of the current set.
  */
 export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {
   const { observedGeneration } = status ?? {};

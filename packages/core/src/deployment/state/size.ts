@@ -4,32 +4,22 @@ import { compareText, parseInteger } from '../../values/integers.ts';
 
 export interface SetSize {
   readonly name: string;
-  /** The creation time of the set, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly replicas: number;
   /** The number of existing machines, including machines that are being deleted. */
   readonly actual: number;
   readonly available: number;
-  /**
-   * The number of terminating machines that count in addition to the replicas (default: 0). Other terminating machines
-   * count as replicas.
-   */
+  /** The number of terminating machines that count in addition to the replicas (default: 0). */
   readonly leaving?: number | undefined;
   /**
    * The number of replicas without a machine or with a terminating machine. A replica has a machine from the time when
    * the create request is sent.
    */
   readonly open?: number | undefined;
-  /**
-   * The number of unreachable machines that an open circuit breaker protects. A rollout must not delete these machines
-   * as failed machines.
-   */
+  /** The number of unreachable machines that an open circuit breaker protects from a rollout. */
   readonly held?: number | undefined;
-  /**
-   * The number of available machines whose nodes postpone their replacement. A rollout does not delete these machines.
-   */
+  /** The number of available machines whose nodes postpone their replacement by a rollout. */
   readonly postponed?: number | undefined;
-  /** Number of machines that are named for deletion and are not above the replicas, see {@link countNamed}. */
   readonly named?: number | undefined;
   readonly desired: number | undefined;
   readonly max: number | undefined;
@@ -70,14 +60,10 @@ export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ?
 
 export const isActive = (size: SetSize): boolean => size.replicas > 0;
 
-/** Returns the number of machines that a set has or may still create. */
 export const maximumMachines = ({ replicas, actual, leaving = 0 }: SetSize): number =>
   Math.max(replicas, actual - leaving) + leaving;
 
-/**
- * Returns the number of available machines above the replicas. The replicas can increase by this number without a new
- * machine.
- */
+/** Returns the number of available machines above the replicas. */
 export const surplusMachines = ({ replicas, available }: SetSize): number => Math.max(available - replicas, 0);
 
 /**

@@ -49,7 +49,7 @@ function availability(
 
 /**
  * Returns the status of the deployment without the progress of the rollout (docs/compatibility/rules-deployments.md
- * §6.1). The counts come from the machines, because the statuses of the sets may be outdated.
+ * §6.1). The statuses of the sets may be outdated, so the counts come from the machines.
  */
 export function deploymentStatus(
   deployment: MachineDeployment,

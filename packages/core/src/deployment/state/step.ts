@@ -10,7 +10,7 @@ import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
 
-/** The actions to execute for a deployment now. All actions are idempotent. */
+/** The actions to execute for a deployment now. All actions of a plan are idempotent. */
 export interface RolloutPlan {
   readonly sets: CountedSets;
   readonly write: readonly MachineSet[];
@@ -30,17 +30,13 @@ export interface RolloutPlan {
    */
   readonly measureProgress: boolean;
   readonly lookAgainAt: Date | undefined;
-  /** Whether the plan removes the recorded reason of a former pause. */
   readonly forgetPause: boolean;
-  /** The set to record as the last good set, or undefined for no change. */
   readonly lastGood: string | undefined;
   readonly standby: string | null | undefined;
-  /** The name of the current set. The name is recorded if no pod of the canaries stops the rollout. */
   readonly podsSeen: string | null | undefined;
-  /** The value of the annotation that lists the zones without capacity, in the format of `standby`. */
+  /** The value of the annotation that lists the zones without capacity. */
   readonly short: string | null | undefined;
   readonly pause: AutomaticPause | undefined;
-  /** True from the first step of a rollout until all machines of the new template are available. */
   readonly unfinished: boolean;
   readonly because: string;
 }
@@ -66,11 +62,9 @@ export type Step = Pick<RolloutPlan, 'because'> &
     >
   > & {
     readonly resize?: Resize;
-    /** The reason why the rollout waits, for a deployment without problems. A condition reports the reason. */
+    /** The reason why the rollout waits, which a condition reports. */
     readonly waits?: { readonly reason: 'NodePostponed' | 'CanaryPodsUnknown' };
-    /** Sets whose scale annotations are written even if their size does not change. */
     readonly annotate?: readonly string[];
-    /** The value of the PreferNoSchedule annotation, by the name of the set. The value null removes the annotation. */
     readonly mark?: ReadonlyMap<string, string | null>;
   };
 

@@ -41,18 +41,12 @@ export interface DeploymentSnapshot {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
-  /** Returns the number of machines that a set is creating and that are not in the cache yet. */
   readonly creating: (setUid: string) => number;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The reason why the manager cannot read the nodes of the target cluster. The text is a part of a sentence. */
   readonly nodesUnseen?: string | undefined;
-  /** The circuit breaker and the limits (default: no circuit breaker and the default limits). */
   readonly guards?: Guards | undefined;
-  /** Lists other deployments that select machines of this deployment. */
   readonly overlaps?: readonly MachineDeployment[];
-  /** Disruptions that other controllers of the process have started, but that the caches do not show yet. */
   readonly disruptions?: DisruptionsUnderWay;
-  /** The pods of the canaries after their soak time, or undefined if the rollout does not check pods now. */
   readonly canaryPods?: CanaryPods | undefined;
   readonly refusedRollback?: string | undefined;
   readonly now: Date;
@@ -65,15 +59,10 @@ const DEFAULT_GUARDS: Guards = {
 };
 
 export interface View extends DeploymentSnapshot {
-  /**
-   * Machines that count as replicas, by the UID of their set. A machine whose drain cannot end does not count, see
-   * `isReplicaOf`.
-   */
+  /** A machine whose drain cannot end does not count as a replica, see `isReplicaOf`. */
   readonly machines: DeploymentSnapshot['machines'];
-  /** Returns the number of machines that the set controls, including machines that do not count as replicas. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
-  /** The scaler time for a write that shrinks the current set, or undefined to keep the time of the set. */
   readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -84,16 +73,15 @@ export interface View extends DeploymentSnapshot {
   readonly repairs: RepairPlan;
   readonly hasClass: Guards['hasClass'];
   readonly rolloutSettings: RolloutSettings;
-  /** The reason why the rollout waits, for example for canaries that are not available yet. */
   readonly gate: Gate | undefined;
   /** The reason that stops the rollout: a closed maintenance window, a freeze, or the rollout budget of a fleet. */
   readonly closed: ClosedWindow | ClosedBudget | undefined;
   readonly postponed: readonly PostponedMachine[];
   /**
-   * Running machines that do not count as available, because their Nodes have not applied their machine configuration.
+   * The Running machines that do not count as available, because their Nodes have not applied their machine
+   * configuration.
    */
   readonly awaited: readonly Machine[];
-  /** The old set that gets machines in place of the current set, which may not have all machines yet. */
   readonly good: string | undefined;
 }
 

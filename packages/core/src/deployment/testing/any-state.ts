@@ -61,16 +61,11 @@ const anySet = fc.record({
   machines: fc.array(anyMachine, { maxLength: 7 }),
 });
 
-/**
- * Generates a deployment with sets and machines in any possible state. The result is plain data, so that fast-check can
- * shrink it.
- */
 export const anyState = fc.record({
   strategy: fc.constantFrom('RollingUpdate' as const, 'Auto' as const, 'Manual' as const, 'Recreate' as const),
   replicas: fc.integer({ min: 0, max: 6 }),
   surge: limit,
   unavailable: limit,
-  /** The index of the deployment's template. If no set has the template, the deployment has no current set yet. */
   template: fc.nat(2),
   sets: fc.array(anySet, { maxLength: 3 }),
   paused: often(false, fc.boolean()),

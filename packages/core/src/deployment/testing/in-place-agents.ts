@@ -11,17 +11,14 @@ export const strategy = (orchestrationType: 'Auto' | 'Manual', maxSurge: number,
 
 const condition = (reason: string) => ({ conditions: [{ type: 'InPlaceUpdate', status: 'True', reason }] });
 
-/** Returns true if the update has ended. The manager then removes the result, and can select the node again. */
 const hasEnded = ({ status }: Machine): boolean =>
   status?.conditions?.some(({ reason }) => reason === 'UpdateSuccessful' || reason === 'UpdateFailed') === true;
 
-/** Sets a label of a Node. The value null removes the label. */
 export async function label(world: World, name: string, value: string | null, key: string = Labels.SelectedForUpdate) {
   const body = { metadata: { labels: { [key]: value } } };
   await world.keeper.resource(nodes).patch(name, { type: 'merge', body });
 }
 
-/** Simulates one step of the machine controller, and of the agent on each selected node. */
 export async function play(world: World, verdict: (machine: Machine) => Verdict = () => 'successful'): Promise<void> {
   const all = new Map((await world.machines()).map((machine) => [machine.metadata.name, machine]));
   for (const { metadata } of await world.nodes()) {
@@ -53,7 +50,6 @@ export async function play(world: World, verdict: (machine: Machine) => Verdict 
   }
 }
 
-/** In each round, the manager, the machine controller and the agents act one after the other. */
 export async function rounds(world: World, count: number, verdict?: (machine: Machine) => Verdict): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.pass(1);

@@ -2,9 +2,7 @@ import { Labels, type Machine, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 
 export interface MachineLives {
-  /** The time from the creation of a machine until it is Running, or undefined if it never becomes Running. */
   readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** The time from the deletion request to the removal of the machine. */
   readonly deathMs?: (machine: Machine, index: number) => number;
 }
 
@@ -16,9 +14,7 @@ export interface KeptWorld {
   setPhase(name: string, phase: string): Promise<void>;
 }
 
-/**
- * Simulates a machine controller. A machine becomes Running after a delay, and disappears some time after its deletion.
- */
+/** Simulates a machine controller, with delays before a machine becomes Running or disappears. */
 export class MachineKeeper {
   readonly #world: KeptWorld;
   readonly #lives: MachineLives;

@@ -45,7 +45,6 @@ interface Parts {
   readonly journal?: Journal | undefined;
   readonly blockedBy?: boolean;
   readonly rollouts?: RolloutPermit | undefined;
-  /** Whether the context collects disruptions. */
   readonly reports?: boolean | undefined;
 }
 

@@ -1,16 +1,10 @@
 import { type MachineSet, machineSets } from '@mcm/api';
 import { NAMESPACE, type World } from './world.ts';
 
-/**
- * After this number of seconds, all actions that began before a pause or a scaling have ended. The time is longer than
- * the delay of any cache.
- */
+/** After this number of seconds, all actions that began before a pause or a scaling have ended. */
 const SETTLES_S = 20;
 
-/**
- * Verifies that no rollout creates or deletes a machine while a deployment is paused. Every set keeps its size until
- * the user scales or resumes the deployment. During a pause, a set may replace its own machines.
- */
+/** Verifies that no rollout creates or deletes a machine while a deployment is paused. */
 export class PauseVerifier {
   readonly #world: World;
   #paused = false;
@@ -21,10 +15,7 @@ export class PauseVerifier {
     this.#world = world;
   }
 
-  /**
-   * Reads the sizes of the sets after a change by the user. Tests must call `asked` after they pause, resume or scale
-   * the deployment.
-   */
+  /** Tests must call `asked` after they pause, resume or scale the deployment. */
   async asked(paused = this.#paused): Promise<void> {
     this.#paused = paused;
     this.#sizes = undefined;
@@ -33,7 +24,6 @@ export class PauseVerifier {
     this.#sizes = await this.#look();
   }
 
-  /** Returns a sentence for each change of a size during the pause. */
   async violations(): Promise<string[]> {
     const before = this.#sizes;
     if (before === undefined) return [];

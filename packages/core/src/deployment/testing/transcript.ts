@@ -26,22 +26,16 @@ function changesOf(plan: RolloutPlan, { sets }: DeploymentSnapshot): readonly st
   ];
 }
 
-/**
- * Records each decision about a MachineDeployment and its MachineSets as one line. A line contains the time, the
- * object, the change and the reason.
- */
+/** Records each decision about a MachineDeployment and its MachineSets as one line. */
 export class Transcript {
   readonly #lines: { readonly ms: number; readonly of: string; readonly text: string }[] = [];
-  /** The placeholders for machine names in the transcript, by the names in the test. */
   readonly #names = new Map<string, string>();
   readonly #monotonic: () => number;
 
-  /** @param monotonic returns milliseconds since a fixed time */
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
 
-  /** Records a decision. Tests pass this function as `decide` to the deployment controller. */
   readonly decide = (snapshot: DeploymentSnapshot): RolloutPlan => {
     const plan = planRollout(snapshot);
     for (const set of [...snapshot.sets, ...(plan.create ? [plan.create] : [])]) {
@@ -76,7 +70,6 @@ export class Transcript {
     this.#lines.push({ ms: this.#monotonic(), of, text });
   }
 
-  /** Returns the transcript. A decision that equals the previous decision about the object is omitted. */
   print(): string {
     const start = this.#lines[0]?.ms ?? 0;
     const names = [...this.#names].sort(([a], [b]) => b.length - a.length);

@@ -49,10 +49,7 @@ import { managerContext } from './manager-context.ts';
 export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
 
-/**
- * The functions of the control plane that tests need. Tests pass these functions, because the package core must not
- * depend on the control plane.
- */
+/** The package core must not depend on the control plane, so tests pass these functions. */
 export interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;
@@ -77,41 +74,30 @@ export interface WorldOptions extends MachineLives {
   readonly blockedBy?: boolean;
   readonly journal?: Journal;
   readonly rollouts?: RolloutPermit;
-  /** Whether the manager writes the disruptions to a ConfigMap. */
   readonly reports?: boolean;
-  /** Whether warm machines follow CapacityBuffers. */
   readonly buffers?: boolean;
-  /** The CRDs of additional kinds. */
   readonly moreCrds?: readonly object[];
   readonly wrapLog?: (log: Logger) => Logger;
-  /**
-   * Whether the CRDs have no validation rules. Stored objects may then be invalid, as objects that are older than the
-   * rules.
-   */
+  /** Whether the CRDs have no validation rules, so that stored objects may be invalid. */
   readonly lax?: boolean;
   /** Changes a response to the controllers, or throws an error instead of the response. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
 }
 
-/**
- * Runs the real controllers with the real API server, in one process with a virtual clock. A {@link MachineKeeper}
- * simulates the machine controller.
- */
+/** Runs the real controllers with the real API server, in one process with a virtual clock. */
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock({ start: new Date('2026-01-01T12:00:00Z') });
   readonly log = createMemoryLogger();
   readonly problems: unknown[] = [];
-  /** The number of writes of the controllers by method and kind, for example `POST machines`. */
   readonly writes = new Map<string, number>();
   readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
-  /** All machines on the API server. This cache has no delay, in contrast to the caches of the controllers. */
+  /** A cache of all machines without a delay, in contrast to the caches of the controllers. */
   readonly truth: Informer<Machine>;
   readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
-  /** Whether the next manager writes `status.blockedBy`. */
   blockedBy: boolean;
   readonly #stop = new AbortController();
   #stopManager = new AbortController();
@@ -157,7 +143,7 @@ export class World implements AsyncDisposable {
 
   #newContext(): ControllerContext {
     const { fault } = this.#options;
-    // Faults need requests of the Fetch API. Without faults, the tests use a faster transport.
+    // Faults need requests of the Fetch API, which are slower than the usual transport.
     const reach: Transport =
       fault === undefined
         ? async (request) => (await this.#plane).transport(request)
@@ -202,7 +188,6 @@ export class World implements AsyncDisposable {
     await this.clock.settle();
   }
 
-  /** The names of created machines, each with the UID of the first machine with that name. */
   readonly names = new Map<string, string>();
 
   #verifyName(machine: Machine): void {
@@ -278,7 +263,6 @@ export class World implements AsyncDisposable {
     return this.clock.runUntil(done, { maxMs: seconds * 1000 });
   }
 
-  /** Creates the deployment `pool` of class `small` with RollingUpdate and surge 1. */
   async deploy(
     replicas: number,
     spec: Partial<MachineDeployment['spec']> = {},
@@ -342,7 +326,6 @@ export class World implements AsyncDisposable {
     await this.keeper.resource(machines, NAMESPACE).delete(name);
   }
 
-  /** Returns the number of Running machines that are not being deleted. */
   available(): number {
     return this.context.machines.store
       .list()
@@ -370,7 +353,6 @@ export class World implements AsyncDisposable {
     return (await this.keeper.resource(events, NAMESPACE).list()).items;
   }
 
-  /** Returns `<class>:<replicas>` of every set, sorted by class. */
   async sizes(): Promise<string> {
     const sets = await this.sets();
     return sets
@@ -380,8 +362,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Returns true if the rollout is complete. The method reads the caches instead of the API server, because tests call
-   * it often.
+   * Returns true if the rollout is complete. Tests call `complete` often, so it reads the caches instead of the API
+   * server.
    */
   complete(): boolean {
     const { deployments, machines: cache } = this.context;
@@ -402,6 +384,5 @@ export class World implements AsyncDisposable {
     return [...this.writes.values()].reduce((a, b) => a + b, 0);
   }
 
-  /** A machine with this finalizer exists until the {@link MachineKeeper} removes it. */
   readonly finalizer = FINALIZER;
 }

@@ -4,7 +4,6 @@ import { type StartPlane, World, type WorldOptions } from './world.ts';
 
 export const ZONE_LIST = JSON.stringify([{ zone: 'a' }, { zone: 'b', subnet: 'sb' }, { zone: 'c' }]);
 
-/** Starts a world with a complete deployment in the zones a, b and c. */
 export async function startZoned(
   startPlane: StartPlane,
   replicas: number,
@@ -21,15 +20,14 @@ export async function startZoned(
 export const zoneOf = (machine: Machine) => zoneOfferingOf(machine)?.zone ?? 'none';
 
 /**
- * Returns the machines that are not being deleted. The function reads a cache without delay instead of the API server,
- * because tests call it in each step.
+ * Returns the machines that are not being deleted. Tests call `staying` in each step, so it reads a cache without
+ * delay.
  */
 export const staying = (world: World): readonly Machine[] =>
   world.truth.store.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 
 export const inZone = (world: World, zone: string) => staying(world).filter((one) => zoneOf(one) === zone);
 
-/** Returns the numbers of machines in the zones a, b and c. */
 export const zoneCounts = (world: World): readonly number[] =>
   ['a', 'b', 'c'].map((zone) => inZone(world, zone).length);
 

@@ -28,15 +28,12 @@ import { DeploymentAccess } from '../writes/access.ts';
 
 const BY_TEMPLATE = 'template';
 
-/** The caches of CapacityBuffers and their PodTemplates, in the cluster of the nodes. */
 export interface BufferCaches {
   readonly buffers: Informer<CapacityBuffer>;
   readonly templates: Informer<PodTemplate>;
 }
 
-/**
- * Creates the caches of CapacityBuffers and PodTemplates. The caches are empty until the caller starts the informers.
- */
+/** Creates the caches of CapacityBuffers and PodTemplates. */
 export const createBufferCaches = (target: KubeClient, runtime: InformerRuntime): BufferCaches => ({
   buffers: createInformer<CapacityBuffer>(target, capacityBuffers, {
     ...runtime,
@@ -55,9 +52,7 @@ class BufferFollower {
   readonly #context: ControllerContext;
   readonly #caches: BufferCaches;
   readonly #access: DeploymentAccess;
-  /** The deployments that follow a buffer, by the key of the buffer. */
   readonly #followers = new Map<Key, Set<Key>>();
-  /** The last problem that was reported for each deployment. */
   readonly #problems = new Map<Key, string>();
 
   constructor(context: ControllerContext, caches: BufferCaches) {
@@ -66,7 +61,6 @@ class BufferFollower {
     this.#access = new DeploymentAccess(context);
   }
 
-  /** Records the buffer that a deployment follows. If `now` names no buffer, the record is removed. */
   follows(key: Key, before: MachineDeployment | undefined, now: MachineDeployment | undefined): void {
     const [former, buffer] = [before && bufferOf(before), now && bufferOf(now)];
     if (former === buffer) return;

@@ -33,8 +33,8 @@ const PARALLEL = 32;
 const NAMES_IN_EVENT = 10;
 
 /**
- * The deployment owns the warm machine. A warm machine does not have the labels of the template. Without the labels, no
- * MachineSet counts or replaces a warm machine, and the autoscaler ignores a warm machine.
+ * A deployment owns its warm machines. Warm machines lack the labels of the template, so that no MachineSet counts or
+ * replaces them.
  */
 function warmMachine(
   deployment: MachineDeployment,
@@ -64,7 +64,7 @@ function warmMachine(
 export class WarmMachines {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
-  /** Names of machines whose create request has an unknown result, by the UID of the deployment. */
+  /** The names of machines whose create request has an unknown result, by the UID of the deployment. */
   readonly #unanswered = new Map<string, Set<string>>();
 
   constructor(context: ControllerContext) {
@@ -132,7 +132,7 @@ export class WarmMachines {
 
   /**
    * Names of create requests without a response come first, so that a repeated request never creates an additional
-   * machine. New names are random, because a new machine must not have the name of an earlier machine.
+   * machine. A new machine must not have the name of an earlier machine, so new names are random.
    */
   #namesFor(deployment: MachineDeployment, { metadata: { name } }: MachineSet, count: number): readonly string[] {
     const open = this.#unansweredOf(deployment);
@@ -141,9 +141,7 @@ export class WarmMachines {
     return [...open, ...fresh].slice(0, count);
   }
 
-  /**
-   * The machine may already exist. Either the response to an earlier create request was lost, or the cache is outdated.
-   */
+  /** The machine may already exist, because a response was lost or the cache is outdated. */
   async #createOne(
     name: string,
     draft: Draft<Machine>,
@@ -163,10 +161,7 @@ export class WarmMachines {
     }
   }
 
-  /**
-   * Each delete request has the observed version as a precondition. A warm machine that a set has taken is not deleted,
-   * because its version has changed. After a refused deletion, the next reconcile decides again.
-   */
+  /** A warm machine that a set has taken is not deleted, because its version has changed. */
   async delete(deployment: MachineDeployment, toDelete: readonly Machine[], signal: AbortSignal): Promise<void> {
     const gone: string[] = [];
     const errors = await inParallel(toDelete, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {

@@ -11,7 +11,6 @@ export interface WarmSnapshot {
   readonly current: MachineSet | undefined;
   readonly old: readonly MachineSet[];
   readonly warm: readonly Machine[];
-  /** The number of machines of the current set that are not being deleted. */
   readonly alive: number;
 }
 
@@ -33,11 +32,10 @@ const leastUseful =
     compareText(a.metadata.name, b.metadata.name);
 
 /**
- * Plans the warm machines of a deployment. The number of warm machines never exceeds the number in the annotation.
- * - During a rollout, warm machines of the old template stay, because a failed rollout may be undone. After the
- *   rollout, new warm machines replace them.
- * - Replicas come first: no warm machine is created while the current set lacks machines.
- * - If a set is taking a warm machine, the machine does not count and is never deleted.
+ * Plans the warm machines of a deployment.
+ * - During a rollout, warm machines of the old template stay, because a failed rollout may be undone.
+ * - No warm machine is created while the current set lacks machines.
+ * - A warm machine that a set is taking does not count and is never deleted.
  */
 export function planWarmPool(snapshot: WarmSnapshot): WarmPlan {
   const { deployment, current, old, alive } = snapshot;

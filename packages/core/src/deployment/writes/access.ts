@@ -25,10 +25,7 @@ export class DeploymentAccess {
     return this.context.sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
   }
 
-  /**
-   * Sends a patch with the newest known version of the deployment as a precondition.
-   * @throws KubeError for a conflict.
-   */
+  /** @throws KubeError for a conflict */
   async patch(
     deployment: MachineDeployment,
     metadata: object,

@@ -8,12 +8,12 @@ export type HashStep =
 /**
  * Returns the next step that gives an adopted set its template hash (docs/compatibility/rules-deployments.md §2.6). An
  * adopted set is a MachineSet that another program created. The selector of an adopted set contains only the labels of
- * the deployment, so the selector matches machines of other sets.
- * 1. The template gets the hash, so new machines have the hash.
+ * the deployment, so it matches machines of other sets.
+ * 1. The template of the set gets the hash, for new machines.
  * 2. All machines of the set get the hash.
- * 3. The selector gets the hash.
+ * 3. The selector of the set gets the hash.
  *
- * Each reconcile determines the next step from the objects. The original blocks a worker for up to two minutes instead.
+ * The original blocks a worker for up to two minutes instead of one step per reconcile.
  * @returns undefined if the set has its hash
  */
 export function nextHashStep(

@@ -47,7 +47,6 @@ export function withReadiness(deployment: MachineDeployment, status: Status, now
   const rest = stall === undefined ? withoutCondition(status.conditions, Stalled) : status.conditions;
   const changes = [...(stall ? [stall] : []), readiness(deployment, status, stall !== undefined)];
   const conditions = changes.reduce<readonly AnyCondition[]>((all, change) => {
-    // The message contains counts, so a change of the counts updates the message.
     const refresh = findCondition(all, change.type)?.message !== change.message;
     return setDeploymentCondition(all, change, now, { refresh });
   }, rest);

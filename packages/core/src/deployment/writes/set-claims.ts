@@ -15,8 +15,8 @@ export class SetClaims {
 
   /**
    * Returns the sets that the deployment controls after adoptions and releases.
-   * @param alone True if no other deployment selects these sets. A set without a controller then clearly belongs to
-   *   this deployment.
+   * @param alone true if no other deployment selects these sets, so that sets without a controller belong to this
+   * deployment
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
@@ -26,8 +26,7 @@ export class SetClaims {
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);
     if (adopt.length + release.length === 0) return owned;
     if (adopt.length > 0) {
-      // In the meantime, a user may have deleted the deployment, or created a new deployment with its name. The garbage
-      // collector would delete the sets that a deleted deployment adopted.
+      // The garbage collector would delete the sets that a deleted deployment adopted.
       const live = await this.#access.client.get(name, { signal });
       if (live.metadata.uid !== uid || live.metadata.deletionTimestamp !== undefined) {
         const wanted = adopt.map((set) => set.metadata.name).join(', ');

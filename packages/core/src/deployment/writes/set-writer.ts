@@ -15,7 +15,7 @@ import { sameTemplate } from '../../rollout/template-hash.ts';
 
 export type SetCreation =
   | { readonly kind: 'created'; readonly set: MachineSet }
-  /** A set with the name exists, but the set has another template or owner. The caller must use another hash. */
+  /** A set with the name exists, but the set has another template or owner. */
   | { readonly kind: 'collision' }
   | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
 
@@ -24,7 +24,6 @@ const PARALLEL = 16;
 const isNamespaceTerminating = (error: unknown): boolean =>
   isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
-/** Writes MachineSets, and stores the responses of the API server in the cache. */
 export class SetWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<MachineSet>;
@@ -55,8 +54,7 @@ export class SetWriter {
   }
 
   async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
-    // The set is read from the API server, because an outdated cache could lead to a duplicate set with additional
-    // machines.
+    // An outdated cache could lead to a duplicate set with additional machines, so the set is read from the API server.
     const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
     return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
   }
@@ -106,10 +104,7 @@ export class SetWriter {
     this.#context.sets.recordWrite(written);
   }
 
-  /**
-   * Each delete request has the observed resource version as a precondition. The method tries to delete all sets, and
-   * then throws the first error.
-   */
+  /** Deletes the observed versions of all sets, and then throws the first error. */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);
     const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {

@@ -8,9 +8,9 @@ import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
 
 /**
- * Returns at most one write per set, with all changes of the set. Sets that shrink are written first. If the process
- * stops between two writes, no surplus machine is then created. A set that loses its last machines is written last,
- * after all other sets have recorded the new replicas of the deployment.
+ * Returns at most one write per set, with all changes of the set. Sets that shrink are written first, so that a crash
+ * between two writes leaves no surplus machine. A set that loses its last machines is written last, after all sets have
+ * recorded the new replicas of the deployment.
  */
 export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
   const byName = new Map(stored.map((set) => [set.metadata.name, set]));
@@ -35,8 +35,8 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 }
 
 /**
- * While machines move to another set, an old set has a label that forbids replacements. The original never removes this
- * label, so a set that becomes current again cannot grow (BUG-7).
+ * While machines move to another set, an old set has a label that forbids replacements. The original never removes the
+ * label against replacements, so a set that becomes current again cannot grow (BUG-7).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;
@@ -50,16 +50,12 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
 }
 
 /**
- * Returns true during a pause in which no machine moves between sets. An old set then replaces a failed machine, but
- * the original replaces it only after the pause.
+ * Returns true during a pause in which no machine moves between sets, so that an old set may replace a failed machine.
  */
 const rests = ({ deployment, machines }: View): boolean =>
   deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
-/**
- * Returns true while an old set creates machines in place of the current set. No machine moves to another set before
- * the old set has created its machines.
- */
+/** Returns true while an old set creates machines in place of the current set. */
 function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
   if (gate === undefined || set === split.current) return false;
   const alive = (machines.get(set.metadata.uid) ?? []).filter((machine) => !isTerminating(machine)).length;
@@ -73,8 +69,7 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const size = step.resize?.get(name);
   const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
-  // One write changes the scaler time and the replicas. The set then deletes exactly the machines that the autoscaler
-  // named for the scale-down.
+  // One write changes the scaler time and the replicas, so that the set deletes exactly the named machines.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
   const time =
     falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};

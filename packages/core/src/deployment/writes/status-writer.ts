@@ -28,10 +28,9 @@ import { blocksOfDeployment } from './blocked-by.ts';
 import { withoutReadiness, withReadiness } from './ready-condition.ts';
 import { messageOf, type SetCreation } from './set-writer.ts';
 
-/** The minimum interval between status writes that change only counts. */
 const STATUS_INTERVAL_MS = 1_000;
 
-/** Only mcm writes conditions of these types. mcm removes a condition when its problem is gone. */
+/** Only mcm writes conditions of these types, and removes them when their problem is gone. */
 const OURS: readonly MachineDeploymentConditionType[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
@@ -148,7 +147,6 @@ function ownConditions(
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {
-    // The messages of conditions contain names and counts, so each change of a message is written.
     const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
     return setDeploymentCondition(conditions, one, now, { refresh });
   }, cleared);

@@ -6,11 +6,7 @@ import type { View } from '../state/view.ts';
 import { RETRY_MS, type StandbyChange } from './standby.ts';
 import { zonesOf } from './zone-step.ts';
 
-/**
- * Records the zones without capacity. A zone has no capacity if one of its machines waits for capacity while another
- * zone is open. After {@link RETRY_MS}, new machines show whether the zone has capacity again. When the evacuation of a
- * zone ends, all records are removed.
- */
+/** Records the zones without capacity. After RETRY_MS, new machines show whether a zone has capacity again. */
 export function shortageOf(view: View): StandbyChange {
   const { deployment, now } = view;
   const stored = deployment.metadata.annotations?.[Annotations.ZonesShort];

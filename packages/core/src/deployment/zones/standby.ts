@@ -5,23 +5,17 @@ import type { PlannedEvent } from '../state/rollback.ts';
 import type { View } from '../state/view.ts';
 import { zonesOf } from './zone-step.ts';
 
-/**
- * A zone without machines leaves standby after this time. The next machine in the zone shows whether the zone works.
- */
+/** A zone without machines leaves standby after this time, so that its next machine shows whether the zone works. */
 export const RETRY_MS = 30 * 60_000;
 
 export interface StandbyChange {
-  /** The value of the annotation with the zones on standby. Null removes the annotation, and undefined keeps it. */
+  /** The value of the annotation with the zones on standby, null to remove it, or undefined to keep it. */
   readonly text?: string | null | undefined;
   readonly events: readonly PlannedEvent[];
-  /** The time at which a zone without machines leaves standby for the first time. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/**
- * A zone is lost when all its machines are down, and returns when one of its machines is available again. A lost zone
- * without machines returns after {@link RETRY_MS}.
- */
+/** A zone is lost when all its machines are down, and returns when one of its machines is available again. */
 export function standbyOf(view: View): StandbyChange {
   const { deployment, now } = view;
   const stored = deployment.metadata.annotations?.[Annotations.ZonesStandby];

@@ -21,7 +21,6 @@ export function zonesOf({ deployment, sets, machines, disruptions, nodeOf }: Vie
 interface Standing {
   readonly current: SetSize;
   readonly staying: readonly Machine[];
-  /** Machines of evacuated zones, which the set deletes first. */
   readonly movers: readonly Machine[];
   /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
@@ -30,9 +29,8 @@ interface Standing {
 }
 
 /**
- * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. The set
- * first creates new machines in other zones, at most the surge. When the new machines are available, the set shrinks
- * and deletes the old machines. Without a surge, the set first deletes at most `maxUnavailable` machines.
+ * Moves machines out of evacuated zones, and from the zone with the most machines to the zone with the fewest. A set
+ * moves machines by a surge in other zones, or without a surge by at most `maxUnavailable` deletions.
  * @returns undefined if no machine moves, so the rollout determines the next step
  */
 export function zoneStep(view: View): Step | undefined {
@@ -62,7 +60,7 @@ export function zoneStep(view: View): Step | undefined {
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
-/** After the set shrinks, it deletes the machines without a VM. The set then creates machines in other zones. */
+/** A set that shrinks first deletes the machines without a VM. */
 const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
   // If the set has not created all its machines, a smaller size would delete available machines.
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
@@ -77,7 +75,7 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const staying = mine.filter((machine) => !isTerminating(machine) && disruptions?.isLeaving(machine) !== true);
   const isPostponed = ({ metadata }: Machine) =>
     postponementOf(nodeOf?.(metadata.labels?.[Labels.Node] ?? ''), now) !== undefined;
-  // False if the set would delete other machines before this machine. In that case, the move would never end.
+  // The move would never end if the set deleted other machines before this machine.
   const mayMove = (machine: Machine) =>
     !isPreserved(machine, now) && !isPostponed(machine) && priorityOf(machine) <= DEFAULT_MACHINE_PRIORITY;
   const evacuated = new Set(states.filter((state) => state.evacuated).map(({ zone }) => zone));
@@ -104,7 +102,7 @@ function isOverfull(input: ZoneInput, states: readonly ZoneState[], machine: Mac
   return mine - Math.min(...open.map(({ staying }) => staying.length)) >= 2;
 }
 
-/** The set first creates new machines in other zones. For each available new machine, the set shrinks by one. */
+/** The set first creates new machines in other zones, and shrinks by one for each available new machine. */
 function withSurge({ replicas, limits }: View, { current, staying, movers }: Standing, wanted: number): number {
   const kept = staying.filter((machine) => !movers.includes(machine)).filter(isAvailable).length;
   const arrived = kept - (replicas - movers.length);
@@ -116,8 +114,8 @@ function withSurge({ replicas, limits }: View, { current, staying, movers }: Sta
 }
 
 /**
- * The set shrinks by the number of machines that may be unavailable now. In the next step, the rollout creates the
- * missing machines in other zones.
+ * The set shrinks by the number of machines that may be unavailable now, before the rollout creates machines in other
+ * zones.
  */
 function withoutSurge(
   { replicas, limits, repairs }: View,

@@ -18,24 +18,18 @@ import { DisruptionTally, type ScopeCounts } from './tally.ts';
 
 const CLASS = 'class ';
 
-/**
- * Maximum number of rows for classes, and for deployments. A larger ConfigMap could exceed the size limit of the API
- * server.
- */
+/** A larger ConfigMap could exceed the size limit of the API server, so the number of rows is limited. */
 export const MOST_ROWS = 300;
 
 interface Decided extends DeploymentBudget {
   readonly className: string;
 }
 
-/** The rows of a report, and the time at which a row changes without an event. */
 export interface DisruptionRows {
-  /** The rows by the key in the ConfigMap. */
   readonly rows: ReadonlyMap<string, DisruptionRow>;
   readonly lookAgainAt: Date | undefined;
 }
 
-/** The circuit breakers of the namespace. */
 type Breakers = Pick<Safeguards, 'settings' | 'onFiled' | 'openIn' | 'joinedIn'>;
 
 /**
@@ -57,12 +51,10 @@ export class DisruptionReport {
     });
   }
 
-  /** Registers the function that is called after each change of a row. */
   onChange(changed: () => void): void {
     this.#changed = changed;
   }
 
-  /** Stores the last decision of a deployment. */
   decided(deployment: MachineDeployment, budget: DeploymentBudget): void {
     const className = deployment.spec.template.spec.class.name ?? '';
     this.#decided.set(keyOf(deployment), { ...budget, className });
@@ -77,7 +69,6 @@ export class DisruptionReport {
     if (this.#decided.delete(key)) this.#changed();
   }
 
-  /** Returns the rows of all classes and deployments with a disruption. */
   rows(now: Date): DisruptionRows {
     const rows = new Map<string, DisruptionRow>();
     const wakes: (Date | undefined)[] = [];
@@ -117,7 +108,6 @@ export class DisruptionReport {
   }
 }
 
-/** Returns the number of unreachable machines that opens the circuit breaker. */
 const openingNumber = (joined: number, { thresholdPercent, minimumCount }: BreakerLimits): number =>
   Math.max(Math.ceil((joined * thresholdPercent) / 100), minimumCount);
 
@@ -136,10 +126,6 @@ function base(counts: ScopeCounts): Pick<DisruptionRow, 'machines' | 'available'
   };
 }
 
-/**
- * Returns the rows with the most unavailable machines. The number of rows is limited, so that the ConfigMap stays
- * small.
- */
 function worst(rows: readonly [string, DisruptionRow][]): readonly [string, DisruptionRow][] {
   const missing = ([, { machines, available }]: [string, DisruptionRow]): number => machines - available;
   return rows.toSorted((a, b) => missing(b) - missing(a) || compareText(a[0], b[0])).slice(0, MOST_ROWS);

@@ -5,11 +5,9 @@ import type { Cause } from './rows.ts';
 
 type State = Cause | 'available';
 
-/** The counts of one scope: the cluster, a zone, a class or a deployment. */
 export interface ScopeCounts {
   readonly machines: number;
   readonly states: ReadonlyMap<State, number>;
-  /** The machines with the phase Unknown. */
   readonly unreachable: ReadonlyMap<Key, Machine>;
 }
 
@@ -39,15 +37,11 @@ function stateOf(machine: Machine): State {
   return UPDATING.has(phase) ? 'updating' : 'creating';
 }
 
-/** Counts the machines of each scope by state. Each change of a machine updates the counts. */
+/** Counts the machines of each scope by state after each change of a machine. */
 export class DisruptionTally {
   readonly #scopes = new Map<string, Counts>();
   readonly #filed = new Map<Key, Filed>();
 
-  /**
-   * Counts a machine in its scopes. For a deleted machine, `machine` is undefined.
-   * @returns True if the change affects a row of a scope
-   */
   file(key: Key, machine: Machine | undefined, scopes: readonly string[]): boolean {
     const old = this.#filed.get(key);
     const filed = machine && { scopes, state: stateOf(machine) };

@@ -5,7 +5,6 @@ import { parseInstant } from '../../values/integers.ts';
 
 /** A maintenance window: a recurring period in which rollouts may continue. */
 export interface Window {
-  /** The text from the annotation, for messages. */
   readonly text: string;
   readonly schedule: Cron;
   readonly durationMs: number;
@@ -18,13 +17,11 @@ export interface Freeze {
   readonly reason: string;
 }
 
-/** The windows and freezes of an object. Without a window, rollouts may continue at any time except during a freeze. */
+/** The windows and freezes of an object; without a window, rollouts may continue at any time except during a freeze. */
 export interface WindowRules {
   readonly windows: readonly Window[];
   readonly freezes: readonly Freeze[];
-  /**
-   * The windows and freezes have no effect before this time, because a user overrides them. Milliseconds since 1970.
-   */
+  /** The windows and freezes have no effect before this time, because a user overrides them. */
   readonly openUntil: number | undefined;
 }
 
@@ -98,7 +95,7 @@ function parseFreeze(text: string): Parsed<Freeze> {
   return { value: { from, until, reason: words.join(' ') } };
 }
 
-/** Parses the annotations with windows and freezes. The result contains only valid entries. */
+/** Parses the valid entries of the annotations with windows and freezes. */
 export function parseRules(annotations: Readonly<Record<string, string>> = {}): {
   readonly rules: WindowRules;
   readonly violations: readonly Violation[];

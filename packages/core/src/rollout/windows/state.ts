@@ -3,12 +3,9 @@ import { formatTime } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
-/** The reason why a rollout must wait, and the time from which it may continue. */
 export interface ClosedWindow {
   readonly reason: 'OutsideWindow' | 'InFreeze' | 'InvalidWindow';
-  /** The next time at which all windows and freezes allow the rollout, or undefined if no time is possible. */
   readonly opensAt: Date | undefined;
-  /** The reason for the wait. The caller adds the text to a sentence. */
   readonly because: string;
 }
 
@@ -59,8 +56,7 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 const printed = (time: number): string => formatTime(new Date(time));
 
 /**
- * Returns the reason why a rollout must wait. The rollout may continue only if the windows and freezes of all objects
- * allow it.
+ * A rollout may continue only if the windows and freezes of all objects allow it.
  * @returns undefined if the rollout may continue
  */
 export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWindow | undefined {
@@ -86,9 +82,8 @@ export function closedWindow(all: readonly WindowRules[], now: Date): ClosedWind
 }
 
 /**
- * Returns the reason why windows and freezes stop the rollout of a deployment at `now`. Invalid annotations of the
- * class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations of the deployment are
- * reported as errors of its spec.
+ * Invalid annotations of the class also stop the rollout, because a user wanted to limit rollouts. Invalid annotations
+ * of the deployment are reported as errors of its spec.
  * @param ofClass the annotations of the template's class
  * @returns undefined if the rollout may continue
  */
@@ -113,7 +108,7 @@ const invalidWindow = (owner: string, { field, message }: Violation): ClosedWind
 });
 
 /**
- * Returns the reason why the windows and freezes of an object stop its rollout at `now`. Invalid annotations stop the
+ * Returns the reason why the windows and freezes of an object stop its rollout at `now`. Invalid annotations stop a
  * rollout, because a user wanted to limit the rollout.
  * @param owner kind and name of the object
  * @returns undefined if the rollout may continue
@@ -133,12 +128,9 @@ export function closedBy(
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
   isOverridden(parseRules(annotations).rules, now.getTime());
 
-/**
- * The maximum time between two checks. A longer timer is not possible, and a user can change the system clock during
- * the wait.
- */
+/** The maximum time between two checks, because a longer timer is not possible. */
 const LONGEST_WAIT_MS = 24 * 60 * 60_000;
 
-/** Returns the time of the next check. If the end of the wait is unknown, `time` is undefined. */
+/** Returns the time of the next check, or undefined if the end of the wait is unknown. */
 export const nextLook = (time: Date | undefined, now: Date): Date =>
   new Date(Math.min(time?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LONGEST_WAIT_MS));

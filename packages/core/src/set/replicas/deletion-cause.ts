@@ -7,7 +7,7 @@ import type { RecordedCause } from '../../settings/drain-timeouts.ts';
 export const DeletionCauses = {
   Autoscaler: 'autoscaler',
   ScaleDown: 'scale-down',
-  /** The cause of a deletion during a rollout. The MachineSet has an old template and more machines than replicas. */
+  /** The cause of a deletion from a MachineSet with an old template and more machines than replicas. */
   Rollout: 'rollout',
   Unhealthy: 'unhealthy',
   OwnerDeleted: 'owner deleted',
@@ -32,11 +32,7 @@ export interface DeletionDecision {
   readonly alive: number;
 }
 
-/**
- * Returns the cause of each deletion.
- * @param toDelete the machines in the order of `planReplicas`: first named machines, then surplus machines, then failed
- *   machines
- */
+/** @param toDelete the machines in the order of `planReplicas`: named machines, surplus machines, failed machines */
 export function deletionCauses(
   toDelete: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
@@ -56,7 +52,6 @@ export function deletionCauses(
   );
 }
 
-/** Returns one cause for all machines, or a list of causes with their machines. */
 export function causeText(names: readonly string[], causes: ReadonlyMap<string, DeletionCause>, most: number): string {
   const groups = [...Map.groupBy(names, (name) => causes.get(name))].flatMap(([cause, group]) =>
     cause === undefined ? [] : [{ cause, group }],
@@ -71,10 +66,7 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
   return `. Causes: ${each.join('; ')}`;
 }
 
-/**
- * Parses the text of {@link causeText} and returns the cause for one machine. The result is undefined if the text does
- * not contain the machine.
- */
+/** Parses the causes of deletions and returns the cause for one machine, or undefined. */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];
   const isNamed = (list: string): boolean =>

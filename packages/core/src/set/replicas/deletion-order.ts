@@ -11,8 +11,8 @@ import { compareText } from '../../values/integers.ts';
 import type { ZoneRank } from '../../zones/ranks.ts';
 
 /**
- * The phases, starting with the least useful phase. The original has another order, for example machines in creation
- * before Failed machines (ODD-3).
+ * The phases, starting with the least useful phase. The original has another order of phases, for example machines in
+ * creation before Failed machines (ODD-3).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -52,9 +52,9 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const NO_ZONES: ReadonlyMap<string, ZoneRank> = new Map();
 
 /**
- * Returns the order in which a set deletes machines. The first criterion in which two machines differ determines their
- * order. Source: pkg/controller/controller_utils.go, ActiveMachines.Less. The name is the last criterion, because the
- * result must not depend on the order of the input.
+ * Returns the order in which a set deletes machines. The first criterion in which two machines differ determines the
+ * order of their deletion. Source: pkg/controller/controller_utils.go, ActiveMachines.Less. The order of the input must
+ * not affect the result, so the name is the last criterion.
  */
 export function deletionOrder(
   now: Date,
@@ -86,7 +86,7 @@ export function deletionOrder(
   };
 }
 
-/** Returns the machines to delete. If all machines are deleted, the result is not sorted. */
+/** Returns the machines to delete. */
 export function chooseForDeletion(
   machines: readonly Machine[],
   count: number,
@@ -97,7 +97,7 @@ export function chooseForDeletion(
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now, isPostponed, zoneRanks);
-  // The loop sorts only the few machines to delete, because a set may have thousands of machines.
+  // A set may have thousands of machines, so the loop sorts only the few machines to delete.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

@@ -3,7 +3,6 @@ import { findCondition } from '../../objects/conditions.ts';
 import { type LostState, lostStateOf } from '../../objects/machines.ts';
 import { zoneNameIn } from '../../zones/setting.ts';
 
-/** The lost state and the zone of an existing machine, for the time after its deletion. */
 interface Adopted {
   readonly lostState: LostState;
   readonly zone: string | undefined;
@@ -12,7 +11,7 @@ interface Adopted {
 const zoneOf = ({ metadata }: Machine): string | undefined =>
   zoneNameIn(metadata.annotations?.[Annotations.ZoneOffering] ?? '');
 
-/** Returns the zones in the annotation, with one entry for each replica. Invalid entries are omitted. */
+/** Returns the zones in the annotation, with one entry for each replica. */
 function recordedZones({ metadata }: MachineSet): readonly string[] {
   return (metadata.annotations?.[Annotations.ZonesOfReplicas] ?? '').split(',').flatMap((entry) => {
     const [, zone = '', count = ''] = /^(.+)=(\d{1,5})$/.exec(entry) ?? [];
@@ -40,18 +39,15 @@ type LostStateCounts = Readonly<Record<LostState, number>>;
 
 const NONE: LostStateCounts = { served: 0, unjoined: 0 };
 
-/**
- * Limits the lost replicas to a number. Replicas whose machines have run pods come first, because their replacements
- * delay other replacements for longer.
- */
+/** Replicas whose machines have run pods come first, because their replacements delay other replacements for longer. */
 function atMost(open: number, { served, unjoined }: LostStateCounts): LostStateCounts {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
 
 /**
- * Returns true if the set has had machines. A set with a status has had machines, unless a label or a condition
- * prevented their creation. The count in the status is not sufficient, because it returns to 0 with the last deletion.
+ * Returns true if the set has had machines. The count in the status returns to 0 with the last deletion, so it does not
+ * show that the set has had machines.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -65,14 +61,12 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
 const BLOCKING_CONDITIONS = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Counts the replicas of a set that lost their machine and have no replacement yet. A set needs this number to
- * distinguish replacements from additional machines.
+ * Counts the replicas of a set that lost their machine and have no replacement yet. A set needs the number of lost
+ * replicas to distinguish replacements from additional machines.
  */
 export class LostReplicas {
-  /** The state and the zone of each machine by UID, until the first call of `look` after its deletion. */
   #adoption: Map<string, Adopted> | undefined;
   #lost: LostStateCounts = NONE;
-  /** The zones of lost machines that have no replacement yet. */
   #homes: string[] = [];
 
   #places(set: MachineSet, alive: readonly Machine[]): LostStateCounts {
@@ -88,11 +82,7 @@ export class LostReplicas {
     return this.#homes;
   }
 
-  /**
-   * Returns the text for the annotation of the set: the zones of its machines, and the zones of lost machines without a
-   * replacement. After a restart, mcm reads the zones of lost machines from the annotation. The result is undefined if
-   * the annotation must not change.
-   */
+  /** After a restart, mcm reads the zones of lost machines from the annotation. */
   get record(): string | undefined {
     if (this.#adoption === undefined) return undefined;
     return printZones([...[...this.#adoption.values()].flatMap(({ zone }) => zone ?? []), ...this.#homes]);
@@ -126,9 +116,8 @@ export class LostReplicas {
   }
 
   /**
-   * Records a new machine. If the machine does not exist at a later call of `look` or `count`, its replica counts as
-   * lost.
-   * @param lostState the state of the former machine, if the new machine is a replacement.
+   * A new machine that does not exist at a later call of `look` or `count` counts as lost.
+   * @param lostState the state of the former machine, if the new machine is a replacement
    */
   made(machine: Machine, lostState: LostState | undefined): void {
     const zone = zoneOf(machine);

@@ -42,10 +42,7 @@ export class MachineAdoption {
     return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
   }
 
-  /**
-   * Reads the set from the API server before an adoption. A set that is being deleted or was replaced must not adopt
-   * machines, because the garbage collector would delete the machines.
-   */
+  /** The garbage collector would delete machines that a deleted set adopted, so the set is read from the API server. */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
     const live = await this.#sets.get(name, { signal });
@@ -54,10 +51,7 @@ export class MachineAdoption {
     throw new Error(`${name} does not exist or is being deleted, so mcm does not adopt ${machines}`);
   }
 
-  /**
-   * Copies fields from the template to the machines if the change of a field needs no rollout. The method also writes
-   * the annotation of automatic preservation.
-   */
+  /** Copies fields that need no rollout from the template to the machines. */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
     const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;

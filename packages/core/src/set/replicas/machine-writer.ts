@@ -25,12 +25,10 @@ import { newMachine } from './new-machine.ts';
 import type { NumberMemory } from './number-record.ts';
 
 const PARALLEL = 32;
-/** Maximum number of names in one event. */
 const NAMES_IN_EVENT = 10;
 
 export interface WriteResult {
   readonly succeeded: number;
-  /** The number of machines that were not deleted, because they changed after the decision. */
   readonly changed?: number;
   readonly error: unknown;
 }
@@ -41,11 +39,10 @@ export interface MachineChange {
 }
 
 export interface Vacancies {
-  /** The names of existing machines that another owner controls. The writer adds names to the set. */
+  /** The names of existing machines that another owner controls, to which the writer adds names. */
   readonly taken: Set<string>;
   readonly numbers: NumberMemory;
   readonly lost: LostReplicas;
-  /** The states of the lost machines. The first new machines replace these machines. */
   readonly replace: readonly LostState[];
   /** The zones of the new machines, or undefined if the deployment has no zones. */
   readonly places?: readonly Place[] | undefined;
@@ -75,9 +72,8 @@ export class MachineWriter {
   }
 
   /**
-   * Creates machines. If the set already has a machine with the name, the creation counts as a success. In that case,
-   * an earlier response was lost, or the cache is outdated.
-   * @param vacancies the lost machines, which the first new machines replace.
+   * If the set already has a machine with the name, the creation counts as a success, because a response was lost.
+   * @param vacancies the lost machines, which the first new machines replace
    */
   async create(
     set: MachineSet,
@@ -101,8 +97,7 @@ export class MachineWriter {
       lost.made(machine, formerLostState(machine));
       if (isNew) made.push(name);
     };
-    // If the set changes, for example after a scale-down, the remaining creations are skipped. The next reconcile
-    // counts the machines again.
+    // If the set changes, for example after a scale-down, the remaining creations are skipped.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -120,7 +115,6 @@ export class MachineWriter {
     return { succeeded, error };
   }
 
-  /** Returns true if the manager protects the Nodes of the set, because another set of its deployment has machines. */
   #isRollout(set: MachineSet): boolean {
     const { sets, machines, protectNewNodes } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -134,7 +128,7 @@ export class MachineWriter {
       );
   }
 
-  /** Creates one machine. Until the result of the create request is known, `numbers.unanswered` contains the name. */
+  /** Until the result of the create request is known, `numbers.unanswered` contains the name. */
   async #createOnce(
     set: MachineSet,
     draft: { readonly name: string; readonly one: Draft<Machine> },
@@ -180,20 +174,14 @@ export class MachineWriter {
     }
   }
 
-  /**
-   * Reads the machine from the API server after a create request without a response, and adds it to the cache. If the
-   * cache lacked the machine, another set could create a surplus machine.
-   */
+  /** If the cache lacked a created machine, another set could create a surplus machine. */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
     if (found === undefined || controllerOf(found)?.uid !== set.metadata.uid) throw error;
     return found;
   }
 
-  /**
-   * Deletes machines. The observed version is a precondition of each delete request, so a machine that has recovered is
-   * not deleted. If a machine is already deleted, the deletion counts as a success.
-   */
+  /** The observed version is a precondition of each delete request, so a machine that has recovered is not deleted. */
   async delete(
     set: MachineSet,
     toDelete: readonly Machine[],
@@ -225,7 +213,7 @@ export class MachineWriter {
     return { succeeded: gone.length, error, changed };
   }
 
-  /** Deletes one machine. Returns false if the machine has changed, so that the next reconcile decides again. */
+  /** Returns false if the machine has changed, so that the next reconcile decides again. */
   async #deleteOne(
     machine: Machine,
     { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },
@@ -247,18 +235,15 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // If the cache still shows the machine as available, the deployment deletes another machine. Therefore, the
-      // machine is read again.
+      // If the cache still shows the machine as available, the deployment deletes another machine, so the machine is
+      // read again.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
   }
 
-  /**
-   * Records the cause of a deletion on the Machine if the cause has its own drain timeout. The record is written before
-   * the deletion, because the machine controller starts the drain at once.
-   */
+  /** The cause is recorded before the deletion, because the machine controller starts the drain at once. */
   async #recordCause(
     machine: Machine,
     { pending, cause }: { readonly pending: PendingDeletions; readonly cause: DeletionCause | undefined },
@@ -276,7 +261,7 @@ export class MachineWriter {
     this.#context.machines.recordWrite(written);
   }
 
-  /** Reads the machine from the API server after a conflict. Returns true if the machine is deleted. */
+  /** Reads the machine from the API server after a conflict, and returns true if it is deleted. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,
@@ -295,10 +280,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /**
-   * Patches a machine. The patch contains the UID, so that the API server refuses the patch for a new machine with an
-   * equal name.
-   */
+  /** The patch contains the UID, so that the API server refuses the patch for a new machine with an equal name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
@@ -306,10 +288,7 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /**
-   * Sends all patches, even if some fail, and then throws the first error. A patch of a missing machine does not count
-   * as failed.
-   */
+  /** Sends all patches, even if some fail, and then throws the first error. */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

@@ -22,7 +22,6 @@ export function effectiveCreationTimeout(set: MachineSet): string | undefined {
 }
 
 export interface NewMachine {
-  /** The lost state of the former machine, if the new machine is a replacement. */
   readonly lostState?: LostState | undefined;
   /** The zone of the machine, or undefined if the deployment has no zones. */
   readonly place?: Place | undefined;
@@ -31,8 +30,8 @@ export interface NewMachine {
 }
 
 /**
- * Creates the draft of a machine. The create request contains the finalizer, the owner and the priority. The original
- * adds them one after the other after the creation.
+ * The create request contains the finalizer, the owner and the priority. The original adds the finalizer, the owner and
+ * the priority one after the other after the creation.
  */
 export function newMachine(
   set: MachineSet,

@@ -4,9 +4,9 @@ import { BY_CONTROLLER, type ControllerContext } from '../../control/caches.ts';
 import { machineNumbersOf, numbersAfter, printMachineNumbers, unrecordedNames } from '../../objects/machine-names.ts';
 
 export class NumberMemory {
-  /** Names of machines whose create request got no response. The request is sent again. */
+  /** The names of machines whose create request got no response and is sent again. */
   readonly unanswered: Set<string>;
-  /** Names of existing machines. The annotation may not contain their numbers yet. */
+  /** The names of existing machines, whose numbers may be missing in the annotation. */
   readonly existed = new Set<string>();
   caughtUp = false;
 
@@ -14,10 +14,7 @@ export class NumberMemory {
     this.unanswered = new Set(unanswered);
   }
 
-  /**
-   * Records that a machine exists. The machine may be deleted before the next write of the annotation, so the cache
-   * alone is not sufficient.
-   */
+  /** The machine may be deleted before the next write of the annotation, so its existence is recorded. */
   exists(name: string): void {
     this.unanswered.delete(name);
     this.existed.add(name);
@@ -49,8 +46,7 @@ export class NumberRecord {
   }
 
   /**
-   * Compares the caches with the API server before the first creation for a set. Another process may have created
-   * machines that the caches do not contain yet.
+   * Another process may have created machines that the caches do not contain before the first creation.
    * @returns false if the caches were outdated, so that the set must decide again
    */
   async catchUp(set: MachineSet, memory: NumberMemory, signal: AbortSignal): Promise<boolean> {
@@ -74,10 +70,7 @@ export class NumberRecord {
     return items.filter((machine) => controllerOf(machine)?.uid === uid && !known.has(machine.metadata.uid));
   }
 
-  /**
-   * Writes the number and the zones of new machines in one request.
-   * @returns false after a conflict, so that the caller reads the set again
-   */
+  /** @returns false after a conflict, so that the caller reads the set again */
   async write(
     { metadata }: MachineSet,
     memory: NumberMemory,

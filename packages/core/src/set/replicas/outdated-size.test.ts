@@ -11,7 +11,6 @@ function ownedBy(owner: MachineDeployment, one: MachineSet): MachineSet {
   return { ...one, metadata: { ...one.metadata, ownerReferences: [reference] } };
 }
 
-/** Returns the spare machines of two sets with 1 and 0 replicas, and 4 available machines. */
 function spareOf(pool: MachineDeployment, leaving: readonly string[] = []): number | undefined {
   const [current, old] = [ownedBy(pool, set('current', 1)), ownedBy(pool, set('old', 0))];
   const machines = [

@@ -7,9 +7,8 @@ const STRATEGIES: ReadonlySet<string | undefined> = new Set(['RollingUpdate', 'I
 
 /**
  * Returns the number of available surplus machines that a set may delete, or undefined for any number. The limit
- * applies while all sets of the deployment together have too few replicas for a rollout. The sizes are then outdated:
- * the earlier leader wrote them before a user increased the replicas. The deployment controller will increase the
- * sizes.
+ * applies while all sets of the deployment together have too few replicas for a rollout. The sizes are outdated if the
+ * earlier leader wrote them before a user increased the replicas.
  */
 export function spareMachines(
   set: MachineSet,

@@ -5,11 +5,9 @@ import { planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts'
 
 export interface SetInput extends Omit<SetSnapshot, 'nodeAnnotations' | 'isPostponed' | 'now'> {
   readonly nodes: ReadonlyMap<string, Readonly<Record<string, string>> | 'unseen' | undefined>;
-  /** Whether the Node of a machine postpones its replacement, by the UID of the machine. */
   readonly postponed?: ReadonlyMap<string, boolean> | undefined;
 }
 
-/** The functions of the snapshot record their results in the input for the journal. */
 function recordedSet(seen: SetSnapshot): { readonly seen: SetSnapshot; readonly input: SetInput } {
   const { nodeAnnotations, isPostponed, now: _now, ...rest } = seen;
   const nodes = new Map<string, ReturnType<typeof nodeAnnotations>>();

@@ -84,10 +84,7 @@ export class RepairGroups {
     });
   }
 
-  /**
-   * Returns the time until which failed machines of the current set are kept. The deployment controller uses the
-   * function, too, so both controllers make equal decisions.
-   */
+  /** Returns the time until which failed machines of the current set are kept, as for the deployment controller. */
   #keptOf(
     deployment: MachineDeployment,
     { current, old }: Sets,
@@ -104,9 +101,7 @@ export class RepairGroups {
   }
 
   /**
-   * Returns the number of machines that the set may create while machines of its deployment are terminating, or
-   * undefined without a limit. Machines that other sets must still create are subtracted. Source: incident 24, exceeded
-   * quotas.
+   * Returns the number of machines that the set may create while machines are terminating (incident 24), or undefined.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -121,10 +116,7 @@ export class RepairGroups {
   }
 }
 
-/**
- * Returns the number of machines that the set may create if terminating machines use up the surge, see {@link
- * RepairGroups.roomOf}.
- */
+/** Returns the number of machines that the set may create if terminating machines use up the surge. */
 export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,

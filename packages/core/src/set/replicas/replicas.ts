@@ -12,11 +12,11 @@ import { chooseForDeletion } from './deletion-order.ts';
  */
 export const BURST = 100;
 
-/** The observed set and its machines. From this input, mcm decides which machines it creates and deletes. */
+/** The observed set and its machines. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
-  /** UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
+  /** The UIDs of machines whose delete request was sent, although the cache does not show the deletion yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   /** The failed machines that may be replaced (default: all failed machines). */
@@ -26,7 +26,6 @@ export interface SetSnapshot {
   readonly lacksClass?: boolean;
   readonly scaler?: ScalerRequest | undefined;
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
-  /** The rank of each machine in the order of deletions, by UID. The rank depends on the zone of the machine. */
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
    * The maximum number of available surplus machines that the set may delete, or undefined without a limit. The limit
@@ -40,28 +39,20 @@ export interface SetSnapshot {
 export interface ReplicaPlan {
   readonly create: number;
   readonly toDelete: readonly Machine[];
-  /**
-   * The number of surplus machines that are not deleted yet, because too many machines of their zones are missing, or
-   * because of `spare`. The number is undefined if no surplus machine waits.
-   */
   readonly waiting?: number | undefined;
-  /** The reason for the plan, as a sentence for logs and tests. */
   readonly because: string;
 }
 
 const nothing = (because: string): ReplicaPlan => ({ create: 0, toDelete: [], because });
 
 /**
- * Returns the machines that are not being deleted. A machine counts as deleted as soon as its delete request was sent.
- * In the original, a machine counts as deleted only in the phase `Terminating`.
+ * A machine counts as deleted as soon as its delete request was sent. In the original, a machine counts as deleted only
+ * in the phase `Terminating`.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/**
- * Returns the named machines that the set deletes first. The result contains all machines of an earlier scale-down, and
- * other named machines up to the surplus.
- */
+/** Named machines of an earlier scale-down are all deleted first, and other named machines only up to the surplus. */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;
@@ -70,7 +61,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
   return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
-/** Returns surplus machines to delete. The result contains at most `spare` available machines. */
+/** Returns surplus machines to delete, of which at most `spare` are available. */
 function unneeded(
   { spare, now, isPostponed, zoneRanks }: SetSnapshot,
   machines: readonly Machine[],
@@ -85,7 +76,7 @@ function unneeded(
 
 /**
  * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). A plan creates or deletes at
- * most {@link BURST} machines, and never creates more machines than the set lacks.
+ * most BURST machines, and never creates more machines than the set lacks.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;

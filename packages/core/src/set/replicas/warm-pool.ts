@@ -14,13 +14,11 @@ const NAMES_IN_EVENT = 10;
 
 export interface Taken {
   readonly count: number;
-  /** Whether a machine has changed since the decision. The set must then decide again. */
   readonly changed: boolean;
 }
 
 interface Vacancies {
   readonly lost: LostReplicas;
-  /** The states of the lost machines that the first new machines replace. */
   readonly replace: readonly LostState[];
 }
 
@@ -32,9 +30,9 @@ const readiest = (a: Machine, b: Machine): number =>
 
 /**
  * Gives warm machines of the deployment to a set. Both writes have the observed version as a precondition, so no other
- * controller can use the machine.
+ * controller can use the warm machine.
  * 1. The status gets the phase `Pending`, so the machine does not count as available.
- * 2. The set becomes the owner of the machine. The machine gets the labels, annotations and spec of a new machine.
+ * 2. The set becomes the owner of the machine, which gets the labels, annotations and spec of a new machine.
  *
  * If the process crashes between both writes, the next process continues with the second write.
  */

@@ -13,7 +13,6 @@ const MOST_DEPLOYMENTS = 1_000;
 interface DeploymentZones extends ZoneInput {
   readonly uid: string;
   readonly wanted: number;
-  /** Whether the set has the template of the deployment. */
   readonly isCurrent: boolean;
 }
 
@@ -22,8 +21,7 @@ export class ZonePlaces {
   readonly #context: ControllerContext;
   /**
    * The number of machines of each zone before the last deletions, by the UID of the deployment. A rollout without
-   * surge deletes a machine before it creates the replacement. These numbers show that the replacement must be created
-   * in the zone of the deleted machine.
+   * surge deletes a machine before it creates the replacement in the zone of the deleted machine.
    */
   readonly #before = new Map<string, ReadonlyMap<string, number>>();
 
@@ -51,10 +49,7 @@ export class ZonePlaces {
     };
   }
 
-  /**
-   * Returns the zones for new machines, or undefined if the deployment has no zones.
-   * @param lost the zones of lost machines that the new machines replace
-   */
+  /** Returns the zones for new machines, or undefined if the deployment has no zones. */
   places(set: MachineSet, count: number, lost: readonly string[]): readonly Place[] | undefined {
     const input = this.#inputOf(set);
     if (!input) return undefined;
