@@ -54,7 +54,7 @@ const REFUSED: readonly (readonly [what: string, spec: object, reported: RegExp]
   [
     'a mode with special bits',
     files({ path: '/etc/x', mode: 0o1777, ...data }),
-    /99-bad: invalid mode 01777 for \/etc\/x/,
+    /99-bad: invalid mode 01777 for \/etc\/x, cannot exceed 0777/,
   ],
   ['a relative path', files({ path: 'etc/x', ...data }), /99-bad[\s\S]*storage\.files\.0\.path/],
   ['a path that escapes', files({ path: '/etc/../../x', ...data }), /99-bad[\s\S]*path/],

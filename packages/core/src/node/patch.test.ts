@@ -1,7 +1,7 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, isConflict, isInvalid, isNotFound, type Node, nodes, type Taint, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { type NodeChange, nodePatch, patchNode } from './patch.ts';
+import { type NodeChange, nodePatch, patchNode, patchNodeStatus } from './patch.ts';
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -23,6 +23,15 @@ async function world(draft: { readonly metadata?: object; readonly spec?: { read
   const beat = (): Promise<Node> =>
     client.patch('n', { type: 'merge', body: { status: { phase: 'Running' } } }, { subresource: 'status' });
   return { client, node, touch, beat };
+}
+
+/** Replaces a Node by another Node that differs only in its UID. */
+async function replaced() {
+  const { client, node, touch } = await world();
+  await client.delete('n');
+  await client.create({ ...NAMED, spec: {} });
+  await touch({ spec: { taints: null } });
+  return { client, node };
 }
 
 const OURS = { key: 'ours', effect: 'NoSchedule' } as const;
@@ -90,13 +99,20 @@ test.each<[kind: string, change: NodeChange]>([
   ['strategic', { spec: { unschedulable: true } }],
   ['json', { spec: { taints: [OURS] } }],
 ])('another Node of the same name is a conflict (%s)', async (kind, change) => {
-  const { client, node } = await world();
-  await client.delete('n');
-  await client.create({ ...NAMED, spec: {} });
+  const { client, node } = await replaced();
   expect(nodePatch(node, change).type).toBe(kind);
   const refused = await patchNode(client, node, change).catch((error: unknown) => error);
   expect(isConflict(refused)).toBe(true);
 });
+
+test.each(['merge', 'strategic'] as const)(
+  'the status of another Node of the same name is a conflict (%s)',
+  async (type) => {
+    const { client, node } = await replaced();
+    const refused = await patchNodeStatus(client, node, type, { phase: 'Running' }).catch((error: unknown) => error);
+    expect(isConflict(refused)).toBe(true);
+  },
+);
 
 test('a value that the server refuses is no conflict, so the error is reported', async () => {
   const { client, node } = await world();

@@ -1,6 +1,8 @@
+import { machines } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reachability.ts';
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
+import { NAMESPACE } from './testing/rig.ts';
 import { createRig, startRig } from './testing/start.ts';
 
 const SECOND = 1_000;
@@ -189,6 +191,42 @@ test('after a freeze no machine becomes unhealthy for 30 s, with any events', as
   }
   await rig.clock.advance(2 * SECOND);
   expect([await rig.phase('m-0'), await rig.phase('m-1')]).toEqual(['Unknown', 'Unknown']);
+});
+
+test('after a freeze the health timeout of a machine that took the name of another is not reset', async () => {
+  let monotonic = (): number => 0;
+  const cuts = new Cuts(() => monotonic());
+  let raced = false;
+  const rig: Rig = await startRig({
+    joinAfterMs: undefined,
+    wrap: (transport) => {
+      const cut = cuts.wrap(transport);
+      return async (request) => {
+        if (!raced && request.method === 'PATCH' && String(request.body).includes('Health Timeout was reset')) {
+          raced = true;
+          const client = rig.admin.resource(machines, NAMESPACE);
+          await client.patch('m-0', { type: 'merge', body: { metadata: { finalizers: null } } });
+          await client.delete('m-0').catch(() => undefined);
+          await rig.createMachine('m-0');
+        }
+        return cut(request);
+      };
+    },
+  });
+  monotonic = () => rig.clock.monotonic();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  const [vm] = rig.cloud.vms;
+  if (vm) await rig.join(vm);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.conditions('m-0', UNREACHABLE);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
+  cuts.cut('target', 'refused');
+  await rig.until(async () => isFrozen(rig), 5 * MINUTE);
+  cuts.restore();
+  await rig.until(async () => raced, 2 * MINUTE);
+  await rig.clock.advance(SECOND);
+  expect((await rig.machine('m-0'))?.status?.lastOperation?.description ?? '').not.toContain('was reset');
 });
 
 test('a server that forbids the probe is reachable', async () => {
