@@ -10,7 +10,7 @@ if not exist "%root%apps\mcm\node_modules" (
 set "node=%root%node_modules\node\bin\node.exe"
 if not exist "%node%" (
   set "node=node"
-  where node >nul 2>nul
+  node --version >nul 2>nul
   if errorlevel 1 (
     echo mcm requires Node.js 22.19 or newer, and there is no node in PATH: install Node.js 1>&2
     exit /b 1
