@@ -33,6 +33,14 @@ const writtenBy = (changedAgo: number): object => ({
     { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(0).toISOString() },
   ],
 });
+/** The writes of a deployment that was scaled: an API server stores no time for a write of the scale. */
+const scaled = (changedAgo: number, statusAgo: number): object => ({
+  managedFields: [
+    { manager: 'kubectl', operation: 'Update', subresource: 'scale' },
+    { manager: 'kubectl', operation: 'Update', time: ago(changedAgo).toISOString() },
+    { manager: 'mcm', operation: 'Update', subresource: 'status', time: ago(statusAgo).toISOString() },
+  ],
+});
 const deployment = (
   generation: number,
   observedGeneration: number | undefined,
@@ -113,6 +121,17 @@ describe('one reading', () => {
     expect(doesAct(healths, MANAGER)).toBe(true);
   });
 
+  test('a leader that does not process another change of a scaled deployment is behind', () => {
+    const healths = assessControllers(source(alive, [deployment(3, 2, 90, scaled(90, 100))]), NOW);
+    expect(controllerLines(healths, NOW)).toEqual([
+      'Controllers that are not working:',
+      '  - machine-controller-manager is behind since 2026-01-01T00:58:30Z (90s)',
+      '      the controller has not processed the last change of machinedeployment web',
+      '      the rollout and the scaling of machinedeployment web are stopped',
+      '  hint: check the logs of the controller, and restart its process if the process hangs',
+    ]);
+  });
+
   test.each([
     ['a fresh change', deployment(3, 2, 30)],
     ['a processed change', deployment(3, 3, 90)],
@@ -123,6 +142,7 @@ describe('one reading', () => {
       { ...deployment(3, 2, 90), status: { conditions: [{ type: 'InvalidSpec', status: 'True' as const }] } },
     ],
     ['a change of unknown time', deployment(3, 2, 90, { managedFields: undefined })],
+    ['a scale after the last status', deployment(3, 2, 90, scaled(90, 80))],
   ])('%s does not prove that a controller stopped', (_, each) => {
     expect(managerOf(source(alive, [each as MachineDeployment]))?.state).toBe('acts');
   });

@@ -113,20 +113,35 @@ export const looksExpired = (lease: Lease, now: Date): boolean => {
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
 };
 
+/** An entry of `metadata.managedFields`, with the fields that show the time of a write. */
+interface ManagedWrite {
+  readonly subresource?: unknown;
+  readonly time?: unknown;
+}
+
+/** Returns the time of the last write with a time. If no write has a time, the result is undefined. */
+function latestOf(writes: readonly ManagedWrite[]): number | undefined {
+  const times = writes.map(({ time }) => (typeof time === 'string' ? Date.parse(time) : Number.NaN));
+  const known = times.filter((time) => !Number.isNaN(time));
+  return known.length > 0 ? Math.max(...known) : undefined;
+}
+
 /**
- * Returns the time of the last change of the spec. If the object does not contain the time, the result is undefined.
+ * Returns the time of the last change of the spec that the manager has not processed. If the object does not contain
+ * the time, the result is undefined.
  */
 function specChangedAt({ metadata }: MachineDeployment): Date | undefined {
   const { managedFields } = metadata as { readonly managedFields?: unknown };
   const writes = (Array.isArray(managedFields) ? managedFields : []).filter(
-    (entry: { subresource?: unknown } | null) => entry?.subresource === undefined || entry.subresource === '',
+    (entry): entry is ManagedWrite => typeof entry === 'object' && entry !== null,
   );
-  const times = writes.map((entry: { time?: unknown } | null) =>
-    typeof entry?.time === 'string' ? Date.parse(entry.time) : Number.NaN,
-  );
-  const latest = Math.max(...times.filter((time) => !Number.isNaN(time)));
-  if (Number.isFinite(latest)) return new Date(latest);
-  return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
+  const latest = latestOf(writes.filter(({ subresource }) => subresource === undefined || subresource === ''));
+  if (latest === undefined) return metadata.generation === 1 ? parseTime(metadata.creationTimestamp) : undefined;
+  // The API server stores no time for a write of the scale, such as "kubectl scale". A scale without a time is the
+  // unprocessed change if the manager wrote the status after all other writes.
+  const wasScaled = writes.some(({ subresource, time }) => subresource === 'scale' && time === undefined);
+  const status = latestOf(writes.filter(({ subresource }) => subresource === 'status'));
+  return wasScaled && status !== undefined && latest <= status ? undefined : new Date(latest);
 }
 
 /**
@@ -208,7 +223,7 @@ function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unproces
     return {
       ...base(name, 'behind', `the controller has not processed ${changesOf(unprocessed.names)}`, unprocessed.since),
       ...known,
-      effects: unprocessed.names.map((each) => `the spec of machinedeployment ${each}`),
+      effects: unprocessed.names.map((each) => `the rollout and the scaling of machinedeployment ${each} are stopped`),
       unprocessed: unprocessed.names,
     };
   return { ...base(name, 'acts', ''), ...known };
