@@ -1,5 +1,5 @@
 import { machineDeployments, machineSets, machines } from '@mcm/api';
-import { ignoreNotFound, isNotFound, type KubeClient, nodes } from '@mcm/kube';
+import { ignoreNotFound, isNotFound, type KubeClient, nodes, realClock } from '@mcm/kube';
 import {
   CONTROLLER_CONFIG_NAME,
   controllerConfigs,
@@ -15,7 +15,9 @@ import {
 } from '@mcm/machine-config';
 import type { Cluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
+import { controllerLines } from '../controllers/health.ts';
 import { columns } from '../output/columns.ts';
+import { type PoolReport, stoppedText } from './controller.ts';
 
 /**
  * Parses `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`.
@@ -48,7 +50,7 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
 }
 
 /** Selects one pool by its name, several pools by a label selector, or all pools. */
-interface PoolScope {
+export interface PoolScope {
   readonly name?: string | undefined;
   readonly selector?: string | undefined;
 }
@@ -110,8 +112,10 @@ async function selected(
 }
 
 /** Returns one line for each pool. With `wide`, each node that has not reached the target gets a line too. */
-export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
+export function statusLines(pools: readonly PoolReport[], wide = false, now: Date = realClock.now()): string[] {
   if (pools.length === 0) return ['the cluster has no MachineConfigPool'];
+  const stopped = controllerLines(pools[0]?.controllers ?? [], now);
+  const head = stopped.length === 0 ? [] : [...stopped, ''];
   // The name of the target is long. In a narrow terminal, only this last cell continues on the next line.
   const lines = columns([
     ['POOL', 'NODES', 'UPDATED', 'UNAVAILABLE', 'STATE', 'TARGET'],
@@ -120,8 +124,8 @@ export function statusLines(pools: readonly PoolExplanation[], wide = false): st
       ...[stateOf(pool), pool.target || '-'],
     ]),
   ]);
-  if (!wide) return lines;
-  return lines.flatMap((line, index) => [line, ...(pools[index - 1] ? nodeLines(pools[index - 1]) : [])]);
+  if (!wide) return [...head, ...lines];
+  return [...head, ...lines.flatMap((line, index) => [line, ...nodeLines(pools[index - 1])])];
 }
 
 const nodeLines = (pool: PoolExplanation | undefined): string[] =>
@@ -149,22 +153,27 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
   return [`degraded: ${first}${names.length > 1 ? ` and ${names.length - 1} more` : ''}`];
 }
 
-function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
+function nextOf(pool: PoolReport): string {
+  const { next, target, nodes: count, updated } = pool;
+  const stopped = stoppedText(pool);
+  if (stopped !== undefined) return `no step, because ${stopped}`;
   if (next.length > 0) return `the controller sets the target of ${next.join(', ')}`;
   if (count === 0) return 'the pool has no nodes to update';
   return target !== '' && updated === count ? 'no node, because every node has the target configuration' : 'no node';
 }
 
-export function poolLines(pool: PoolExplanation): string[] {
+export function poolLines(pool: PoolReport, now: Date = realClock.now()): string[] {
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
   const behind = pool.standing.filter(({ why }) => why !== '');
+  const stopped = controllerLines(pool.controllers ?? [], now);
   return [
     `machineconfigpool ${pool.name}`,
     `  target  ${pool.target || 'none yet'} (${pool.updateStrategy}${pool.paused ? ', paused' : ''})`,
     ...(pool.completed !== pool.target && pool.completed !== '' ? [`  before  ${pool.completed}`] : []),
     `  nodes   ${pool.nodes}: ${pool.updated} updated, ${pool.unavailable} unavailable, at most ${pool.maxUnavailable ?? '?'} may be unavailable`,
     `  next    ${nextOf(pool)}`,
+    ...(stopped.length === 0 ? [] : ['', ...stopped]),
     ...list(
       'Nodes without the target configuration:',
       behind.map(({ name, why }) => `${name}: ${why}`),

@@ -1,12 +1,13 @@
 import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import type { OfflineResult } from '@mcm/machine-config';
-import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { AskFlags } from '../cluster/cluster-options.ts';
-import { type Following, reportOrFollow } from '../cluster/follow.ts';
+import { type Following, reportOrFollow, withoutDurations } from '../cluster/follow.ts';
 import type { CommandEnvironment } from '../command/environment.ts';
 import { UserError } from '../command/errors.ts';
 import { pathsOf } from '../files/option.ts';
 import { formatted, listFormatted, type OutputFormat, printProblem } from '../output/format.ts';
+import { type PoolReport, readConfigController, withControllers } from './controller.ts';
 import {
   changeLines,
   changesOf,
@@ -19,7 +20,7 @@ import {
   renderPaths,
   storedObjects,
 } from './offline.ts';
-import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
+import { type PoolScope, poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 
 type Say = CommandEnvironment['say'];
 
@@ -79,15 +80,29 @@ export async function reportDiff(words: readonly string[], flags: DiffFlags, say
 export const reportPools = (text: string | undefined, flags: PoolsFlags, telling: Following): Promise<void> =>
   inCluster(flags, 'config status', (cluster) => {
     const name = text === undefined ? undefined : poolNameOf(text);
-    const read = () => readPools(cluster, realClock.now(), { name, selector: flags.selector });
-    return reportOrFollow(telling, flags, { read, text: statusLines });
+    const read = () => readReports(cluster, { name, selector: flags.selector });
+    const isText = flags.output === 'text' || flags.output === 'wide';
+    return reportOrFollow(telling, flags, {
+      read,
+      text: (pools, wide) => statusLines(pools, wide),
+      // The text contains the time since a controller stopped.
+      watched: (pools) => withoutDurations(isText ? statusLines(pools, flags.output === 'wide') : pools),
+    });
   });
 
 export const reportPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
   inCluster(flags, 'config explain', async (cluster) => {
-    const [pool] = await readPools(cluster, realClock.now(), { name: poolNameOf(text) });
-    if (pool) for (const line of formatted(flags.output, pool, poolLines)) say(line);
+    const [pool] = await readReports(cluster, { name: poolNameOf(text) });
+    if (pool) for (const line of formatted(flags.output, pool, (one) => poolLines(one))) say(line);
   });
+
+async function readReports(cluster: Cluster, scope: PoolScope): Promise<readonly PoolReport[]> {
+  const [pools, controllers] = await Promise.all([
+    readPools(cluster, realClock.now(), scope),
+    readConfigController(cluster, realClock),
+  ]);
+  return pools.map((pool) => withControllers(pool, controllers));
+}
 
 async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): Promise<readonly PoolChanges[]> {
   if (flags.against === undefined) {

@@ -1,6 +1,12 @@
 import type { Machine, MachineDeployment } from '@mcm/api';
 import { type Clock, errorText, isForbidden, isNotFound, type KubeClient, type Lease, leases, sleep } from '@mcm/kube';
-import { assessControllers, CONTROLLER_NAMES, type ControllerHealth, looksExpired } from './health.ts';
+import {
+  assessControllers,
+  CONTROLLER_NAMES,
+  type ControllerHealth,
+  type ControllerName,
+  looksExpired,
+} from './health.ts';
 
 /**
  * For this time, a Lease that looks expired is read again. The time is longer than the default interval of renewals, 2
@@ -18,6 +24,8 @@ export interface ControllerReading {
   readonly clock: Clock;
   readonly deployments?: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
+  /** The controllers whose Leases are read. By default, these are all controllers. */
+  readonly names?: readonly ControllerName[];
   /** Returns the programs of the local instance that do not respond. */
   readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
@@ -28,8 +36,8 @@ export interface ControllerReading {
  * @throws KubeError if the API server does not respond
  */
 export async function readControllers(reading: ControllerReading): Promise<readonly ControllerHealth[]> {
-  const { clock, deployments = [], machines = [] } = reading;
-  const found = await Promise.all(CONTROLLER_NAMES.map((name) => readLease(reading, name)));
+  const { clock, deployments = [], machines = [], names = CONTROLLER_NAMES } = reading;
+  const found = await Promise.all(names.map((name) => readLease(reading, name)));
   const renewed = await Promise.all(found.map((one) => secondLook(reading, one)));
   const known = new Map<string, Lease>();
   const refused = new Map<string, string>();
@@ -42,7 +50,8 @@ export async function readControllers(reading: ControllerReading): Promise<reado
     if (refusal !== undefined) refused.set(name, refusal);
   });
   const health = assessControllers({ leases: known, deployments, machines, refused }, clock.now());
-  return [...health, ...(reading.programs?.() ?? [])];
+  const asked: readonly string[] = names;
+  return [...health.filter(({ name }) => asked.includes(name)), ...(reading.programs?.() ?? [])];
 }
 
 interface Found {
