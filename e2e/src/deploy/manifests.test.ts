@@ -12,7 +12,7 @@ import {
   separated,
 } from '@mcm/cli';
 import { expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { metricReferenceFiles } from '../docs/metric-reference.ts';
 import { ROOT } from '../docs/sources.ts';
 
@@ -87,6 +87,32 @@ test.runIf(isThere('kubectl'))('the component for separate pods changes the base
   const objects: Named[] = JSON.parse(JSON.stringify(wanted.flatMap((section) => section.objects)));
   expect(made.size).toBe(objects.length);
   expect([...made.values()]).toEqual(expect.arrayContaining(objects));
+});
+
+test('the component for separate pods changes only the objects of the machine controller and the manager', () => {
+  const text = readFileSync(join(ROOT, 'deploy/kustomize/separate-controller/kustomization.yaml'), 'utf8');
+  const { patches }: { patches: readonly { target: { kind: string } }[] } = parse(text);
+  const kinds = new Set(patches.map(({ target }) => target.kind));
+  expect([...kinds]).not.toEqual(expect.arrayContaining(['CustomResourceDefinition']));
+  expect([...kinds]).toContain('Deployment');
+});
+
+test.runIf(isThere('kubectl')).each([
+  [['monitoring'], ['machine-controller-manager']],
+  [
+    ['machine-config', 'monitoring', 'monitoring-machine-config'],
+    ['machine-config-controller', 'machine-controller-manager'],
+  ],
+])('the components %j monitor only the installed programs', (components, monitored) => {
+  const folder = mkdtempSync(join(tmpdir(), 'monitoring-'));
+  const part = (name: string): string =>
+    relative(realpathSync(folder), join(realpathSync(ROOT), 'deploy/kustomize', name));
+  const overlay = { resources: [part('base')], components: components.map(part) };
+  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(overlay));
+  const made = byName(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', maxBuffer: 1e8 }));
+  rmSync(folder, { recursive: true });
+  const monitors = [...made.values()].filter((object) => (object as Named).kind === 'ServiceMonitor');
+  expect(monitors.map((object) => (object as Named).metadata.name).sort()).toEqual(monitored);
 });
 
 const ofFleet = (): Named[] =>

@@ -15,6 +15,7 @@ import { applyObjects, checkObjects } from './apply.ts';
 import { chartFiles } from './chart/chart.ts';
 import type { ProgramFlags } from './chart/chart-flags.ts';
 import { kustomizeFiles } from './chart/kustomize.ts';
+import { isConfigMonitor } from './objects/monitoring.ts';
 import { installSections } from './objects/objects.ts';
 import { DEFAULT_INSTALL, OPTIONAL_SECTIONS, separated } from './objects/settings.ts';
 import { type InstallFlags, install } from './run.ts';
@@ -191,6 +192,10 @@ test('every template of the chart is a file of the kustomize base with placehold
     // The last objects are the bindings of the values `fleet.namespaces`, `fleet.clusters` and `fleet.clusterProfiles`.
     const [namespaced, cluster] = ['kind: RoleBinding', 'kind: ClusterRoleBinding'];
     if (name === 'fleet') expect(templates.splice(-4)).toEqual([namespaced, namespaced, cluster, namespaced]);
+    // For kustomize, the monitor of the machine-config-controller is a separate component.
+    const separate = kinds(kustomize.get(`${name}-machine-config/${name}-machine-config.yaml`) ?? '');
+    for (const kind of separate) templates.splice(templates.indexOf(kind), 1);
+    expect(separate).toEqual(name === 'monitoring' ? ['kind: ServiceMonitor'] : []);
     expect(templates).toEqual(kinds(file));
   }
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
@@ -246,8 +251,12 @@ test('the chart mounts the Secret with the webhooks of hooks only in pods of the
 });
 
 test('the YAML of the base equals the objects', () => {
-  for (const { name, objects, optional } of sections()) {
-    const text = kustomizeFiles().get(`${optional === true ? name : 'base'}/${name}.yaml`) ?? '';
+  const files = kustomizeFiles();
+  for (const { name, objects: all, optional } of sections()) {
+    const objects = all.filter((object) => !isConfigMonitor(object));
+    const text = files.get(`${optional === true ? name : 'base'}/${name}.yaml`) ?? '';
+    const separate = files.get(`${name}-machine-config/${name}-machine-config.yaml`) ?? '';
+    expect(separate).toBe(all.length === objects.length ? '' : yamlStream(all.filter(isConfigMonitor)));
     expect(parseAllDocuments(text).map((document) => document.toJS())).toEqual(JSON.parse(JSON.stringify(objects)));
     expect(text).toBe(yamlStream(objects));
   }

@@ -1,4 +1,5 @@
 import { DASHBOARD_APP } from '../objects/dashboard.ts';
+import { CONFIG_APP } from '../objects/machine-config.ts';
 import { CONTROLLER_APP, DEFAULT_INSTALL, FLEET_APP, PORTS, PROVIDERS, shared } from '../objects/settings.ts';
 import { FIXED_FLAGS } from './chart-flags.ts';
 import { repositoryOf } from './chart-values.ts';
@@ -89,11 +90,33 @@ export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in 
 
      kubectl -n {{ .Release.Namespace }} rollout status statefulset/${FLEET_APP}
 
+{{- $bind := printf "kubectl -n NAMESPACE create rolebinding ${FLEET_APP} --clusterrole=${FLEET_APP}-cluster.%s --serviceaccount=%s:%s" .Release.Namespace .Release.Namespace (include "mcm.fleetAccount" .) }}
+{{- if .Values.fleet.clusters }}
+
+2. Add a Cluster of Cluster API: bind the role in its namespace, and add the labels:
+
+     {{ $bind }}
+     kubectl -n NAMESPACE label cluster.cluster.x-k8s.io NAME {{ .Values.fleet.clusters }}
+     kubectl label namespace NAMESPACE {{ .Values.fleet.clusters }}
+{{- else if .Values.fleet.clusterProfiles }}
+
+2. Add a ClusterProfile: create the Secret with its kubeconfig, and add the labels:
+
+     kubectl -n {{ .Release.Namespace }} create secret generic NAME --from-file=Config=FILE
+     kubectl -n {{ .Release.Namespace }} label secret NAME x-k8s.io/cluster-profile=NAME
+     kubectl -n {{ .Release.Namespace }} label clusterprofile NAME {{ .Values.fleet.clusterProfiles }}
+{{- else }}
+
 2. Add a cluster: create the Secret fleet-kubeconfig in its namespace, bind the role, and add the label:
 
      kubectl -n NAMESPACE create secret generic fleet-kubeconfig --from-file=kubeconfig=FILE
-     kubectl -n NAMESPACE create rolebinding ${FLEET_APP} --clusterrole=${FLEET_APP}-cluster.{{ .Release.Namespace }} --serviceaccount={{ .Release.Namespace }}:{{ include "mcm.fleetAccount" . }}
+     {{ $bind }}
      kubectl label namespace NAMESPACE {{ include "mcm.fleetNamespaces" . }}
+{{- end }}
+{{- if and .Values.fleet.namespaces (not .Values.fleet.clusterProfiles) }}
+
+The chart has bound the role in {{ join ", " .Values.fleet.namespaces }}.
+{{- end }}
 
 3. Show the clusters:
 
@@ -109,6 +132,12 @@ workload.enabled is false: no controller runs.
 1. Wait until the controllers are ready:
 
      kubectl -n {{ .Release.Namespace }} rollout status deployment/{{ include "mcm.fullname" . }}
+{{- if .Values.separateController.enabled }}
+     kubectl -n {{ .Release.Namespace }} rollout status deployment/${CONTROLLER_APP}
+{{- end }}
+{{- if .Values.machineConfig.enabled }}
+     kubectl -n {{ .Release.Namespace }} rollout status deployment/${CONFIG_APP}
+{{- end }}
 
 2. Show which pod is the leader of each controller:
 

@@ -1,6 +1,6 @@
-import { isRecord } from '@mcm/kube';
 import { stringify } from 'yaml';
 import { yamlStream } from '../../output/format.ts';
+import { isConfigMonitor } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
@@ -24,12 +24,30 @@ export function kustomizeFiles(): ReadonlyMap<string, string> {
       base.map(({ name }) => `${name}.yaml`),
     ),
   );
-  for (const { name, objects } of sections.filter(({ optional }) => optional === true)) {
+  const optional = sections.filter((section) => section.optional === true);
+  for (const { name, objects } of optional.flatMap(({ name, objects }) => componentsOf(name, objects))) {
     files.set(`${name}/${name}.yaml`, yamlStream(objects));
     const patches = PATCHES[name]?.() ?? [];
     files.set(`${name}/kustomization.yaml`, list('Component', 'v1alpha1', [`${name}.yaml`], patches));
   }
   return files;
+}
+
+interface Component {
+  readonly name: string;
+  readonly objects: readonly object[];
+}
+
+/**
+ * Returns the components of an optional part. The monitor of the machine-config-controller is a separate component,
+ * because kustomize cannot decide whether the overlay contains the component `machine-config`.
+ */
+function componentsOf(name: string, objects: readonly object[]): readonly Component[] {
+  if (!objects.some(isConfigMonitor)) return [{ name, objects }];
+  return [
+    { name, objects: objects.filter((object) => !isConfigMonitor(object)) },
+    { name: `${name}-machine-config`, objects: objects.filter(isConfigMonitor) },
+  ];
 }
 
 interface Identified {
@@ -44,11 +62,16 @@ interface Operation {
   readonly value?: unknown;
 }
 
+/** Returns true for an object or a list. */
+const isNested = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
 /**
  * Returns JSON patch operations that change one value to another. The other value must not have more fields or items.
  */
 function changes(before: unknown, after: unknown, path = ''): readonly Operation[] {
-  if (!isRecord(before) || !isRecord(after)) return before === after ? [] : [{ op: 'replace', path, value: after }];
+  if (!isNested(before) || !isNested(after) || Array.isArray(before) !== Array.isArray(after))
+    return before === after ? [] : [{ op: 'replace', path, value: after }];
   // Items are removed from the end of a list, so the indexes of the remaining items stay valid.
   return Object.keys(before)
     .toReversed()
