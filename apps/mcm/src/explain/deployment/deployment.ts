@@ -41,7 +41,7 @@ import type { ControllerHealth } from '../../controllers/health.ts';
 import { type MachineWait, machineWait } from '../machine/machine-wait.ts';
 import { problemsOf } from '../reasons/conditions.ts';
 import { replacementHolds } from '../reasons/replacement-holds.ts';
-import { explanationUnder, managerHold } from '../reasons/stopped-controllers.ts';
+import { explanationUnder, managerHold, ROLLOUT_CONTINUES } from '../reasons/stopped-controllers.ts';
 import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
 import type { ManagerSettings } from '../settings/manager-settings.ts';
 import { hintsOf, inPlaceHints } from './deployment-hints.ts';
@@ -284,9 +284,7 @@ function cureOf(
   if (!MENDABLE.includes(type)) return [];
   const { name } = deployment.spec.template.spec.class;
   if (reason === 'ClassNotFound')
-    return [
-      `create MachineClass ${name}, or change spec.template.spec.class.name; after the change, the rollout continues`,
-    ];
+    return [`create MachineClass ${name}, or change spec.template.spec.class.name; ${ROLLOUT_CONTINUES}`];
   const said = deployment.status?.conditions?.some((condition) => condition.message === message);
   return [`fix this problem: ${said ? message.replace(/: .*$/s, ' (see its conditions)') : message}`];
 }

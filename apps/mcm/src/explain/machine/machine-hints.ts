@@ -10,17 +10,19 @@ interface Known {
   /** The first step of the creation that is not complete, if the machine has not joined. */
   readonly step: CreationStep | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
+  /** False if evidence shows that the machine controller does not work. The hints then contain none of its steps. */
+  readonly isActing: boolean;
 }
 
 export const machineHints = (machine: Machine, known: Known): string[] => [
-  ...(known.cause ? [refusalCure(machine, known)] : waitHints(machine, known)),
+  ...(known.cause ? refusalCure(machine, known) : waitHints(machine, known)),
   ...unreplaced(machine),
 ];
 
 const of = (verb: string, { metadata }: Machine): string =>
   `kubectl ${verb} machine ${metadata.name} -n ${metadata.namespace ?? ''}`;
 
-function refusalCure(machine: Machine, { cause, settings }: Known): string {
+function refusalCure(machine: Machine, { cause, settings, isActing }: Known): string[] {
   const name = machine.spec.class.name ?? '?';
   const code = cause?.code ?? '';
   const kind = machine.metadata.deletionTimestamp === undefined ? 'create' : 'delete';
@@ -28,17 +30,26 @@ function refusalCure(machine: Machine, { cause, settings }: Known): string {
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
   const short = `first after ${formatDurationMs(settings.resourceExhaustedRetryMs)} and then less often, with one machine for the class and zone`;
   const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
-  const hints: Readonly<Record<string, string>> = {
-    InvalidArgument: `correct the field in the machine, MachineClass ${name} or its Secret; after the correction, mcm retries the call immediately`,
-    Unauthenticated: `correct the credentials in the Secret of MachineClass ${name}; after the correction, mcm retries the call immediately`,
-    PermissionDenied: `grant the missing permission to the credentials of MachineClass ${name}; ${retry}, and after each change of class or Secret`,
-    ResourceExhausted: `raise the quota, free capacity, or list other zones or types in annotation ${Annotations.CapacityAlternatives} of MachineClass ${name}; ${retry}`,
+  const immediately = 'after the correction, mcm retries the call immediately';
+  const hints: Readonly<Record<string, readonly [fix: string, next: string]>> = {
+    InvalidArgument: [`correct the field in the machine, MachineClass ${name} or its Secret`, immediately],
+    Unauthenticated: [`correct the credentials in the Secret of MachineClass ${name}`, immediately],
+    PermissionDenied: [
+      `grant the missing permission to the credentials of MachineClass ${name}`,
+      `${retry}, and after each change of class or Secret`,
+    ],
+    ResourceExhausted: [
+      `raise the quota, free capacity, or list other zones or types in annotation ${Annotations.CapacityAlternatives} of MachineClass ${name}`,
+      retry,
+    ],
   };
+  const known = hints[code];
+  if (known !== undefined) return [isActing ? known.join('; ') : known[0]];
   const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
-  return hints[code] ?? `${retry}; if the error persists, check the state${vm} in the cloud`;
+  return isActing ? [`${retry}; if the error persists, check the state${vm} in the cloud`] : [];
 }
 
-function waitHints(machine: Machine, { drain, step }: Known): string[] {
+function waitHints(machine: Machine, { drain, step, isActing }: Known): string[] {
   const { metadata, spec, status } = machine;
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
   if (metadata.deletionTimestamp) return drain ? drainHints(machine, drain) : [];
@@ -58,7 +69,7 @@ function waitHints(machine: Machine, { drain, step }: Known): string[] {
       ];
     case 'Unknown':
       return [
-        `check the node and the VM: kubectl describe node ${metadata.labels?.[Labels.Node] ?? ''}; when the node is healthy, the machine becomes Running`,
+        `check the node and the VM: kubectl describe node ${metadata.labels?.[Labels.Node] ?? ''}${isActing ? '; when the node is healthy, the machine becomes Running' : ''}`,
         `to replace the machine now: ${of('delete', machine)}; to preserve the machine for an investigation: ${of('annotate', machine)} ${Annotations.Preserve}=now`,
       ];
     case 'InPlaceUpdateFailed':

@@ -141,9 +141,25 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     drain: undefined,
     step: undefined,
     settings: MACHINE_DEFAULTS,
+    isActing: true,
   });
   expect(reported).toEqual(hints.map((hint) => expect.stringMatching(hint)));
 });
+
+test.each<[code: string | undefined, phase: MachinePhase, hint: string | undefined]>([
+  [undefined, 'Unknown', 'check the node and the VM: kubectl describe node n'],
+  ['ResourceExhausted', 'CrashLoopBackOff', expect.stringMatching(/^raise the quota, .* of MachineClass small$/)],
+  ['Internal', 'CrashLoopBackOff', undefined],
+  ['InvalidArgument', 'CrashLoopBackOff', 'correct the field in the machine, MachineClass small or its Secret'],
+])(
+  'the hint for the error %s in the phase %s announces no step of a machine controller that is not working',
+  (code, phase, hint) => {
+    const one = machine({ phase, description: toUnknown });
+    const cause = code === undefined ? undefined : { code };
+    const known = { cause, drain: undefined, step: undefined, settings: MACHINE_DEFAULTS, isActing: false };
+    expect(machineHints(one, known)[0]).toEqual(hint);
+  },
+);
 
 test('the deadline of a machine is not before the end of its in-place update', () => {
   const one = machine({ phase: 'Unknown', description: toUnknown });

@@ -48,7 +48,7 @@ import { ifAllowed } from '../../cluster/allowed.ts';
 import { getNamed } from '../../cluster/missing.ts';
 import { quarantinedIn, quarantineLines } from '../../cluster/quarantine.ts';
 import { UserError } from '../../command/errors.ts';
-import { type ControllerHealth, notActing } from '../../controllers/health.ts';
+import { type ControllerHealth, doesAct, notActing } from '../../controllers/health.ts';
 import { readControllers } from '../../controllers/read.ts';
 import { brief } from '../reasons/brief.ts';
 import { deletionCauseOf } from '../reasons/deletion-cause.ts';
@@ -192,7 +192,13 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     cause,
     birth,
     hooks: pendingHooksOf(machine, machineClass, target.clock.now()),
-    hints: machineHints(machine, { cause, drain: drain ?? undefined, step, settings: settings.defaults }),
+    hints: machineHints(machine, {
+      cause,
+      drain: drain ?? undefined,
+      step,
+      settings: settings.defaults,
+      isActing: doesAct(controllers, 'machine-controller'),
+    }),
     askedInVain: validationWarningsOf(
       machine,
       undrainablePolicyOf(machine, machineClass),

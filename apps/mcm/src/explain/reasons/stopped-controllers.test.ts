@@ -6,6 +6,7 @@ import { FleetLines } from '../../screen/lines.ts';
 import { fleetTree, treeLines } from '../../tree/tree.ts';
 import { explainDeployment } from '../deployment/deployment.ts';
 import { deploymentLines } from '../deployment/deployment-lines.ts';
+import { explanationUnder, ROLLOUT_CONTINUES } from './stopped-controllers.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
@@ -63,6 +64,18 @@ const explain = (controllers: readonly ControllerHealth[]) => {
 };
 const linesOf = (controllers: readonly ControllerHealth[]): string =>
   deploymentLines(explain(controllers), NOW).join('\n');
+
+test.each<[controllers: readonly ControllerHealth[], hint: string]>([
+  [[], 'create MachineClass small; after the change, the rollout continues'],
+  [[stopped('machine-controller-manager')], 'create MachineClass small'],
+])(
+  'with the controllers %j, a hint of a deployment ends with the next step of a working manager',
+  (controllers, hint) => {
+    const known = { name: 'pool', next: 'n', changes: [], waitsFor: [] };
+    const hints = [`create MachineClass small; ${ROLLOUT_CONTINUES}`];
+    expect(explanationUnder({ ...known, hints }, controllers).hints).toEqual([hint]);
+  },
+);
 
 describe('explain', () => {
   test('explain announces the next step and the replacement while the controllers work', () => {

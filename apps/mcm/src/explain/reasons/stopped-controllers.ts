@@ -33,7 +33,11 @@ interface Announcing {
   readonly next: string;
   readonly changes: readonly string[];
   readonly waitsFor: readonly Wait[];
+  readonly hints: readonly string[];
 }
+
+/** The next step in a hint about a change. Only a working manager continues the rollout. */
+export const ROLLOUT_CONTINUES = 'after the change, the rollout continues';
 
 /** Removes the next step from an explanation if the manager is not working. */
 export function explanationUnder<T extends Announcing>(
@@ -46,6 +50,7 @@ export function explanationUnder<T extends Announcing>(
     next: acts ? explanation.next : `no step, because ${MANAGER} is not working`,
     changes: acts ? explanation.changes : [],
     waitsFor: explanation.waitsFor.map((wait) => waitUnder(wait, controllers)),
+    hints: acts ? explanation.hints : explanation.hints.map((hint) => hint.replace(`; ${ROLLOUT_CONTINUES}`, '')),
     controllers: notActing(controllers),
   };
 }
