@@ -1,7 +1,7 @@
 import { Annotations, type MachineDeployment } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
-import { planExpiry } from './mark-expiry.ts';
+import { planExpiry, unmarked } from './mark-expiry.ts';
 import { ScaleRequests } from './scale-requests.ts';
 
 const OLD = new Date(NOW.getTime() - 3_600_000).toISOString();
@@ -24,6 +24,13 @@ test('while the replicas are smaller than the set, no mark expires', () => {
     return planExpiry(given, [workers], () => machines, NOW)?.machines.map(({ metadata }) => metadata.name);
   };
   expect([plan(3), plan(2)]).toEqual([['m0'], undefined]);
+});
+
+test('a mark is removed only in the version of the Machine on which the decision is based', () => {
+  const marked = machine('m0', { phase: 'Running' });
+  const { uid, resourceVersion } = marked.metadata;
+  expect(resourceVersion).toMatch(/^\d+$/);
+  expect(unmarked(marked)).toMatchObject({ metadata: { uid, resourceVersion } });
 });
 
 test.each(['m0', undefined])(
