@@ -17,9 +17,6 @@ import { hollowKubelets } from './machines/hollow-kubelets.ts';
 import { withAdmin } from './server/admin.ts';
 import { type Listener, listen } from './server/listen.ts';
 
-/**
- * All kubelets together use at most this number of connections for requests. Each watch uses an additional connection.
- */
 const KUBELET_CONNECTIONS = 16;
 const random: Random = { next: Math.random };
 
@@ -74,10 +71,7 @@ function useFolder(dataDir: string): void {
   }
 }
 
-/**
- * Opens the port of the emulator. The emulator of Azure uses TLS, because the clients of Azure send tokens only over
- * TLS.
- */
+/** The emulator of Azure uses TLS, because the clients of Azure send tokens only over TLS. */
 function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof createLogger>): Promise<Listener> {
   if (provider !== 'azure') return listen({ port, log });
   const now = realClock.now();

@@ -10,11 +10,9 @@ import type { EmulatorStore } from './server/kept.ts';
 
 export interface CreateEmulatorOptions {
   readonly clock: Clock;
-  /** The origin in the URLs of the emulator. */
   readonly origin: string;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. By default, a page has the size of the cloud. */
   readonly pageSize?: number | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -47,7 +45,6 @@ const ACCOUNTS = {
     tenant: named,
     clientId: named,
     secret: named,
-    /** Instead of a secret, an application can have a certificate or a workload token. */
     certificate: named.exactOptional(),
     assertion: named.exactOptional(),
     identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),

@@ -4,16 +4,14 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
-/** The validated command line of `cloud-emulator`. */
 export interface EmulatorFlags {
   readonly provider: Provider;
   readonly port: number;
-  /** The folder for the data. If `dataDir` is undefined, the data is in memory. */
+  /** If `dataDir` is undefined, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly nodeKubeconfig: string | undefined;
   readonly operationMs: number;
   readonly visibleAfterMs: number;
-  /** The number of VMs on a page of a listing. By default, a page has the size of the cloud. */
   readonly pageSize: number | undefined;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -71,8 +69,8 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
     .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  // commander does not check that the flag is present. Otherwise an error about a missing flag would hide the error
-  // about a misspelled flag.
+  // commander does not check that the flag is present. An early error about a missing flag would hide the error about a
+  // misspelled flag.
   if (provider === undefined) return command.error(`--provider must be one of ${PROVIDERS.join(', ')}`);
   return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

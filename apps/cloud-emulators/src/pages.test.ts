@@ -2,14 +2,13 @@ import { type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from './index.ts';
 
-/** Items are added and deleted between two pages of a listing. Each remaining item must be listed exactly once. */
+/** Items are added and deleted between two pages of a listing. */
 
 const ask = async (transport: Transport, method: string, path: string, body?: string): Promise<string> =>
   (await transport({ method, path, headers: {}, ...(body === undefined ? {} : { body }) })).text();
 
 const clock = new VirtualClock();
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-/** The resources that the test deletes and creates after the first page of a listing. */
 const [GONE, NEW] = ['a', 'f'];
 const STAYED = ['b', 'c', 'd', 'e'];
 

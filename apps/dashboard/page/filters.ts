@@ -1,7 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { LEVELS, type Level, type MachineRow } from '../src/wire.ts';
 
-/** The fields by which a user can group the tiles of machines into rows. */
 export const GROUPS = {
   deployment: 'Deployment',
   zone: 'Zone',
@@ -16,9 +15,9 @@ export const SORTS = { name: 'Name', level: 'State', created: 'Age' } as const;
 export type Sort = keyof typeof SORTS;
 
 export const query = signal('');
-/** The selected levels. If `levels` is empty, all levels are selected. */
+/** If `levels` is empty, all levels are selected. */
 export const levels = signal<ReadonlySet<Level>>(new Set());
-/** The selected namespace. If `namespace` is empty, all namespaces are selected. */
+/** If `namespace` is empty, all namespaces are selected. */
 export const namespace = signal('');
 export const group = signal<Group>('deployment');
 export const sort = signal<Sort>('name');
@@ -64,7 +63,7 @@ export function readFilters(search: URLSearchParams): void {
   levels.value = new Set(LEVELS.filter((level) => asked.includes(level)));
 }
 
-/** Returns the filters as a part of the address. For the default filters, the result is empty. */
+/** Returns the filters as a part of the address. */
 export function filterSearch(): string {
   const search = new URLSearchParams();
   if (query.value !== '') search.set('q', query.value);

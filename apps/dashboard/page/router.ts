@@ -12,7 +12,7 @@ function go(href: string): void {
   document.getElementById('content')?.focus({ preventScroll: true });
 }
 
-/** Handles clicks on links of the dashboard without a reload. The filters stay in the address. */
+/** Handles clicks on links of the dashboard without a reload. */
 export function startRouter(): void {
   readFilters(new URLSearchParams(location.search));
   addEventListener('popstate', () => {

@@ -15,29 +15,23 @@ import type {
 } from '../src/wire.ts';
 import { isRegrouped, matches, namespace } from './filters.ts';
 
-/** The state of the connection to the server. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 /** Sentences that tell the user which data is missing or outdated. */
 export const gaps = signal<readonly string[]>([]);
-/**
- * The namespace that the server watches. If `watched` is empty, the server watches all namespaces. Before the first
- * message, `watched` is undefined.
- */
+/** If `watched` is empty, the server watches all namespaces. */
 export const watched = signal<string | undefined>(undefined);
-/** The label selector for the clusters of a fleet. Without a fleet, `fleet` is empty. */
 export const fleet = signal('');
 export const login = signal(false);
 export const trend = signal<readonly TrendSample[]>([]);
 /** The time of the server in milliseconds, updated every five seconds. */
 export const now = signal(Date.now());
 
-/** The machines by key. Each machine has its own signal, so a change draws only one tile. */
+/** Each machine has its own signal, so a change draws only one tile. */
 export const machines = new Map<string, Signal<MachineRow>>();
 /** Increases when a machine appears, disappears, or moves to another group. */
 export const structure = signal(0);
 /** Increases with each message that contains machines. */
 export const machineChanges = signal(0);
-/** The machines that need the attention of a user. */
 export const urgent = new Set<string>();
 
 const tables = {
@@ -65,7 +59,6 @@ export function countsIn(ns: string): ReadonlyMap<Level, number> {
   return tally.get(ns) ?? new Map();
 }
 
-/** The number of machines in the selected namespace, for each level. */
 export const counts: ReadonlySignal<ReadonlyMap<Level, number>> = computed(() => {
   machineChanges.value;
   const sums = new Map<Level, number>();
@@ -76,7 +69,6 @@ export const counts: ReadonlySignal<ReadonlyMap<Level, number>> = computed(() =>
   return sums;
 });
 
-/** The known namespaces, sorted by name. */
 export const namespaces: ReadonlySignal<readonly string[]> = computed(() => {
   structure.value;
   return [...new Set([...tally.keys(), ...[...deployments.value.values()].map(({ ns }) => ns)])].sort();
@@ -150,19 +142,15 @@ export function apply(frame: Frame): void {
   });
 }
 
-/** The trend contains at most this number of samples. */
 const MOST_TREND = 2_500;
 
-/**
- * Appends new samples to the trend. If the last sample has the same time as a new sample, the new sample replaces it.
- */
+/** Appends new samples to the trend. */
 function mergedTrend(before: readonly TrendSample[], added: readonly TrendSample[]): readonly TrendSample[] {
   const from = added[0]?.[0] ?? 0;
   const kept = before.at(-1)?.[0] === from ? before.slice(0, -1) : before;
   return [...kept, ...added].slice(-MOST_TREND);
 }
 
-/** The machines that match the filters: namespace, levels and search. */
 export const shown: ReadonlySignal<readonly Signal<MachineRow>[]> = computed(() => {
   structure.value;
   return [...machines.values()].filter((row) => matches(row.peek()));

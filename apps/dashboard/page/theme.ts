@@ -6,7 +6,6 @@ type Theme = (typeof THEMES)[number];
 const STORED = 'mcm-theme';
 const stored = localStorage.getItem(STORED);
 
-/** The color theme that the user has selected. */
 export const theme = signal<Theme>(THEMES.find((each) => each === stored) ?? 'system');
 /** Increases when the colors change. Drawings cannot use style sheets, so they read this signal. */
 export const colors = signal(0);

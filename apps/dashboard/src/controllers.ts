@@ -15,7 +15,6 @@ interface ControllersText {
 /** Returns true if the name belongs to a controller. `mcm up` also lists the control plane and the cloud. */
 export const isController = (name: string): boolean => name.includes('controller');
 
-/** Returns a text with the worst state of all controllers, and the number of controllers in this state. */
 export function controllersText(rows: readonly Pick<ControllerRow, 'name' | 'state'>[]): ControllersText {
   const states = rows.map(({ state }) => state);
   if (states.length === 0) return { text: 'Controllers not known', isBad: false };

@@ -21,10 +21,7 @@ export interface MachineRow {
   readonly uid: string;
   readonly ns: string;
   readonly name: string;
-  /**
-   * The name of the MachineDeployment of the machine. If the machine has no deployment, the field is empty. The same
-   * applies to set, zone, class and node.
-   */
+  /** If a machine has no deployment, `deployment` is empty. */
   readonly deployment: string;
   readonly set: string;
   readonly zone: string;
@@ -32,11 +29,9 @@ export interface MachineRow {
   readonly node: string;
   readonly phase: string;
   readonly level: Level;
-  /** The current step in the life of the machine: see {@link STAGES}. */
   readonly stage: Stage;
   /** The reason why the machine waits. For a machine that runs, `why` is empty. */
   readonly why: string;
-  /** The time since which the machine has its level. */
   readonly since: number;
   readonly created: number;
 }
@@ -67,34 +62,26 @@ export interface DeploymentRow {
   readonly name: string;
   readonly cls: string;
   readonly desired: number;
-  /** The number of all machines of the deployment. */
   readonly total: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template than the current one. */
   readonly old: number;
   readonly state: RolloutState;
-  /** The problem of the deployment as a sentence. If the deployment has no problem, `why` is empty. */
+  /** If the deployment has no problem, `why` is empty. */
   readonly why: string;
-  /**
-   * A sentence about the zones in which the deployment creates no machines. If the deployment uses all zones,
-   * `closedZones` is empty.
-   */
+  /** If the deployment uses all zones, `closedZones` is empty. */
   readonly closedZones: string;
-  /** The time since which the deployment has its state. */
   readonly since: number;
 }
 
 /** A running drain of a node. */
 export interface DrainRow {
-  /** The key of the drained machine. */
   readonly key: string;
   readonly ns: string;
   readonly name: string;
   readonly node: string;
-  /** The number of pods that must leave the node. If the pods are unknown, the value is -1. */
+  /** If the pods of the node are unknown, `left` is -1. */
   readonly left: number;
-  /** The highest number of pods since the start of the drain. */
   readonly pods: number;
   /** The reasons why the drain makes no progress. If the drain makes progress, `blockers` is empty. */
   readonly blockers: readonly string[];
@@ -143,15 +130,15 @@ export interface ControllerRow {
   readonly ns: string;
   readonly name: string;
   readonly state: ControllerState;
-  /** The process that holds the Lease. If no process holds the Lease, or the holder is unknown, `holder` is empty. */
+  /** If no process holds the Lease, or the holder is unknown, `holder` is empty. */
   readonly holder: string;
   /**
    * The time of the controller's last activity, or of the first change that it has not processed. If the time is
-   * unknown, the value is 0.
+   * unknown, `since` is 0.
    */
   readonly since: number;
   readonly level: Level;
-  /** The reason why mcm considers the controller as not working. For a working controller, `why` is empty. */
+  /** For a working controller, `why` is empty. */
   readonly why: string;
   /** What does not happen while the controller is stopped, one sentence for each effect. */
   readonly effects: readonly string[];
@@ -173,7 +160,7 @@ export interface ClusterRow {
   readonly elsewhere: boolean;
   /**
    * A sentence about the live replicas that cannot reach the API server of the cluster. If all replicas reach the API
-   * server, the text is empty.
+   * server, `unreachable` is empty.
    */
   readonly unreachable: string;
 }
@@ -211,7 +198,7 @@ export interface Tables {
 /** The name of a table in a {@link Frame}. */
 export type TableName = keyof Tables;
 
-/** A message of the event stream to the page. The first message of a connection contains all rows. */
+/** A message of the event stream to the page. */
 export interface Frame {
   readonly at: number;
   readonly first?: First;
@@ -221,17 +208,16 @@ export interface Frame {
    * unchanged.
    */
   readonly gaps?: readonly string[] | undefined;
-  /** New samples of {@link First.trend}. */
   readonly trend?: readonly TrendSample[] | undefined;
 }
 
 /** The part of the first message that never changes later. */
 export interface First {
-  /** The namespace that the server watches. An empty `namespace` means all namespaces. */
+  /** An empty `namespace` means all namespaces. */
   readonly namespace: string;
-  /** The label selector for the clusters of a fleet. An empty `fleet` means that the server does not show clusters. */
+  /** An empty `fleet` means that the server does not show clusters. */
   readonly fleet: string;
-  /** Whether the user has logged in. Only then, the page offers to end the session. */
+  /** Whether the user has logged in. */
   readonly login: boolean;
   readonly trend: readonly TrendSample[];
 }
@@ -260,7 +246,7 @@ export interface Mark {
 export interface MachineLife {
   readonly key: string;
   readonly created: number;
-  /** The time at which the machine was deleted. If the machine still exists, the value is 0. */
+  /** If the machine still exists, `gone` is 0. */
   readonly gone: number;
   readonly segments: readonly Segment[];
   readonly marks: readonly Mark[];
@@ -275,7 +261,7 @@ export interface DrainSample {
 
 /** The response to a request for `/api/machines/NAMESPACE/NAME`. */
 export interface MachineDetail {
-  /** The last known row of the machine. If the dashboard has never seen the machine, `row` is undefined. */
+  /** If the dashboard has never seen the machine, `row` is undefined. */
   readonly row: MachineRow | undefined;
   readonly exists: boolean;
   readonly life: MachineLife | undefined;
@@ -283,9 +269,9 @@ export interface MachineDetail {
   /** The output of `mcm explain machine/NAME`, or the reason why the output is missing. */
   readonly explain: readonly string[];
   readonly providerID: string;
-  /** The key of the machine that replaced this machine. If the replacement is unknown, `successor` is empty. */
+  /** If the replacement is unknown, `successor` is empty. */
   readonly successor: string;
-  /** The key of the machine that this machine replaced. If the replaced machine is unknown, `predecessor` is empty. */
+  /** If the replaced machine is unknown, `predecessor` is empty. */
   readonly predecessor: string;
   readonly events: readonly EventRow[];
 }
@@ -297,7 +283,6 @@ export type RolloutSample = readonly number[];
 export interface DeploymentDetail {
   readonly row: DeploymentRow | undefined;
   readonly samples: readonly RolloutSample[];
-  /** The lives of the machines of the deployment, the oldest machine first. */
   readonly lives: readonly MachineLife[];
   readonly explain: readonly string[];
   readonly hints: readonly string[];

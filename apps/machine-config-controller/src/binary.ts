@@ -97,7 +97,6 @@ const flags = {
   }),
 } as const;
 
-/** Returns errors about combinations of flags, which the parser of a single flag cannot find. */
 function check(given: FlagValues<typeof flags>): readonly string[] {
   const profile = given['tls-profile'];
   return PROFILES.includes(profile)

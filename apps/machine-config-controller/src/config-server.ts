@@ -19,18 +19,15 @@ const FLAGS = { port: '--config-server-port', certificates: '--config-server-cer
 /** The settings of the config server: its address and its certificate. */
 export interface ConfigServerSettings {
   readonly host: string;
-  /** The port of the server. For the value 0, the operating system selects a free port. */
+  /** For the port 0, the operating system selects a free port. */
   readonly port: number;
-  /**
-   * The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the server creates self-signed
-   * certificates.
-   */
+  /** If `certificates` is empty, the server creates self-signed certificates. */
   readonly certificates: string;
   /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names'>;
   /**
-   * Whether the server reads the machines of bootstrap tokens from a cache. The CRDs of machines must exist. If they
-   * may be absent, `machinePools` is false.
+   * Whether the server reads the machines of bootstrap tokens from a cache. If the CRDs of machines may be absent,
+   * `machinePools` must be false.
    */
   readonly machinePools: boolean;
   readonly limit: RateLimit;

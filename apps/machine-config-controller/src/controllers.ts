@@ -46,15 +46,13 @@ import {
 
 /** The clients and other objects that the controllers need. */
 export interface ConfigControllerOptions {
-  /** The client of the cluster with the MachineConfigs. */
   readonly control: KubeClient;
-  /** The client of the cluster with the nodes. */
   readonly target: KubeClient;
   readonly recorder: EventRecorder;
   readonly nodeRecorder: EventRecorder;
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
-  /** The registry for the metrics of pools. If `meters` is undefined, no metrics are recorded. */
+  /** If `meters` is undefined, no metrics are recorded. */
   readonly meters?: Meters;
   readonly tree: TemplateTree;
   readonly identity: ControllerIdentity;
@@ -63,11 +61,10 @@ export interface ConfigControllerOptions {
 /** The settings of the controllers, which come from flags. */
 export interface ConfigSettings {
   /**
-   * At most this number of drains run at the same time. Only drains need a limit, because all other queues are short.
+   * At most `concurrency` drains run at the same time. Only drains need a limit, because all other queues are short.
    */
   readonly concurrency: number;
   readonly pullSecretNamespace: string;
-  /** The TLS profile: `Old`, `Intermediate` or `Modern`. */
   readonly tlsProfile: string;
   readonly watchApiServerConfig: boolean;
   readonly stampVersion: boolean;
@@ -122,9 +119,7 @@ const mayUncordon =
   ({ metadata }: Node): boolean =>
     fleet.machinesOf(metadata.name).every((machine) => machine.metadata.deletionTimestamp === undefined);
 
-/**
- * Creates the caches and controllers of the binary. The caches and controllers start when the process runs their units.
- */
+/** Creates the caches and controllers of the binary. */
 export function createConfigControllers(
   { control, target, recorder, nodeRecorder, runtime, metrics, meters, tree, identity }: ConfigControllerOptions,
   chosen: Partial<ConfigSettings> = {},

@@ -38,10 +38,6 @@ const ROTATING = {
 type Field = keyof typeof ROTATING;
 const FIELDS = Object.keys(ROTATING) as Field[];
 
-/**
- * The rendered configuration of a pool with the built-in templates. All fields have version 1, except the fields in
- * `second`.
- */
 function rendered(platform: string, role: string, second: readonly Field[] = []) {
   const versionOf = (field: Field) => ROTATING[field](second.includes(field) ? '2' : '1');
   const { pullSecret, ...bytes } = Object.fromEntries(FIELDS.map((field) => [field, versionOf(field)]));

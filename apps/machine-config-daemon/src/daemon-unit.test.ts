@@ -27,21 +27,13 @@ import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
 
-/**
- * Tests the loop of the daemon with changes of its Node and of its disk. In the test, a folder is the root directory of
- * the machine.
- */
+/** Tests the loop of the daemon with changes of its Node and of its disk. */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-/** A daemon that cannot write or reboot retries within this time. */
 const RETRIED_MS = 70_000;
 
 interface Fault {
-  /**
-   * After this number of write requests and started programs, the test kills the daemon. For writes to the disk, see
-   * machine.test.ts.
-   */
   left: number;
   /** Whether the last request before the kill still takes effect. */
   readonly done: boolean;
@@ -54,9 +46,7 @@ class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** The number of writes after which the disk is full. */
   room = Number.POSITIVE_INFINITY;
-  /** The error that all programs return. If `broken` is undefined, all programs succeed. */
   broken: string | undefined;
   fault: Fault | undefined;
   died = 0;
@@ -130,7 +120,7 @@ class Machine implements AsyncDisposable {
     await this.clock.advance(10);
   }
 
-  /** Starts the process of the daemon. The previous process of the daemon must have ended. */
+  /** Starts the process of the daemon. */
   run(): void {
     const stop = new AbortController();
     this.#stop = stop;

@@ -18,18 +18,12 @@ export interface DaemonUnitOptions {
   readonly root: string;
   readonly host: DaemonHost;
   readonly policy: DisruptionPolicy;
-  /** The informer for the Node on which the daemon runs. */
   readonly informer: Informer<Node>;
   readonly runtime: InformerRuntime;
-  /** The client of the cluster with the Node. */
   readonly nodeClient: KubeClient;
-  /** The client of the cluster with the MachineConfigs. */
   readonly configClient: KubeClient;
   readonly recorder: EventRecorder;
-  /**
-   * The source of notices about interruptions, and the transport to the metadata service of the VM. If `notices` is
-   * undefined, the daemon reads no notices.
-   */
+  /** If `notices` is undefined, the daemon reads no notices. */
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }
 

@@ -1,7 +1,6 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** Linux follows at most this number of links in one path. */
 const MAX_LINKS = 40;
 
 const isMissing = (error: unknown): boolean =>
@@ -9,7 +8,8 @@ const isMissing = (error: unknown): boolean =>
 
 /**
  * Converts a path on the node to a path in the file system of this process.
- * - Links in the parent directories are resolved within the node's root directory. No link can leave this directory.
+ * - Links in the parent directories are resolved within the node's root directory. No link can leave the root directory
+ *   of the node.
  * - If the path itself is a link, the link is not resolved.
  * @param root Path of the node's root directory.
  * @param path Absolute path in the file system of the node.

@@ -18,8 +18,8 @@ export async function readCommandLine(disk: NodeDisk, list: ListEntries): Promis
 }
 
 /**
- * Writes the kernel arguments to all boot entries, and then to the file for new boot entries. `readCommandLine` reads
- * this file. If the daemon crashes before the last write, it repeats all writes, because the file is still unchanged.
+ * Writes the kernel arguments to all boot entries, and then to the file for new boot entries. If the daemon crashes
+ * before the last write, the daemon repeats all writes.
  */
 export async function writeCommandLine(disk: NodeDisk, list: ListEntries, line: string): Promise<void> {
   for (const path of await list(ENTRIES)) {

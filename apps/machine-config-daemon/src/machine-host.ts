@@ -28,12 +28,11 @@ export interface MachineHostOptions {
   /** The path of the file with the ID of the current boot, in the file system of this process. */
   readonly bootIdFile: string;
   readonly readFile: (path: string) => Promise<string>;
-  /** The command that reboots the machine. If `reboot` is empty, a user must reboot the machine. */
+  /** If `reboot` is empty, a user must reboot the machine. */
   readonly reboot: readonly string[];
 }
 
 const run = promisify(execFile);
-/** If a program runs longer than this limit, it has failed. */
 const PROGRAM_LIMIT_MS = 120_000;
 
 /** Returns a function that runs programs in the root directory of the node, with the systemd of the node. */
@@ -82,10 +81,6 @@ async function act(program: RunProgram, action: PostAction): Promise<void> {
   if (action.type === 'Restart') return onService(program, 'restart', action.restart.serviceName);
 }
 
-/**
- * The services of the built-in policy. Machines with another container runtime or operating system do not have all of
- * these services.
- */
 const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
 
 async function onService(program: RunProgram, verb: 'reload' | 'restart', service: string): Promise<void> {
@@ -95,7 +90,7 @@ async function onService(program: RunProgram, verb: 'reload' | 'restart', servic
 
 /**
  * Returns true if a service is installed on the machine. If the unit file is missing, `systemctl cat` has a special
- * exit code. Any other exit code means a problem of the machine.
+ * exit code.
  */
 async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
   try {

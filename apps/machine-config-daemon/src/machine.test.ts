@@ -20,12 +20,10 @@ import { rootFolder } from './root-folder.testing.ts';
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const CMDLINE = 'etc/kernel/cmdline';
 
-/** A node whose root directory is a folder, and daemons that the test can kill between two writes. */
 class Machine implements AsyncDisposable {
   readonly root: string;
   readonly programs: string[] = [];
   boots = 1;
-  /** After this number of writes to the disk, the test kills the daemon. */
   left = Number.POSITIVE_INFINITY;
   readonly #plane: Awaited<ReturnType<typeof startControlPlane>>;
   readonly #clock = new VirtualClock();
@@ -69,7 +67,7 @@ class Machine implements AsyncDisposable {
   path = (path: string) => join(this.root, path);
   text = (path: string) => readFile(this.path(path), 'utf8');
 
-  /** Starts a daemon on the current disk. The drain controller drains the node immediately. */
+  /** Starts a daemon on the current disk. */
   async play(): Promise<'died' | 'waits'> {
     this.#death = Promise.withResolvers();
     const daemon = this.#daemon();

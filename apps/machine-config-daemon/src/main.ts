@@ -2,7 +2,8 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Short-lived objects enlarge the heap during the start. Without this flag, the heap never shrinks again.
+  // Short-lived objects enlarge the heap during the start. Without `--semi-space-growth-factor=1`, the heap never
+  // shrinks again.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
   // With these flags, V8 does not optimize WebAssembly. The only WebAssembly is the HTTP parser, and its optimization

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { pathInRoot } from './in-root.ts';
 
 /**
- * Returns the ID of a user or group, from the files of the node. A number is already an ID.
+ * Returns the ID of a user or group, from the files of the node.
  * @throws Error if the name is unknown
  */
 export async function ownerId(

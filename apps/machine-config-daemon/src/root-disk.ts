@@ -31,8 +31,8 @@ export class RootDisk implements NodeDisk {
   readonly #onWrite: (path: string) => void;
 
   /**
-   * @param onWrite Called with the path on the node before each change. The watch of the disk then ignores the daemon's
-   * own changes.
+   * @param onWrite Called with the path on the node before each change. The watch of the disk ignores the changes that
+   * the daemon reports in `onWrite`.
    */
   constructor(root: string, onWrite: (path: string) => void = () => undefined) {
     this.#root = root;
@@ -150,7 +150,6 @@ export class RootDisk implements NodeDisk {
   }
 }
 
-/** Flushes a directory, so that created and renamed files are permanent. */
 async function flush(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -8,10 +8,7 @@ import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { DiskWatch } from './watch-disk.ts';
 
-/**
- * Runs a test with a watch of a folder. `seen` contains the reports of the watch, and a promise for the next change
- * that the operating system reports.
- */
+/** Runs a test with a watch of a folder. */
 async function watched(work: (root: string, watch: DiskWatch, seen: Seen) => Promise<void>): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), 'watch-'));
   const virtual = new VirtualClock();

@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import type { Clock } from '@mcm/kube';
 import { pathInRoot } from './in-root.ts';
 
-/** The check of the disk starts after this time without a change, because changes come in bursts. */
 const QUIET_MS = 500;
 
 /** Watches the directories to which a config writes files. */
@@ -36,7 +35,8 @@ export class DiskWatch {
   #add(directory: string): void {
     try {
       const watcher = watch(directory, { persistent: false }, () => this.#changed());
-      // The deletion of a watched directory is a change. The check after the change finds the missing files.
+      // The deletion of a watched directory is a change. The check after the deletion of a directory finds the missing
+      // files.
       watcher.on('error', () => this.#changed());
       this.#watchers.set(directory, watcher);
     } catch (error) {

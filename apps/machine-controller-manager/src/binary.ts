@@ -151,10 +151,7 @@ interface Doubtful {
   readonly 'webhook-cert-dir': string;
 }
 
-/**
- * Returns warnings about flag values that are valid but probably wrong. The original accepts these values without an
- * error too.
- */
+/** Returns warnings about flag values that are valid but probably wrong. */
 function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [
@@ -230,7 +227,7 @@ const startAutoscaler = ({
     },
   );
 
-/** Creates the `machine-controller-manager` binary. With `tracing`, it traces rollouts. */
+/** Creates the `machine-controller-manager` binary. */
 export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefinition<typeof flags> => ({
   name: NAME,
   version: VERSION,
@@ -302,8 +299,5 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
   },
 });
 
-/**
- * The `machine-controller-manager` binary without traces. The flags, the Lease and the metrics have the names of the
- * original.
- */
+/** The `machine-controller-manager` binary without traces. */
 export const machineControllerManager = managerBinary({ off: true });

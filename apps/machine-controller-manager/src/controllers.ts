@@ -53,13 +53,10 @@ import {
 
 /** The clients, the clock, the metrics and other objects that the controllers use. */
 export interface Environment {
-  /** The client of the cluster with the Machine objects. */
   readonly control: KubeClient;
-  /** The client of the cluster with the nodes. Without a target cluster, `target` is undefined. */
+  /** Without a target cluster, `target` is undefined. */
   readonly target: KubeClient | undefined;
-  /** The namespace of the Machine objects. */
   readonly namespace: string;
-  /** The clock, the random numbers, the log, and the settings of caches. */
   readonly runtime: InformerRuntime;
   readonly metrics?: QueueMetrics;
   /** The registry for the metrics of deployments and sets. If `meters` is undefined, no metrics are recorded. */
@@ -71,21 +68,20 @@ export interface Environment {
   readonly traces?: Pick<Traces, 'exporter' | 'rollouts' | 'idOf' | 'events'> | undefined;
   /** Records the decisions of the controllers. If `journal` is undefined, decisions are not recorded. */
   readonly journal?: Journal | undefined;
-  /** In fleet mode, the reachability of the other clusters in the region of this cluster. */
   readonly region?: (() => RegionReach | undefined) | undefined;
   /** Decides whether a rollout may disrupt machines, in a fleet with a common disruption budget. */
   readonly rollouts?: RolloutPermit | undefined;
 }
 
-/** The settings of the manager, which come from flags. All times are in milliseconds. */
+/** The settings of the manager, which come from flags. All times in the settings of the manager are in milliseconds. */
 export interface ManagerSettings extends SafeguardSettings {
-  /** Each controller processes at most this number of objects at the same time. */
+  /** Each controller processes at most `concurrency` objects at the same time. */
   readonly concurrency: number;
   /** Overrides `concurrency` for single controllers, by the name of the controller. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
-  /** A MachineSet is frozen if its machines exceed the sum of replicas and surge by this number. */
+  /** A MachineSet is frozen if its machines exceed the sum of replicas and surge by `safetyUp`. */
   readonly safetyUp: number;
-  /** A frozen MachineSet is unfrozen if its machines are below the freeze limit by this number. */
+  /** A frozen MachineSet is unfrozen if its machines are below the freeze limit by `safetyDown`. */
   readonly safetyDown: number;
   readonly overshootingPeriodMs: number;
   /** Whether the manager protects the nodes of a rollout from the cluster autoscaler. */
@@ -125,7 +121,6 @@ export interface Controllers {
   flush(): Promise<void>;
 }
 
-/** Similar events within this time are combined into one write. A rollout causes many similar events. */
 const EVENT_DELAY_MS = 3_000;
 
 function recorderOf({ control, runtime, traces }: Environment, component: string): EventRecorder {
@@ -149,9 +144,7 @@ function owners({
   return { client: orderedClient(control, [deployments, sets]), deployments, sets };
 }
 
-/**
- * Creates the caches and controllers of the binary. The caches and controllers start when the process runs their units.
- */
+/** Creates the caches and controllers of the binary. */
 export function createControllers(environment: Environment, settings: ManagerSettings): Controllers {
   const { control, target, namespace, runtime, metrics } = environment;
   const local = { ...runtime, namespace };

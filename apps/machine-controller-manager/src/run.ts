@@ -11,10 +11,7 @@ export interface RunningManager {
   readonly ended: Promise<void>;
 }
 
-/**
- * Runs the controllers of the manager in this process until the signal is aborted. The function uses no flags, no Lease
- * and no sockets. A simulation can therefore run it with a virtual clock.
- */
+/** Runs the controllers of the manager in this process until the signal is aborted. */
 export function runManager(
   environment: Environment,
   settings: Partial<ManagerSettings>,

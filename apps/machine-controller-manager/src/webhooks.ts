@@ -25,12 +25,9 @@ const webhookHandlers = (control: KubeClient): Readonly<Record<string, Admission
 
 export interface WebhookSettings {
   readonly host: string;
-  /** The port of the webhooks. For the value 0, no webhooks are served. */
+  /** For the port 0, no webhooks are served. */
   readonly port: number;
-  /**
-   * The directory with `tls.crt` and `tls.key`. If `certificates` is empty, the manager creates self-signed
-   * certificates.
-   */
+  /** If `certificates` is empty, the manager creates self-signed certificates. */
   readonly certificates: string;
   /** The settings for self-signed certificates. */
   readonly selfMade: Pick<SelfMadeOptions, 'namespace' | 'secret' | 'names' | 'configurations'>;

@@ -8,13 +8,11 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printProblem } from './output/format.ts';
 import { createProgram } from './program.ts';
 
-// With this flag, the process does not wait for its compiler threads when it exits. `processHost` in @mcm/kube sets the
-// same flag.
 setFlagsFromString('--no-concurrent-sparkplug');
 
 /**
- * A program such as `head` may close the pipe early. If the pipe is closed, the command ends without a message, like a
- * program that receives SIGPIPE. The exit code is not 0, because for `plan` and `config diff`, 0 means "no changes".
+ * If `head` closes the pipe early, the command ends without a message, like a program that receives SIGPIPE. The exit
+ * code after a closed pipe is not 0, because for `plan` and `config diff`, 0 means "no changes".
  */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -42,7 +40,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Formats an error for the user. The text contains the stack only if the error is a bug in mcm. */
+/** Formats an error for the user. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');
@@ -50,7 +48,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Removes Unicode symbols or colors that the terminal does not support. See https://no-color.org. */
+/** Removes Unicode symbols or colors that the terminal does not support. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;

@@ -30,13 +30,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serveDashboard } from './dashboard/serve.ts';
 import { createProgram } from './program.ts';
 
-/**
- * Clouds, users and other programs can write any text into objects. No command may print the texts of objects to the
- * terminal unchanged.
- */
+/** Clouds, users and other programs can write any text into objects. */
 
 const EVIL = 'evil\u001b]0;owned\u0007\u009b31m\u202e\u200b\u2028\nmachine/forged';
-/** The characters that a terminal interprets, or that reorder text. Line breaks of mcm itself are allowed. */
 const RAW = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const NAMESPACE = 'default';
 
@@ -181,7 +177,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Returns the output of a command. A command that watches ends after its first lines. */
+/** Returns the output of a command. */
 async function run(words: readonly string[]): Promise<string> {
   const lines: string[] = [];
   const over = new AbortController();

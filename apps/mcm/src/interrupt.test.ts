@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** An API server that accepts connections and never responds. */
 let stalled: Server;
 let folder: string;
 

@@ -24,7 +24,6 @@ import { statusLines } from './up/status.ts';
 const NOW = new Date('2026-01-01T01:00:00Z');
 const OWNERS: Readonly<Record<string, string>> = { MachineSet: 'MachineDeployment', Machine: 'MachineSet' };
 
-/** Returns an object with the given content, as the client returns it to a command. */
 function stored<T extends KubeObject>({ kind, shape = {} }: ResourceDefinition<T>, content: object): T {
   const owner = OWNERS[kind];
   const metadata = {

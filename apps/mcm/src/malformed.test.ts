@@ -21,7 +21,6 @@ import { createProgram } from './program.ts';
 import { renderScreen } from './screen/render.ts';
 import { watchFleet } from './up/fleet-watch.ts';
 
-/** CRDs without validation, which accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources: _, ...version }) => ({ ...version, schema }));
@@ -43,10 +42,7 @@ const server = createServer(async (incoming, outgoing) => {
 });
 
 const nameOf = ({ kind }: ResourceDefinition<KubeObject>, index: number): string => `${kind.toLowerCase()}-${index}`;
-/**
- * For each field of a kind, the test has one object without the field and one object with a wrong type. Every command
- * runs with every malformed object.
- */
+/** For each field of a kind, the test has one object without the field and one object with a wrong type. */
 const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
   const all = [...malformations(shape)].filter(({ field }) => field.split('.').length <= 2);
   const kept = Map.groupBy(all, ({ field }) => field);

@@ -36,10 +36,7 @@ const dataDirOption = [
 export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
-/**
- * Creates the `mcm` program. This module contains only names and flags. A command loads its implementation, a `run.ts`,
- * when it runs.
- */
+/** Creates the `mcm` program. Each command loads its implementation, a `run.ts`, when it runs. */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))
     .description('manages machines for Kubernetes, on a laptop or for any cluster')

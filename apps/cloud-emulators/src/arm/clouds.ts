@@ -22,10 +22,7 @@ const partOf = (store: EmulatorStore, name: string): EmulatorStore => ({
   remove: (kind, id) => store.remove(`${name} ${kind}`, id),
 });
 
-/**
- * The emulators of the public Azure cloud and of the sovereign clouds. Each emulator has separate tokens and resources.
- * Requests to hosts that belong to no sovereign cloud go to the emulator of the public cloud.
- */
+/** Requests to hosts that belong to no sovereign cloud go to the emulator of the public cloud. */
 export class AzureClouds implements Emulator {
   readonly faults: Faults;
   readonly counts: ReadonlyMap<string, number>;
@@ -72,10 +69,7 @@ export class AzureClouds implements Emulator {
     for (const endpoint of [this.#public, ...this.#sovereign.map((each) => each.endpoint)]) endpoint.resume();
   }
 
-  /**
-   * Returns the cloud of the requested host. If a request asks the metadata service for a token, the result is the
-   * cloud of the token's resource. For the public cloud, the result is undefined.
-   */
+  /** Returns the cloud of the requested host. */
   #asked(request: TransportRequest, { pathname, searchParams }: URL): Sovereign | undefined {
     const resource = searchParams.get('resource') ?? '';
     const host = hostOf(request);

@@ -16,18 +16,13 @@ import type { AzureCloud } from './sovereign.ts';
 export interface ArmEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation such as the creation of a VM. By default, `operationMs` is 45 s. */
   readonly operationMs?: number;
-  /** The delay until Resource Graph shows a change. By default, Resource Graph shows a change immediately. */
   readonly graphLagMs?: number;
-  /** The base URL of the operation links in responses. By default, links use the public cloud. */
+  /** The base URL of the operation links in responses. */
   readonly origin?: string;
-  /** The applications that can log in and get tokens. If `principals` is undefined, requests need no token. */
+  /** If `principals` is undefined, requests need no token. */
   readonly principals?: readonly Principal[] | undefined;
-  /**
-   * The managed identities of the host that sends the requests. If `identities` is undefined, the login service accepts
-   * every identity.
-   */
+  /** If `identities` is undefined, the login service accepts every identity. */
   readonly identities?: HostIdentities | undefined;
   /** The purchase plans of marketplace images, by URN. An image that is not in `plans` has no plan. */
   readonly plans?: Readonly<
@@ -37,10 +32,7 @@ export interface ArmEndpointOptions {
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;
-  /**
-   * A sovereign cloud with separate hosts. If `cloud` is undefined, the endpoint is the public cloud and accepts tokens
-   * of every audience.
-   */
+  /** If `cloud` is undefined, the endpoint is the public cloud and accepts tokens of every audience. */
   readonly cloud?: AzureCloud;
   /**
    * Fault rules and request counts that several clouds share. If `shared` is undefined, the endpoint creates its own
@@ -277,10 +269,7 @@ export class ArmEndpoint implements Emulator {
   }
 }
 
-/**
- * Returns the state of a VM in listings. For a running VM, and for a VM that was never deallocated, the result is the
- * provisioning state.
- */
+/** Returns the state of a VM in listings. */
 const stateOf = (state: string, power: string | undefined): string =>
   power === undefined || power === 'running' || state === 'Deleting' ? state : power;
 

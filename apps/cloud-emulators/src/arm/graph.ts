@@ -8,7 +8,6 @@ export const graphBody = z.looseObject({
   options: z.looseObject({ $skipToken: z.string().optional() }).nullish(),
 });
 
-/** The pattern of a quoted string in the query language of Resource Graph. */
 const TEXT = "'((?:[^'\\\\]|\\\\.)*)'";
 const plain = (text: string): string => text.replaceAll(/\\(.)/g, '$1');
 

@@ -10,16 +10,14 @@ export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
-  /** The client assertion with which the application can log in. */
   readonly assertion?: string;
-  /** The certificate of the application as PEM. The key of the certificate signs the client assertions. */
+  /** The key of the certificate signs the client assertions. */
   readonly certificate?: string;
 }
 
 /** The managed identities of a host. */
 export interface HostIdentities {
   readonly system: boolean;
-  /** The client IDs of the user-assigned identities. */
   readonly users: readonly string[];
 }
 
@@ -27,15 +25,9 @@ interface LoginOptions {
   readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[] | undefined;
-  /**
-   * The managed identities of the host that sends the requests. If `identities` is undefined, the host has every
-   * identity.
-   */
+  /** If `identities` is undefined, the host has every identity. */
   readonly identities?: HostIdentities | undefined;
-  /**
-   * The cloud to which the login service belongs. If `cloud` is undefined, the login service belongs to the public
-   * cloud and accepts every audience.
-   */
+  /** If `cloud` is undefined, the login service belongs to the public cloud and accepts every audience. */
   readonly cloud?: AzureCloud | undefined;
 }
 
@@ -46,10 +38,7 @@ export const isLogin = (path: string): boolean => LOGIN.test(path);
 
 export const isMetadata = (path: string): boolean => path === IMDS;
 
-/**
- * Returns the error of Microsoft Entra for an audience in another cloud. If the audience is accepted, the result is
- * undefined.
- */
+/** Returns the error of Microsoft Entra for an audience in another cloud. */
 const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportResponse | undefined =>
   cloud === undefined || hasAudience(cloud, scope)
     ? undefined
@@ -59,7 +48,7 @@ const wrongAudience = (cloud: AzureCloud | undefined, scope: string): TransportR
         `AADSTS500011: The resource principal named ${scope} was not found in the tenant.`,
       );
 
-/** Handles requests to the login service. For an unknown path, the result is undefined. */
+/** Handles requests to the login service. */
 export function answerLogin(
   path: string,
   body: string,
@@ -101,7 +90,6 @@ export function answerLogin(
 
 /**
  * Returns true if an assertion names a certificate: its header contains the SHA-256 or SHA-1 hash of the certificate.
- * Clients use base64 or base64url.
  */
 function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {
   const named = (name: string): string => Buffer.from(String(header[name] ?? ''), 'base64').toString('hex');

@@ -13,7 +13,6 @@ const reference = z.looseObject({
 });
 export type Reference = z.infer<typeof reference>;
 
-/** The fields of a resource's body that the emulator reads. All other fields are stored and returned unchanged. */
 export const resourceBody = z.looseObject({
   location: text,
   tags: z.record(z.string(), z.string()).optional(),
@@ -52,23 +51,16 @@ export interface ArmResource {
   readonly kind: ResourceKind;
   readonly group: string;
   body: ResourceBody;
-  /** The provisioning state: `Creating`, `Updating`, `Deleting`, `Succeeded` or `Failed`. */
   state: string;
   /** The creation time of the resource, as Unix time in milliseconds. */
   readonly createdAt: number;
-  /**
-   * The time at which Resource Graph starts to show the resource. If `graphFrom` is undefined, the default delay
-   * applies.
-   */
   readonly graphFrom?: number | undefined;
-  /** The ID of the VM to which a disk or a NIC is attached. */
   attachedTo?: string;
   privateIp?: string | undefined;
-  /** The power state of a VM. A VM without a power state has never been deallocated. */
+  /** A VM without a power state has never been deallocated. */
   power?: 'running' | 'starting' | 'deallocating' | 'deallocated' | undefined;
-  /** The error of the last operation on the resource. */
   failure?: { readonly code: string; readonly message: string };
-  /** The unique ID of a VM. A later VM with the same name has a different ID. */
+  /** A later VM with the same name has a different ID. */
   readonly vmId: string;
 }
 
@@ -78,26 +70,19 @@ export interface ArmOperation {
   readonly resource: string;
   readonly what: 'put' | 'delete' | 'deallocate' | 'start';
   readonly doneAt: number;
-  /**
-   * The delay after which Resource Graph shows the result of the operation. If `graphLagMs` is undefined, the default
-   * delay applies.
-   */
   readonly graphLagMs?: number | undefined;
   readonly fail?: { readonly code: string; readonly message: string; readonly leave: boolean } | undefined;
   done: boolean;
 }
 
-/** Returns the key of a resource: its ID in lower case. In Azure, IDs are case-insensitive. */
+/** In Azure, IDs are case-insensitive. */
 export const keyOf = (id: string): string => id.toLowerCase();
 
 /** Returns the ID of a disk in the resource group of a VM or of another disk. */
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/**
- * Applies the change of a resource to its body. List entries are merged by their names or IDs. All other fields are
- * merged as in a JSON merge patch.
- */
+/** Applies the change of a resource to its body. List entries are merged by their names or IDs. */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

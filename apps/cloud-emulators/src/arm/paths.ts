@@ -1,6 +1,5 @@
 import type { ResourceKind } from './model.ts';
 
-/** The name of a request for fault rules, in the form `METHOD kind`. */
 export interface Label {
   readonly method: string;
   readonly kind:

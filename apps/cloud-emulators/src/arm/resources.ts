@@ -72,7 +72,7 @@ export class Resources {
     return this.#operations.get(number);
   }
 
-  /** Returns the resources that Resource Graph shows. Changes appear with a delay. */
+  /** Returns the resources that Resource Graph shows. */
   seenByGraph(): readonly ArmResource[] {
     const { graphLagMs = 0 } = this.#options;
     const now = this.#now();
@@ -120,7 +120,6 @@ export class Resources {
     return this.#begin(202, known, 'delete', fault);
   }
 
-  /** Deallocates or starts a VM. As in Azure, a second request starts a second operation. */
   power(id: string, what: 'deallocate' | 'start', fault: OperationFault): TransportResponse {
     const vm = this.get(id);
     if (!vm) return refusal(404, 'ResourceNotFound', `The Resource '${id}' was not found.`);
@@ -170,7 +169,6 @@ export class Resources {
     for (const { done, doneAt } of this.#operations.values()) if (!done) this.#wakeAt(doneAt);
   }
 
-  /** @param graphLagMs The delay until Resource Graph shows the resource. Without it, the default delay applies. */
   #make({ id, group, name, kind }: Place, body: ResourceBody, graphLagMs?: number): ArmResource {
     const createdAt = this.#now();
     const hex = createHash('sha256')
@@ -354,8 +352,6 @@ export class Resources {
   }
 }
 
-/** Responses tell clients to wait this time between two reads of an operation. */
 const SOON_MS = 10_000;
 
-/** Clients can read a completed operation for this time. */
 const REMEMBERED_MS = 3_600_000;

@@ -2,11 +2,9 @@ export interface AzureCloud {
   readonly name: string;
   readonly management: string;
   readonly login: string;
-  /** The audiences that the Resource Manager of the cloud accepts in tokens. */
   readonly audiences: readonly string[];
 }
 
-/** The sovereign clouds, as in the documentation of Microsoft. */
 export const SOVEREIGN: readonly AzureCloud[] = [
   {
     name: 'AzureChina',
@@ -24,10 +22,7 @@ export const SOVEREIGN: readonly AzureCloud[] = [
 
 export const SOVEREIGN_HOSTS: readonly string[] = SOVEREIGN.flatMap(({ management, login }) => [management, login]);
 
-/**
- * Returns true if a scope or resource belongs to a cloud. Clients may add a slash at the end, and the libraries of
- * Microsoft append a scope.
- */
+/** Clients may add a slash at the end of an audience, and the libraries of Microsoft append a scope. */
 export const hasAudience = ({ audiences }: AzureCloud, text: string): boolean => {
   const [first = ''] = text.split(' ');
   return audiences.includes(first.replace(/\/\.default$/, '').replace(/\/$/, ''));

@@ -39,10 +39,6 @@ const networkInterface = (each: CloudInterface): readonly Element[] =>
         }),
   });
 
-/**
- * Returns an instance as an element of an EC2 response.
- * @param volumes The volumes that are attached to the instance
- */
 export const instanceElement = (
   each: CloudInstance,
   volumes: readonly CloudVolume[],
@@ -105,14 +101,11 @@ export function describeInstances(cloud: Ec2State, params: Params, rule?: Script
   return page(cloud, hits, params);
 }
 
-/**
- * Returns an instance as read requests see it. For some time after a change, read requests see the instance before the
- * change.
- */
+/** For some time after a change, read requests see the instance before the change. */
 const reportedOf = ({ now }: Ec2State, each: CloudInstance): CloudInstance =>
   each.stale && each.stale.until > now ? each.stale.was : each;
 
-/** Stores a copy of an instance before a change. For `visibleAfterMs` after the change, read requests see this copy. */
+/** Stores a copy of an instance before a change. */
 export function readsLag(cloud: Ec2State, each: CloudInstance, { visibleAfterMs }: OperationFault): void {
   if (visibleAfterMs === undefined) return;
   settle(cloud, each);
@@ -129,8 +122,8 @@ function afterOf(token: string): number {
 }
 
 /**
- * Returns a page of instances. The next page starts after the last instance of the page, even if instances were added
- * or deleted between the requests.
+ * The next page starts after the last instance of the page, even if instances were added or deleted between the
+ * requests.
  */
 function page(cloud: Ec2State, hits: readonly CloudInstance[], params: Params): readonly Element[] {
   const { options } = cloud;
@@ -174,7 +167,6 @@ const matchesText = (pattern: string, text: string | undefined): boolean =>
     's',
   ).test(text);
 
-/** The ID of the account that owns all resources. */
 export const OWNER = '111122223333';
 
 export const volumesOf = ({ volumes }: Ec2State, { instanceId: of }: CloudInstance): readonly CloudVolume[] =>

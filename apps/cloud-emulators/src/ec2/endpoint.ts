@@ -29,18 +29,15 @@ import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts
 /** A request that the endpoint has received. */
 export interface SeenRequest {
   readonly action: string;
-  /** The form fields of the request without the action. */
   readonly params: Readonly<Record<string, string>>;
-  /** The access key that signed the request, and whether the signature matches the secret key. */
   readonly scope: Scope | undefined;
 }
 
-/** After the termination of an instance, responses contain the instance for this time. */
 const REMEMBERED_MS = 3_600_000;
 
 /**
- * Emulates the parts of EC2 (Query API) and STS that the driver uses. Requests change the emulated resources as in EC2.
- * Time comes from the given clock, and faults can be simulated. Two launches with the same client token are one launch.
+ * Emulates the parts of EC2 (Query API) and STS that the driver uses. Two launches with the same client token are one
+ * launch.
  */
 export class Ec2Endpoint implements Emulator, Ec2State {
   readonly options: Ec2EndpointOptions;
@@ -50,7 +47,6 @@ export class Ec2Endpoint implements Emulator, Ec2State {
   readonly faults: Faults;
   readonly power: Power;
   readonly counts = new Map<string, number>();
-  /** The SQS queue with the EventBridge events about interruptions. */
   readonly queue: Queue;
   readonly #kept: Kept<CloudInstance>;
   readonly seen: SeenRequest[] = [];
@@ -296,7 +292,6 @@ export class Ec2Endpoint implements Emulator, Ec2State {
 const numberOf = (id: string): number => Number(/^i-0c0ffee(\d{10})$/.exec(id)?.[1] ?? 0);
 
 const XML = { 'content-type': 'text/xml;charset=UTF-8' };
-/** The endpoint stores at most this number of requests. */
 const LOGGED = 20_000;
 const NOT_THEIRS = {
   http: 401,

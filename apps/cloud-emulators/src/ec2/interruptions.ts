@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<InterruptionOrder['kind'], string>> = {
   Freeze: 'AWS Health Event',
 };
 
-/** Returns an EventBridge event about an interruption. Source: the EventBridge reference. */
+/** Returns an EventBridge event about an interruption. */
 function eventOf(instanceId: string, region: string, order: InterruptionOrder, now: number, id: string): object {
   const { kind, noticeMs } = order;
   const start = new Date(now + noticeMs);
@@ -43,10 +43,7 @@ function eventOf(instanceId: string, region: string, order: InterruptionOrder, n
   };
 }
 
-/**
- * Sends a message about an interruption to the queue, and terminates or stops the instance at the deadline. If the
- * instance does not exist, the result is false.
- */
+/** Sends a message about an interruption to the queue, and terminates or stops the instance at the deadline. */
 export function interrupt(cloud: Ec2State, queue: Queue, name: string, order: InterruptionOrder): boolean {
   const each = cloud.instances.find(({ tags, state }) => tags?.Name === name && isAlive(state));
   if (!each?.instanceId) return false;

@@ -7,10 +7,7 @@ import { Ec2Error, entriesOf, listOf, type Params } from './params.ts';
 import type { Ec2State } from './state.ts';
 import { type Element, elements, items } from './xml.ts';
 
-/**
- * Launches instances for the action RunInstances. If the client token was used before, the result is the instances of
- * the earlier launch.
- */
+/** Launches instances for the action RunInstances. */
 export function runInstances(
   cloud: Ec2State,
   params: Params,
@@ -44,10 +41,7 @@ const fingerprintOf = (params: Params): string =>
     .update(JSON.stringify(Object.entries(params).toSorted()))
     .digest('hex');
 
-/**
- * Returns the zone of a launch, from the last letter of the first subnet. Without a subnet, the result is the first
- * zone of the region.
- */
+/** Returns the zone of a launch, from the last letter of the first subnet. */
 const zoneOf = (params: Params, region: string): string =>
   params['Placement.AvailabilityZone'] ??
   `${region}${/-([a-f])$/.exec(params['NetworkInterface.1.SubnetId'] ?? params.SubnetId ?? '')?.[1] ?? 'a'}`;
@@ -105,9 +99,7 @@ function launch(cloud: Ec2State, params: Params, region: string, fault: Operatio
   return made;
 }
 
-/**
- * Creates the volumes of an instance. The driver does not read volumes, but tests use the volumes to find leftovers.
- */
+/** The driver of AWS does not read volumes, but tests search for leftover volumes. */
 function attachVolumes(cloud: Ec2State, params: Params, { instanceId = '', tags = {} }: CloudInstance): void {
   for (const [index, mapping] of entriesOf(params, 'BlockDeviceMapping').entries()) {
     const volumeId = `vol-${String(instanceId).slice(2)}${index}`;

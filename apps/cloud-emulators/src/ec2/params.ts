@@ -11,14 +11,12 @@ export class Ec2Error extends Error {
 
 export type Params = Readonly<Record<string, string>>;
 
-/** Returns the values of the parameters `Prefix.1`, `Prefix.2` and so on, in this order. */
 export const listOf = (params: Params, prefix: string): string[] => {
   const found: string[] = [];
   for (let i = 1; params[`${prefix}.${i}`] !== undefined; i++) found.push(params[`${prefix}.${i}`] ?? '');
   return found;
 };
 
-/** Returns the entries of a list parameter: for each `Prefix.N`, the fields below it. */
 export const entriesOf = (params: Params, prefix: string): Params[] => {
   const entries = new Map<number, Record<string, string>>();
   for (const [key, value] of Object.entries(params)) {

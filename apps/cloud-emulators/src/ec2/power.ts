@@ -32,10 +32,7 @@ function answerOf(changed: readonly { readonly each: CloudInstance; readonly bef
   ];
 }
 
-/**
- * Stops running instances. EventBridge sends an event about the stop. For an instance that is already stopped, the
- * request has no effect.
- */
+/** Stops running instances. */
 export function stopInstances(
   cloud: Ec2State & { readonly queue: Queue },
   params: Params,

@@ -11,13 +11,9 @@ interface Message {
 }
 
 const PREFIX = 'AmazonSQS.';
-/** During a long poll, the queue is checked at this interval. */
 const LOOK_MS = 250;
 
-/**
- * Returns the action of a request to SQS, such as `ReceiveMessage`. For a request to another service, the result is
- * undefined.
- */
+/** Returns the action of a request to SQS, such as `ReceiveMessage`. */
 export function sqsAction({ headers }: TransportRequest): string | undefined {
   const target = Object.entries(headers).find(([name]) => name.toLowerCase() === 'x-amz-target')?.[1];
   return target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : undefined;
@@ -96,14 +92,14 @@ export class Queue {
     const Messages = found.map(({ id, body, receipt }) => ({
       MessageId: id,
       Body: body,
-      // The checksum of the body of the message. The SDK refuses a message without a checksum.
+      // The SDK refuses a message without a checksum.
       MD5OfBody: createHash('md5').update(body).digest('hex'),
       ReceiptHandle: receipt,
     }));
     return { Messages };
   }
 
-  /** Deletes a message. With the receipt of an earlier delivery, the message stays. */
+  /** SQS keeps a message if a client deletes it with the receipt of an earlier delivery. */
   #delete(receipt: string): void {
     const at = this.#messages.findIndex((each) => each.receipt === receipt);
     if (at >= 0) this.#messages.splice(at, 1);

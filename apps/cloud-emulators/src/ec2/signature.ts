@@ -15,10 +15,7 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=(?<id>[^/]*)\/(?<date>\d+)\/(?<region>[^/]*)\/(?<service>[^/]*)\/aws4_request, SignedHeaders=(?<headers>[^,]*), Signature=(?<signature>\w+)$/;
 
-/**
- * Parses the Authorization header of a request (AWS Signature Version 4). For an unsigned request, the result is
- * undefined.
- */
+/** Parses the Authorization header of a request (AWS Signature Version 4). */
 export function readScope(request: TransportRequest): Scope | undefined {
   const headers = Object.fromEntries(Object.entries(request.headers).map(([key, value]) => [key.toLowerCase(), value]));
   const found = AUTHORIZATION.exec(headers.authorization ?? '')?.groups;

@@ -8,8 +8,7 @@ const KEYS = {
   AccessKeyId: 'ASIAFAKEWEBIDENTITY1',
   SecretAccessKey: 'fake-web-identity-secret',
   SessionToken: 'fake-session-token',
-  // The expiry is far in the future. Clients compare the expiry with the wall clock, but the emulator may use a virtual
-  // clock.
+  // Clients compare the expiry with the wall clock, but the emulator may use a virtual clock.
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
@@ -19,7 +18,7 @@ const OWN: HostRole['keys'] = {
   sessionToken: KEYS.SessionToken,
 };
 
-/** Returns the secret key of temporary credentials. For credentials from another service, the result is undefined. */
+/** Returns the secret key of temporary credentials. */
 export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
   [OWN, ...(host ? [host.keys] : [])].find(
     (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
@@ -30,7 +29,6 @@ export const isOfSts = (action: string): boolean => action.startsWith('AssumeRol
 /** Workload tokens and roles that STS accepts. */
 export interface WebIdentity {
   readonly tokens: readonly string[];
-  /** The ARNs of the roles that can be assumed with the tokens. */
   readonly roles: readonly string[];
 }
 
@@ -39,7 +37,6 @@ interface StsState {
    * The workload tokens and roles that STS accepts. If `webIdentity` is undefined, STS accepts every token and role.
    */
   readonly webIdentity: WebIdentity | undefined;
-  /** The current time, as Unix time in milliseconds. */
   readonly now: number;
 }
 
@@ -90,10 +87,7 @@ const textOf = (value: unknown): string | undefined => {
   return typeof first === 'string' ? first : undefined;
 };
 
-/**
- * Returns the claims of a token. For an invalid token, the result is an empty object. The emulator does not verify the
- * signature of the token.
- */
+/** The emulator of STS does not verify the signature of a token. */
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

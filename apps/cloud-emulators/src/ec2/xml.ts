@@ -1,4 +1,3 @@
-/** The content of an XML element: a string, or child elements. A list has one element for each entry. */
 export type Content = string | number | boolean | readonly Element[];
 export type Element = readonly [name: string, content: Content];
 
@@ -12,7 +11,7 @@ const render = (elements: readonly Element[]): string =>
     )
     .join('');
 
-/** Creates an XML element for each member of an object. Members that are undefined or null are omitted. */
+/** Creates an XML element for each member of an object, except for members that are undefined or null. */
 export const elements = (members: Readonly<Record<string, Content | null | undefined>>): readonly Element[] =>
   Object.entries(members).flatMap(([name, content]) =>
     content === undefined || content === null ? [] : [[name, content]],

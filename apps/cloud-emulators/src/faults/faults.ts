@@ -1,19 +1,17 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
 import { type FaultRule, type FaultRuleInput, faultRule } from './rule.ts';
 
-/** The effects of a fault rule on an operation. The endpoint of the cloud applies them. */
 export type OperationFault = Pick<FaultRule, 'failOperation' | 'operationMs' | 'visibleAfterMs'>;
 
 interface Ordered {
   readonly id: string;
   readonly rule: FaultRule;
   met: number;
-  /** The number of requests that the rate limit allows at the time `at`. */
   tokens: number;
   at: number;
 }
 
-/** Creates error responses in the format of a cloud. `throttled` uses the error code for throttling. */
+/** Creates error responses in the format of a cloud. */
 export interface Refuser {
   refuse(label: string, refusal: NonNullable<FaultRule['refuse']>): TransportResponse;
   throttle(label: string, retryAfter: number | undefined): TransportResponse;
@@ -61,7 +59,7 @@ export class Faults {
   }
 
   /**
-   * Adds faults to a transport. The faults apply before the transport receives the request.
+   * Adds faults to a transport.
    * @param labelOf Returns the name of a request for fault rules
    */
   before(
@@ -87,7 +85,7 @@ export class Faults {
     };
   }
 
-  /** Returns the rules that apply to a request. The last of these rules determines the response. */
+  /** Returns the rules that apply to a request. */
   *#meet(label: string, text: string): Iterable<FaultRule> {
     for (const ordered of [...this.#rules]) {
       const { rule } = ordered;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GceInstance, GceOperation } from './model.ts';
 
-/** The start of all links in responses. */
 export const API = 'https://www.googleapis.com/compute/v1';
 
 /**
@@ -15,8 +14,8 @@ const fingerprint = (value: unknown): string =>
     .slice(0, 12);
 
 /**
- * Returns the name of a disk, from its URL or from the field `diskName`. If both are missing, the cloud generates a
- * name.
+ * Returns the name of a disk, from its URL or from the field `diskName`. If a request contains no disk name, the cloud
+ * generates a name.
  */
 export const diskNameOf = (
   instance: string,
@@ -27,7 +26,6 @@ export const diskNameOf = (
   index: number,
 ): string => initializeParams?.diskName ?? (boot ? instance : `${instance}-${index}`);
 
-/** Returns an instance as a response of the API: the body from its creation, and the fields that the cloud adds. */
 export function reported({ id, name, zone, project, body, creationTimestamp, status, privateIp }: GceInstance): object {
   const at = `${API}/projects/${project}/zones/${zone}`;
   return {

@@ -16,16 +16,12 @@ import { type GceOperation, insertedBody } from './model.ts';
 export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
-  /** The duration of an operation such as the creation of an instance. By default, `operationMs` is 12 s. */
   readonly operationMs?: number;
-  /** Listings show a new instance after this delay. By default, `visibleAfterMs` is 0. */
+  /** Listings show a new instance after this delay. */
   readonly visibleAfterMs?: number;
-  /**
-   * The service accounts whose signed assertions are exchanged for tokens. If `accounts` is undefined, requests need no
-   * token.
-   */
+  /** If `accounts` is undefined, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;
-  /** The identities that log in without keys. If `federation` is undefined, every identity gets a token. */
+  /** If `federation` is undefined, every identity gets a token. */
   readonly federation?: Federation | undefined;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -34,7 +30,6 @@ export interface GceEndpointOptions {
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH =
   /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/(?:wait|serialPort|stop|start|suspend|resume))?)?$/;
-/** A request that waits for an operation ends after this time at the latest. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 /** For each power operation, the states of an instance before and during the operation. */
@@ -161,10 +156,7 @@ export class GceEndpoint implements Emulator {
     return this.#operation(name);
   }
 
-  /**
-   * Starts the insertion of an instance, and reserves its name immediately. If the request ID was used before, the
-   * method returns the operation of the earlier request.
-   */
+  /** Starts the insertion of an instance, and reserves its name immediately. */
   #insert(
     { project, zone }: { project: string; zone: string },
     body: string,
@@ -246,10 +238,7 @@ export class GceEndpoint implements Emulator {
     return found ? json(200, reported(found)) : absent(`projects/${project}/zones/${zone}/instances/${name}`);
   }
 
-  /**
-   * Returns the output of the serial port of a VM. The first serial port of a VM is its console. A negative `start`
-   * counts from the end.
-   */
+  /** Returns the output of the serial port of a VM. A negative `start` counts from the end. */
   #serialPort(
     { project, zone }: { project: string; zone: string },
     name: string,

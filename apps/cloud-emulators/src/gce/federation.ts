@@ -6,11 +6,9 @@ import { answer, jsonAnswer } from '../server/answer.ts';
 
 /** The identities that log in without a service account key. */
 export interface Federation {
-  /** The audience of the workload identity pool. */
   readonly audience: string;
   /** The workload tokens that the pool accepts. */
   readonly tokens: readonly string[];
-  /** The service accounts that other identities may impersonate. */
   readonly impersonable: readonly string[];
   /**
    * The service accounts of the host that sends the requests, by email address. The name `default` selects the first
@@ -29,7 +27,7 @@ const SUBJECT = '/subject-token';
 /** Google accepts a signed AWS request up to this age. */
 const OLDEST_MS = 15 * 60_000;
 
-/** Handles requests to the token services. For an unknown path, the result is undefined. */
+/** Handles requests to the token services. */
 export function answerFederation(
   request: TransportRequest,
   federation: Federation | undefined,
@@ -43,8 +41,6 @@ export function answerFederation(
     return impersonate(decodeURIComponent(acted), headerOf(headers, 'authorization'), federation, clock, tokens);
   const [, host] = METADATA.exec(path) ?? [];
   if (host !== undefined) return ofHost(decodeURIComponent(host), headers, federation, tokens);
-  // The path is the identity provider for workloads. The field `credential_source.url` of the credentials contains its
-  // URL.
   if (path.replace(/\?.*/, '') === SUBJECT)
     return jsonAnswer(200, { value: federation?.tokens[0] ?? 'token-of-anybody' });
   return answerAwsMetadata(request, federation?.aws, clock);

@@ -8,7 +8,7 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** Listings show a new instance after this delay. By default, `visibleAfterMs` is 0. */
+  /** Listings show a new instance after this delay. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -59,7 +59,7 @@ export class Instances {
     return made;
   }
 
-  /** Returns the instances that a list response contains. List responses show changes after a delay. */
+  /** Returns the instances that a list response contains. */
   listed(): readonly GceInstance[] {
     const now = this.now();
     const { visibleAfterMs: lag = 0 } = this.#options;
@@ -154,7 +154,7 @@ export class Instances {
     this.keep(changed);
   }
 
-  /** Ends a change of the power state of an instance. If a start fails, the instance is stopped. */
+  /** Ends a change of the power state of an instance. */
   #endPower(instance: GceInstance, type: 'stop' | 'start' | 'suspend', failed: boolean): void {
     if (!['STAGING', 'STOPPING', 'SUSPENDING'].includes(instance.status)) return;
     if (type !== 'start') {
@@ -220,5 +220,4 @@ export class Instances {
 
 const keyOf = (project: string, zone: string, name: string): string => `${project}/${zone}/${name}`;
 
-/** Clients can read a completed operation for this time. */
 const REMEMBERED_MS = 3_600_000;

@@ -7,7 +7,6 @@ import { jsonAnswer } from '../server/answer.ts';
 /** A service account that can log in with a signed assertion. */
 export interface ServiceAccountKey {
   readonly email: string;
-  /** The key of the account as PEM: the private or the public key. */
   readonly key: string;
 }
 

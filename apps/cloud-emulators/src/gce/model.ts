@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The fields of an instance's body that the emulator reads. All other fields are stored and returned unchanged. */
 export const insertedBody = z.looseObject({
   name: z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
   machineType: z.string().optional(),
@@ -33,15 +32,8 @@ export interface GceInstance {
   readonly body: InsertedBody;
   readonly creationTimestamp: string;
   readonly privateIp: string;
-  /**
-   * The time at which listings start to show the instance. If `listedFrom` is undefined, the default delay of the
-   * endpoint applies.
-   */
+  /** If `listedFrom` is undefined, the default delay of the endpoint applies. */
   readonly listedFrom?: number;
-  /**
-   * The state: `PROVISIONING`, `STAGING`, `RUNNING`, `STOPPING`, `SUSPENDING`, `SUSPENDED`, or `TERMINATED` for a
-   * stopped instance.
-   */
   status: string;
 }
 
@@ -50,7 +42,6 @@ export interface GceDisk {
   readonly project: string;
   readonly zone: string;
   readonly autoDelete: boolean;
-  /** The instance to which the disk is attached. If the instance no longer exists, `instance` is undefined. */
   readonly instance?: string;
 }
 
@@ -67,10 +58,7 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /**
-   * Listings show the end of the operation after this delay. If `visibleAfterMs` is undefined, listings show the end
-   * immediately.
-   */
+  /** Listings show the end of the operation after this delay. */
   readonly visibleAfterMs?: number | undefined;
   /** Whether the instance stays if its insertion fails. */
   readonly leave?: boolean | undefined;

@@ -10,10 +10,7 @@ export interface HostRole {
 }
 
 const ROLES = '/latest/meta-data/iam/security-credentials/';
-/**
- * The header with the lifetime of a metadata session, in the request and in the response. If the response has no such
- * header, the AWS SDK for Go ignores the session.
- */
+/** If a response lacks the header with the lifetime, the AWS SDK for Go ignores the session. */
 const TTL = 'x-aws-ec2-metadata-token-ttl-seconds';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
@@ -26,10 +23,7 @@ function keysOf({ keys }: HostRole, clock: Clock): object {
   return { AccessKeyId, SecretAccessKey, Token, Expiration: new Date(clock.now().getTime() + LIFE_MS).toISOString() };
 }
 
-/**
- * Handles requests to the AWS metadata service (IMDSv2) and to the container agent. For an unknown path, the result is
- * undefined.
- */
+/** Handles requests to the AWS metadata service (IMDSv2) and to the container agent. */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,
   host: HostRole | undefined,

@@ -2,7 +2,7 @@ import { constants, createVerify, type KeyObject } from 'node:crypto';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A signed JSON Web Token. The signature of a parsed token is not verified. */
+/** The emulator does not verify the signature of a parsed token. */
 export interface Jwt {
   readonly header: Members;
   readonly claims: Members;
@@ -18,7 +18,7 @@ const membersOf = (part: string): Members | undefined => {
   }
 };
 
-/** Parses a JSON Web Token. If the text is no valid token, the result is undefined. */
+/** Parses a JSON Web Token. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

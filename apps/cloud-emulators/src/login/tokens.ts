@@ -9,7 +9,7 @@ export class BearerTokens {
   readonly #key: string;
   readonly #lifeMs: number;
 
-  /** @param key The key that signs the tokens. With the same key, the tokens of an earlier process stay valid. */
+  /** @param key The key that signs the tokens. With an unchanged key, the tokens of an earlier process stay valid. */
   constructor(clock: Clock, key: string, lifeMs = 3_600_000) {
     this.#clock = clock;
     this.#key = key;
@@ -31,7 +31,6 @@ export class BearerTokens {
     };
   }
 
-  /** Returns true if an Authorization header contains a valid token of the issuer. */
   admits(authorization: string | undefined): boolean {
     const [, payload = '', seal = ''] = /^Bearer ([\w-]+)\.([\w-]+)$/.exec(authorization ?? '') ?? [];
     const [a, b] = [Buffer.from(seal), Buffer.from(this.#seal(payload))];
@@ -45,6 +44,6 @@ export class BearerTokens {
   }
 }
 
-/** Returns the value of a header. Upper and lower case in the name of the header are equal. */
+/** HTTP header names are case-insensitive. */
 export const headerOf = (headers: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -10,9 +10,7 @@ export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect'
   readonly store: EmulatorStore;
 }
 
-/** The capacity of every simulated node, independent of its machine type. */
 const SHAPE = { cpus: 4, memoryGi: 16, gpus: 0 };
-/** The maximum length of a console output, as in real clouds. */
 const CONSOLE_LENGTH = 65_536;
 
 /** Starts a simulated kubelet in each VM. The kubelet joins with the bootstrap token in the user data of the VM. */

@@ -1,6 +1,5 @@
 import type { TransportResponse } from '@mcm/kube';
 
-/** A complete response of an emulator. The headers have the form that a server sends. */
 export interface Answer extends TransportResponse {
   readonly sent: Readonly<Record<string, string>>;
 }
@@ -17,12 +16,11 @@ export const answer = (status: number, text: string, headers: Readonly<Record<st
   sent: headers,
 });
 
-/** Returns a response with a JSON body. Without `body`, the body is empty. */
+/** Returns a response with a JSON body. */
 export const jsonAnswer = (status: number, body?: object, headers: Readonly<Record<string, string>> = {}): Answer =>
   body === undefined
     ? answer(status, '', headers)
     : answer(status, JSON.stringify(body), { 'content-type': 'application/json; charset=utf-8', ...headers });
 
-/** Returns all headers of a response. The interface of transports returns only single headers. */
 export const headersOf = (response: TransportResponse): Readonly<Record<string, string>> =>
   'sent' in response ? (response as Answer).sent : {};

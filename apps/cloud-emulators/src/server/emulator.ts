@@ -7,21 +7,15 @@ export interface ListedResource {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
-  /** The state of the resource in the terms of the cloud, such as `running` or `Succeeded`. */
   readonly state: string;
 }
 
-/** A request to interrupt a VM. */
 export interface InterruptionOrder {
   readonly kind: 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
-  /** The time between the notice and the deadline, in milliseconds. */
   readonly noticeMs: number;
 }
 
-/**
- * Returns the text that an agent on a VM writes to its Node about an interruption. If the metadata service does not
- * report the interruption, or the interruption needs no reaction, the result is undefined.
- */
+/** Returns the text that an agent on a VM writes to its Node about an interruption. */
 export function nodeNotice(
   prefix: 'azure' | 'gce',
   { kind, noticeMs }: InterruptionOrder,
@@ -42,13 +36,12 @@ export interface Emulator {
   /** Handles the requests to the API of the cloud. */
   readonly transport: Transport;
   readonly faults: Faults;
-  /** Returns all existing resources, sorted by their creation. Terminated instances are omitted. */
+  /** Returns all existing resources, sorted by their creation. */
   resources(): readonly ListedResource[];
-  /** The number of requests since the start of the emulator, by operation. */
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * Announces an interruption of the VM with the name of a machine. If the VM does not exist, the result is false. If
-   * `interrupt` is undefined, the emulator supports no interruptions.
+   * Announces an interruption of the VM with the name of a machine. If `interrupt` is undefined, the emulator supports
+   * no interruptions.
    */
   interrupt?(name: string, order: InterruptionOrder): boolean;
   /** Powers on the VMs that were running when the previous process ended. */

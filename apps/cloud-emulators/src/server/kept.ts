@@ -1,23 +1,17 @@
-/** Stores the state of an emulator for the next process. The store of the local cloud implements this interface. */
+/** Stores the state of an emulator for the next process. */
 export interface EmulatorStore {
   load(): Iterable<{ readonly kind: string; readonly id: string; readonly body: unknown }>;
   put(kind: string, id: string, body: object): void;
   remove(kind: string, id: string): void;
 }
 
-/**
- * The stored objects of one kind, by ID. `put` writes an object to the store. After each change of the object, call
- * `put` again.
- */
+/** Call `put` after each change of a stored object. */
 export class Kept<T extends object> {
   readonly #kind: string;
   readonly #store: EmulatorStore | undefined;
   readonly #all = new Map<string, T>();
 
-  /**
-   * @param store The store of the emulator. If `store` is undefined, nothing is stored. Objects of other kinds stay
-   * unchanged.
-   */
+  /** @param store The store of the emulator. If `store` is undefined, nothing is stored. */
   constructor(kind: string, store: EmulatorStore | undefined) {
     this.#kind = kind;
     this.#store = store;

@@ -6,28 +6,23 @@ import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
-  /** The port of the server on 127.0.0.1. For the value 0, the operating system selects a free port. */
+  /** For the port 0, the operating system selects a free port. */
   readonly port: number;
-  /** The certificate and the key of the server as PEM. Without `tls`, the server uses plain HTTP. */
+  /** Without `tls`, the server uses plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string };
   readonly log: Logger;
-  /**
-   * The host names in the API of the cloud. The server is a proxy for these hosts, and accepts `CONNECT` with TLS. By
-   * default, the server is no proxy.
-   */
+  /** The server is a proxy for the given hosts, and accepts `CONNECT` with TLS. */
   readonly hosts?: readonly string[];
 }
 
 /** A server that listens on the loopback interface. */
 export interface Listener {
-  /** The URL of the server, for example `https://127.0.0.1:6443`. */
   readonly origin: string;
-  /** Sets the handler of requests. Requests that arrived earlier wait until the handler is set. */
+  /** Sets the handler of requests. */
   serve(transport: Transport): void;
   close(): Promise<void>;
 }
 
-/** A request body may have at most this number of bytes. Requests to the emulated clouds are smaller. */
 const LARGEST_BODY = 4 * 1024 * 1024;
 
 /**

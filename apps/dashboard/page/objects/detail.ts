@@ -10,7 +10,7 @@ export interface Loaded<T> {
 const GAP_MS = 1_000;
 
 /**
- * Loads the details of an object. A change of `version` loads the details again.
+ * Loads the details of an object.
  * @param read Parses the text of the response
  */
 export function useLoaded<T>(url: string, version: unknown, read: (text: string) => T): Loaded<T> {

@@ -1,6 +1,6 @@
 import type { Meters } from '@mcm/kube';
 
-/** Counts a request of the cluster autoscaler. `code` is the name of the gRPC code of the response. */
+/** Counts a request of the cluster autoscaler. */
 export type ObserveRequest = (request: {
   readonly method: string;
   readonly code: string;
@@ -9,7 +9,7 @@ export type ObserveRequest = (request: {
 
 /**
  * Registers the metrics of the external gRPC provider.
- * @param groups Returns the number of node groups. Until the caches are complete, the number is undefined.
+ * @param groups Returns the number of node groups.
  * @returns the function that counts the requests
  */
 export function registerAutoscalerMetrics(meters: Meters, groups: () => number | undefined): ObserveRequest {

@@ -28,10 +28,7 @@ const message = (fields: Fields): Message => ({
 const EMPTY = message({});
 const OF_GROUP = message({ id: [1, 'string'] });
 
-/**
- * The methods of the protocol that mcm implements. Methods without an entry return UNIMPLEMENTED, which the protocol
- * allows.
- */
+/** Methods without an entry return UNIMPLEMENTED, which the protocol allows. */
 const METHODS = [
   'NodeGroups',
   'NodeGroupForNode',
@@ -95,10 +92,6 @@ const PROTOCOL: Messages = {
   NodeGroupTemplateNodeInfoResponse: message({ nodeBytes: [2, 'bytes'] }),
 };
 
-/**
- * The fields of the Node in a template response. `Encoder` is a helper: with it, the library creates the encoder for
- * `Node`.
- */
 const CORE: Messages = {
   Encoder: { methods: { Node: { requestType: 'Node', responseType: 'Node', comment: '' } } },
   Node: message({ metadata: [1, 'ObjectMeta'], spec: [2, 'NodeSpec'], status: [3, 'NodeStatus'] }),

@@ -22,16 +22,14 @@ import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 /** The address and the certificates of the gRPC server for the cluster autoscaler. */
 export interface AutoscalerSettings {
   readonly host: string;
-  /** The port of the server. For the value 0, the protocol is not served. */
+  /** For the port 0, the protocol is not served. */
   readonly port: number;
-  /** The directory with `tls.crt`, `tls.key`, and `ca.crt`, the CA of the clients. */
   readonly certificates: string;
 }
 
 /** The clients and other objects that the protocol needs. */
 export interface AutoscalerContext {
   readonly control: KubeClient;
-  /** The client of the cluster with the nodes. Without a target cluster, the value is undefined. */
   readonly target: KubeClient | undefined;
   readonly namespace: string;
   readonly runtime: InformerRuntime;

@@ -4,7 +4,6 @@ import { type Clock, errorText, type Logger } from '@mcm/kube';
 import type { ObserveRequest } from './metrics.ts';
 import { DESCRIPTOR, ENCODER, type Method, SERVICE } from './protocol.ts';
 
-/** The certificates of the gRPC server as PEM. */
 export interface AutoscalerCertificates {
   readonly cert: string;
   readonly key: string;
@@ -21,10 +20,10 @@ interface Request {
 
 export interface AutoscalerServerOptions {
   readonly host: string;
-  /** The port of the server. For the value 0, the operating system selects a free port. */
+  /** For the value 0, the operating system selects a free port. */
   readonly port: number;
   readonly groups: Pick<NodeGroups, keyof NodeGroups>;
-  /** Returns true if all caches contain their first lists. Until then, the server refuses all requests. */
+  /** Returns true if all caches contain their first lists. */
   readonly ready: () => boolean;
   readonly log: Logger;
   readonly clock: Clock;

@@ -5,7 +5,6 @@ import { UserError } from '../command/errors.ts';
 import { inspectDataDir } from '../instance/data-dir.ts';
 
 export interface CloudConnection {
-  /** The provider whose cloud is emulated, or `local`. */
   readonly provider: string;
   /**
    * Sends a request to the control API of the emulated cloud.

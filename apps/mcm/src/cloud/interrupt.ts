@@ -18,7 +18,7 @@ interface Named {
   readonly state: string;
 }
 
-/** Runs `mcm cloud interrupt`: the emulated cloud announces the interruption of a VM. Returns the lines to print. */
+/** Runs `mcm cloud interrupt`: the emulated cloud announces the interruption of a VM. */
 export async function interrupt(
   name: string,
   { dataDir, notice, kind, output }: InterruptOptions,

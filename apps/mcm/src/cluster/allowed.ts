@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * Returns the objects of a read request. If the user has no permission, the result is null, and `unread` gets the error
- * of the server.
+ * Returns the objects of a read request. If the user has no permission for a read request, the result is null, and
+ * `unread` contains the error of the server.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -24,14 +24,13 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** Returns the Nodes. If the user has no permission to list Nodes, the result is undefined. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
 
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/** Returns the permission that an administrator must grant. If no permission is missing, the result is undefined. */
+/** Returns the permission that an administrator must grant. */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;

@@ -4,9 +4,6 @@ import { unreadLines } from './allowed.ts';
 
 export type Telling = Pick<CommandEnvironment, 'say' | 'draw' | 'warn'>;
 
-/**
- * The result of a command as a model for the output. Notes, and the errors of refused reads, are printed separately.
- */
 interface Reported<T> {
   readonly model: T;
   readonly unread: ReadonlySet<string>;

@@ -27,10 +27,7 @@ export const withFleetCluster = (command: Command): Command =>
     'cluster of the fleet: its namespace in the seed, its Cluster or its ClusterProfile; the fleet knows its kubeconfig',
   );
 
-/**
- * Splits an argument `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. For an argument with another form, the
- * result is undefined.
- */
+/** Splits an argument `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. */
 export function inFleetCluster(text: string): { readonly cluster: string; readonly object: string } | undefined {
   const [cluster = '', type = '', name = '', ...more] = text.split('/');
   if (cluster === '' || name === '' || more.length > 0) return undefined;
@@ -61,7 +58,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   Node: ['node', 'nodes', 'no'],
 };
 
-/** An object to which an argument refers. If the argument is only a name, `kind` is undefined. */
+/** If the argument is only a name, `kind` is undefined. */
 export interface Reference {
   readonly kind: string | undefined;
   readonly name: string;
@@ -90,7 +87,7 @@ export function objectText(words: readonly string[]): string {
 }
 
 /**
- * Parses `KIND/NAME` or `NAME`. KIND may be a short name.
+ * Parses `KIND/NAME` or `NAME`.
  * @throws UserError if the kind is unknown
  */
 export function reference(text: string): Reference {

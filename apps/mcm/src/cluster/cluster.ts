@@ -27,37 +27,29 @@ const GROUPS: readonly string[] = [GROUP, 'machineconfiguration.openshift.io'];
 
 export interface ClusterFlags {
   readonly kubeconfig?: string | undefined;
-  /** The kubeconfig of the target cluster, if it is not the control cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  /** The context in the kubeconfig. By default, `context` is the current context. */
   readonly context?: string | undefined;
-  /** The namespace for the command. The default is the namespace of the context, or `default`. */
+  /** By default, `namespace` is the namespace of the context, or `default`. */
   readonly namespace?: string | undefined;
   /** In a command about one cluster of a fleet, the name of this cluster. */
   readonly cluster?: string | undefined;
 }
 
-/**
- * The clients for the clusters that a command uses. The clients convert each object to its type, so a malformed object
- * does not break the command.
- */
+/** The clients convert each object to its type, so a malformed object does not break the command. */
 export interface Cluster {
   readonly client: KubeClient;
-  /** The client of the target cluster. If the target cluster is the control cluster, `target` equals `client`. */
+  /** If the target cluster is the control cluster, `target` equals `client`. */
   readonly target: KubeClient;
   readonly namespace: string;
-  /**
-   * Clients that return the objects as the API server stores them. If `asStored` is undefined, `client` and `target`
-   * already return stored objects.
-   */
+  /** If `asStored` is undefined, `client` and `target` already return stored objects. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   /**
    * Reads a path of the API server as text, such as the log of a pod.
    * @throws Error with the response of the server
    */
   readonly text?: (path: string) => Promise<string>;
-  /** Returns the programs of the local instance that do not respond. Other clusters have no such function. */
+  /** Returns the programs of the local instance that do not respond. */
   readonly programs?: () => readonly ControllerHealth[];
   close(): Promise<void>;
 }

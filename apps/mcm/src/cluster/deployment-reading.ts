@@ -13,21 +13,18 @@ import { defined } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A MachineDeployment with its sets and machines. All of them were read at the same time. */
+/** A MachineDeployment with its sets and machines. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** The machines of each set, by the UID of the set. */
   readonly machines: ReadonlyMap<string, readonly Machine[]>;
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment, and the related objects that the user may read. */
 export type ReadableEnvironment = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
 
-/** A deployment, and all objects that affect its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
   readonly others: readonly MachineDeployment[];
@@ -36,7 +33,6 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** All objects in a namespace that mcm uses. All of them were read at the same time. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -50,10 +46,7 @@ const listOf = async <T extends KubeObject>(
   namespace: string | undefined,
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
-/**
- * Reads all objects of a namespace that mcm uses. Each kind is listed only once, even for many deployments. If the
- * namespace is undefined, the result contains the objects of all namespaces.
- */
+/** Reads all objects of a namespace that mcm uses. */
 export async function readNamespace(client: KubeClient, namespace: string | undefined): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
     listOf<MachineDeployment>(client, machineDeployments, namespace),

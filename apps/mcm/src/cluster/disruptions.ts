@@ -1,11 +1,8 @@
 import { DISRUPTIONS } from '@mcm/core';
 import { type ConfigMap, configMaps, ignoreNotFound, type KubeClient } from '@mcm/kube';
 
-/** The disruptions of one scope, as the manager writes them to a ConfigMap with the flag `--disruption-report`. */
 export interface ScopeDisruptions {
-  /** The scope: `cluster`, `zone.NAME`, `class.NAME` or `deployment.NAME`. */
   readonly scope: string;
-  /** The values in the row of the scope, by name. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -20,14 +17,13 @@ function fieldsIn(row: string): Readonly<Record<string, string>> {
   return Object.fromEntries(lines);
 }
 
-/** Returns the disruptions in a ConfigMap. The scope `cluster` is first. Unknown keys are ignored. */
+/** Returns the disruptions in a ConfigMap. */
 const disruptionsIn = ({ data = {} }: Pick<ConfigMap, 'data'>): readonly ScopeDisruptions[] =>
   Object.entries(data)
     .filter(([scope]) => kindOf(scope) >= 0)
     .map(([scope, row]) => ({ scope, fields: fieldsIn(row) }))
     .toSorted((a, b) => kindOf(a.scope) - kindOf(b.scope) || (a.scope < b.scope ? -1 : 1));
 
-/** Reads the disruptions of a namespace. Without the ConfigMap, the list is empty. */
 export async function readDisruptions(client: KubeClient, namespace: string): Promise<readonly ScopeDisruptions[]> {
   const object = await ignoreNotFound(client.resource<ConfigMap>(configMaps, namespace).get(DISRUPTIONS));
   return object === undefined ? [] : disruptionsIn(object);

@@ -13,24 +13,17 @@ interface FollowFlags {
 
 /** Two reads of a cluster have at least this interval. */
 const GAP_MS = 2_000;
-/**
- * The pause between two reads, as a multiple of the duration of a read. A large fleet is therefore read less often than
- * a small fleet.
- */
 const SHARE = 10;
 
 interface Report<T> {
   readonly read: () => Promise<T>;
   readonly text: (model: T, wide: boolean) => readonly string[];
-  /**
-   * Returns the part of the model that is compared. Only a change of this part causes a new output. By default, a
-   * change of any printed data causes a new output.
-   */
+  /** Returns the part of the model that is compared. */
   readonly watched?: (model: T) => unknown;
   readonly clock?: Clock;
 }
 
-/** Returns the model as text without durations. A duration that only grows is not a change. */
+/** Returns the model as text without durations. */
 export const withoutDurations = (model: object): string => JSON.stringify(model).replaceAll(DURATION, '');
 
 const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
@@ -86,7 +79,7 @@ async function follow<T extends object>(
       before = now;
       failure = undefined;
     } catch (error) {
-      // The command ends only if the first read fails. Later outages do not end the command.
+      // The command ends only if the first read fails.
       if (before === undefined || !(error instanceof KubeError)) throw error;
       if (error.message !== failure) warn(`mcm: ${error.message}; retrying`);
       failure = error.message;

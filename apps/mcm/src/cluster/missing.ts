@@ -8,7 +8,6 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** If no name is similar, the message lists at most this number of existing names. */
 const MOST_NAMES = 5;
 
 /**

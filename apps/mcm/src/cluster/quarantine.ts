@@ -1,14 +1,11 @@
 import { Annotations, formatTime, type MachineClass } from '@mcm/api';
 import { quarantinedVms, stoppedVms } from '@mcm/core';
 
-/** A VM in quarantine. The VM has no Machine and stays until a user decides what happens to it. */
+/** A VM in quarantine has no Machine and stays until a user decides what happens to the VM. */
 export interface QuarantinedVm {
   readonly machineClass: string;
   readonly providerId: string;
-  /**
-   * The time at which mcm deletes the stopped VM. If `until` is undefined, the VM stays until a user decides what
-   * happens to it.
-   */
+  /** If `until` is undefined, the VM stays until a user decides what happens to it. */
   readonly until?: Date | undefined;
 }
 

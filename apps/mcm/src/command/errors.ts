@@ -1,4 +1,4 @@
-/** An error that the user can fix. The program prints its message without a stack. */
+/** An error that the user can fix. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }

@@ -2,12 +2,8 @@ import { constants } from 'node:os';
 
 interface ExitCode {
   readonly code: number;
-  /**
-   * The meaning of the code for all commands that `of` does not list. If `means` is undefined, only the commands in
-   * `of` use the code.
-   */
+  /** If `means` is undefined, only the commands in `of` use the exit code. */
   readonly means?: string;
-  /** The meaning of the code for single commands. The keys are commands without the name of the program. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
@@ -17,20 +13,14 @@ interface ExitCode {
  */
 export const PLAN_EXIT = { nothing: 0, changes: 1, problem: 2, stuck: 4 } as const;
 
-/** The exit codes of `mcm simulate`. */
 export const SIMULATE_EXIT = { clean: 0, violation: 1, problem: 2 } as const;
 
-/**
- * The exit code after another program closed the pipe: 128 + SIGPIPE, as in a shell. Windows has no signal for a closed
- * pipe.
- */
 export const CLOSED_PIPE = 128 + 13;
 
 export const NOT_RUNNING = 3;
 
 const interrupted = 'the user pressed Ctrl-C twice';
 
-/** All exit codes. `--help` and the README list them. */
 export const EXIT_CODES: readonly ExitCode[] = [
   {
     code: 0,
@@ -77,18 +67,17 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** Returns the exit codes of a command. A path is the command without the name of the program. */
+/** Returns the exit codes of a command. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Returns the exit code of a command for an error. The code is 1, or 2 if 1 is a result of the command. */
+/** Returns the exit code of a command for an error. */
 export const errorCodeOf = (path: string): number =>
   exitCodesOf(path).some(([code]) => code === PLAN_EXIT.problem) ? PLAN_EXIT.problem : 1;
 
-/** A signal ended the command. */
 export class Ended extends Error {
   override readonly name = 'Ended';
   /** The exit code of the process: 128 plus the number of the signal, as in a shell. */

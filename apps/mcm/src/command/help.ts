@@ -8,7 +8,6 @@ interface Help {
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
-/** The help of each command. The key is the command without the name of the program. */
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
@@ -229,7 +228,6 @@ const HELP: Readonly<Record<string, Help>> = {
   version: { examples: [['mcm version', 'prints the version of this command']] },
 };
 
-/** Returns the commands that have no subcommands, by their full names. */
 export function leavesOf(command: Command, path: readonly string[] = []): { path: string; command: Command }[] {
   const own = command.commands.filter((child) => child.name() !== 'help');
   if (own.length === 0) return [{ path: path.join(' '), command }];
@@ -241,7 +239,7 @@ export const examplesOf = (path: string): readonly string[] => HELP[path]?.examp
 /** On a terminal with fewer columns, the description of a flag is below the flag. */
 const BESIDE = 40;
 
-/** Configures a command and its subcommands. On a narrow terminal, help and errors are wrapped between words. */
+/** Configures a command and its subcommands. On a narrow terminal, help and errors wrap between words. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
@@ -251,7 +249,6 @@ export function forTerminals(command: Command): Command {
 const formatHelp = (command: Command, helper: Formatter): string =>
   wrappedText(Formatter.prototype.formatHelp.call(helper, command, helper), helper.helpWidth);
 
-/** Formats a flag or a command with its description. On a narrow terminal, the description is below the flag. */
 function formatItem(term: string, termWidth: number, description: string, helper: Formatter): string {
   const [width, start] = [helper.helpWidth ?? 80, `  ${term}`];
   if (description === '') return start;
@@ -263,10 +260,7 @@ function formatItem(term: string, termWidth: number, description: string, helper
   return `${start}\n${helper.boxWrap(description, width - 6).replaceAll(/^/gm, '      ')}`;
 }
 
-/**
- * Adds examples and exit codes to the help of every command. After an error in the arguments, the command refers to its
- * help, and uses the exit code for errors.
- */
+/** Adds examples and exit codes to the help of every command. */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
     command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : errorCodeOf(path)));

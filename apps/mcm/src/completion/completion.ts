@@ -5,7 +5,7 @@ import { type Flag, type Place, placesOf } from './places.ts';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a shell offers as completions. As in kubectl, the shell offers flags only after a `-`. */
+/** As in kubectl, a shell offers flags only after a `-`. */
 interface Offered {
   readonly words: string;
   readonly flags: string;
@@ -18,19 +18,15 @@ const offered = ({ commands, values, flags }: Place): Offered => ({
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** The parts of a shell script that offer words of a list, file names, or names from `mcm __complete`. */
 interface Offers {
   readonly choices: (words: string) => string;
   readonly files: string;
   readonly names: string;
-  /** Offers names. If no name matches, offers file names. */
+  /** If no object name matches, the shell offers file names. */
   readonly namesOrFiles: string;
 }
 
-/**
- * Returns the branches of a shell `case` for the values of flags. Each pattern contains the command and the flag before
- * the value.
- */
+/** Returns the branches of a shell `case` for the values of flags. */
 const valueCases = (places: readonly Place[], { choices, files, names: named, namesOrFiles }: Offers): string =>
   places
     .flatMap(({ path, flags }) =>
@@ -47,9 +43,8 @@ const placeCases = (places: readonly Place[], offer: (offered: Offered, place: P
   places.map((place) => `    "${place.path}") ${offer(offered(place), place)} ;;`).join('\n');
 
 /*
- * Returns the completion script for bash. Bash splits words at "=", so the script joins `--flag`, `=` and `VALUE`. Bash
- * replaces only the value of a flag. In bash 3, `compopt` does not exist, so the shell offers files for each word
- * without a completion.
+ * Returns the completion script for bash. Bash splits words at "=", so the completion script joins `--flag`, `=` and
+ * `VALUE`.
  */
 const bash = (name: string, places: readonly Place[]): string =>
   `# ${name} completion for bash. Put this line into ~/.bashrc: source <(${name} completion bash)

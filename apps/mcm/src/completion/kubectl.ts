@@ -3,16 +3,10 @@ import type { Line } from './names.ts';
 import { acceptsFiles } from './objects.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/**
- * The last line of the completion output. With this line, cobra, the command library of kubectl, decides whether to
- * offer file names.
- */
+/** cobra, the command library of kubectl, decides by the last line of the output whether to offer file names. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
-/**
- * Returns the completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
- * @param words All words of the command line. The user is typing the last word, which may be empty.
- */
+/** Returns the completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`. */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
   const { path, flag: given = '', begun } = lineOf(places, words);
@@ -31,7 +25,7 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
     return places.has(next) ? next : known;
   }, '');
   const last = words.at(-1) ?? '';
-  // After `--flag=`, the user is typing the value. The shell keeps the part before the value.
+  // After `--flag=`, the user is typing the value.
   const [, joined = '', value = ''] = /^(--?[^=]+)=(.*)$/s.exec(last) ?? [];
   const [flag, begun] = joined === '' ? [before.at(-1) ?? '', last] : [joined, value];
   const takesValue = flagOf(places.get(path), flag)?.values !== undefined;
@@ -41,10 +35,7 @@ function lineOf(places: ReadonlyMap<string, Place>, words: readonly string[]): L
 const flagOf = (place: Place | undefined, name: string): Flag | undefined =>
   place?.flags.find(({ names }) => names.includes(name));
 
-/**
- * Returns the completions, including the names of objects, contexts, namespaces and logs. The names of objects come
- * from a cluster or from files.
- */
+/** Returns the completions, including the names of objects, contexts, namespaces and logs. */
 export async function completions(program: Command, words: readonly string[]): Promise<readonly string[]> {
   const line = lineOf(new Map(placesOf(program, []).map((place) => [place.path, place])), words);
   const { namesFor } = await import('./names.ts');
@@ -53,16 +44,13 @@ export async function completions(program: Command, words: readonly string[]): P
   return names.length === 0 ? known : [...known.slice(0, -1), ...names, DIRECTIVES.words];
 }
 
-/**
- * Returns the words that the shell offers. Flags are offered only after a `-`, because most commands have many flags.
- */
+/** Flags are offered only after a `-`, because most commands have many flags. */
 const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
   begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
 
 const offers = (all: readonly string[], begun: string): readonly string[] =>
   all.filter((word) => word.startsWith(begun));
 
-/** Returns the content of `kubectl_complete-mcm`, the program that kubectl runs for completions. */
 export const kubectlScript = (name: string): string =>
   `#!/bin/sh
 # completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Make that file executable, and move the file to a directory of the PATH.

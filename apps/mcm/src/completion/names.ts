@@ -20,8 +20,8 @@ import { profilesWith } from '../members/source-objects.ts';
 import { otherNamesOf, typesOf } from './objects.ts';
 
 /**
- * The time limit for the requests of a completion. An unreachable cluster must not block the prompt of a shell. On a
- * busy computer, the first response can take several seconds.
+ * An unreachable cluster must not block the prompt of a shell. On a busy computer, the first response of a cluster can
+ * take several seconds.
  */
 const TIME_MS = 10_000;
 
@@ -35,7 +35,6 @@ const POOLS: ResourceDefinition<KubeObject> = {
 
 const PROVIDERS = ['local', 'aws', 'azure', 'gcp'];
 
-/** The kinds of objects, by the type in the argument. */
 const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   machinedeployment: machineDeployments,
   machineset: machineSets,
@@ -45,12 +44,9 @@ const TYPES: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
 };
 
 export interface Line {
-  /** The subcommand in the command line, such as `rollout status`. */
   readonly path: string;
   readonly before: readonly string[];
-  /** The text before the cursor. The text may be empty. */
   readonly begun: string;
-  /** The flag whose value the user is typing. */
   readonly flag?: string;
 }
 
@@ -87,7 +83,6 @@ export async function namesFor(line: Line, clock: Clock = realClock): Promise<re
   }
 }
 
-/** A command line, with a signal that is aborted at the time limit. */
 type Limited = Line & { readonly signal: AbortSignal };
 
 async function candidates(line: Limited): Promise<readonly string[]> {
@@ -118,7 +113,7 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   return cluster === undefined ? all : all.map((name) => `${cluster}/${name}`);
 }
 
-/** Returns the cluster in `CLUSTER/TYPE/NAME`. For `TYPE/NAME`, the result is undefined. */
+/** Returns the cluster in `CLUSTER/TYPE/NAME`. */
 function clusterBefore(begun: string): string | undefined {
   const [cluster = '', ...more] = begun.split('/');
   return more.length === 0 || cluster in TYPES ? undefined : cluster;

@@ -1,4 +1,3 @@
-/** The types of objects that each command accepts. For the first type in the list, a user can write only the name. */
 const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   tree: ['machinedeployment'],
   explain: ['machinedeployment', 'machine'],
@@ -10,7 +9,7 @@ const OBJECTS: Readonly<Record<string, readonly string[]>> = {
   'config explain': ['pool'],
 };
 
-/** Returns the types of objects that a command accepts. If the command accepts no object, the list is empty. */
+/** Returns the types of objects that a command accepts. */
 export const typesOf = (path: string): readonly string[] =>
   path.startsWith('rollout ') ? ['machinedeployment'] : (OBJECTS[path] ?? []);
 
@@ -25,7 +24,6 @@ const OTHERS: Readonly<Record<string, 'logs' | 'zones' | 'replicas' | 'clusters'
   'fleet move': 'clusters',
 };
 
-/** Returns the type of names that a command accepts, if they are not names of objects. */
 export const otherNamesOf = (path: string): (typeof OTHERS)[string] | undefined => OTHERS[path];
 
 const NAMED_FLAGS: readonly string[] = [
@@ -46,5 +44,5 @@ export const takesNames = (path: string): boolean => otherNamesOf(path) !== unde
 /** Returns true if the shell runs `mcm __complete` to find the value of a flag. */
 export const isNamed = (flags: readonly string[]): boolean => flags.some((flag) => NAMED_FLAGS.includes(flag));
 
-/** Returns true if the value of a flag can be a file. For example, `--provider` accepts a file with a driver. */
+/** Returns true if the value of a flag can be a file. */
 export const acceptsFiles = (flag: string): boolean => !NAMED_FLAGS.includes(flag) || flag === '--provider';

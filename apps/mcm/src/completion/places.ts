@@ -3,16 +3,13 @@ import { takesNames } from './objects.ts';
 
 export interface Flag {
   readonly names: readonly string[];
-  /**
-   * The possible values of the flag. If the flag accepts any text, such as a file name, the list is empty. If the flag
-   * has no value, `values` is undefined.
-   */
+  /** If the flag has no value, `values` is undefined. */
   readonly values: readonly string[] | undefined;
 }
 
 /** What can follow a command: subcommands, flags and values of arguments. */
 export interface Place {
-  /** The subcommand, such as `rollout status`. For the program itself, the path is empty. */
+  /** For the program itself, the path is empty. */
   readonly path: string;
   readonly commands: readonly string[];
   readonly values: readonly string[];

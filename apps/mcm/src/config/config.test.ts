@@ -63,7 +63,7 @@ test('diff shows the changes between two directories, and the exit code says whe
     lines: ['pool worker', '  ~ file /etc/motd', '        mode 0644', '      - hello', '      + bye'],
     code: 1,
   });
-  // The files can also follow -f, as in kubectl. The files of --against are a separate list.
+  // The files can also follow -f, as in kubectl. The files of `--against` are a separate list.
   expect(await run('diff', '-f', old, '--against', old)).toEqual({ lines: [], code: 0 });
   expect((await run('diff', '-f', old, '-f', now, '--against', old)).code).toBe(1);
   await put('bad.yaml', FILE('x').replace('420', '9999'));

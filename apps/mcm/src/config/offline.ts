@@ -19,14 +19,10 @@ import { type Reading, readObjects } from '../files/read.ts';
 
 export interface RenderRequest extends Reading {
   readonly paths: readonly string[];
-  /** The folder with templates. By default, the templates in the controller are used. */
   readonly templates?: string | undefined;
-  /** The only pool to render. If `pool` is undefined, all pools are rendered. */
+  /** If `pool` is undefined, all pools are rendered. */
   readonly pool?: string | undefined;
-  /**
-   * Additional objects, such as the objects in a cluster. If a file contains an object with the same kind and name, the
-   * object in the file replaces it.
-   */
+  /** If a file contains an object with the same kind and name, the object in the file replaces it. */
   readonly onto?: readonly KubeObject[];
 }
 
@@ -73,10 +69,7 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
 
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/**
- * Returns the rendered MachineConfigs as YAML. A comment in each object lists the MachineConfigs from which it was
- * rendered.
- */
+/** Returns the rendered MachineConfigs as YAML. */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
     .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
@@ -106,7 +99,6 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
   return [...lists.flat(), ...(secret ? [{ ...secret, apiVersion: 'v1', kind: 'Secret' }] : [])];
 }
 
-/** Returns the current MachineConfig of a pool. */
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
 
 /** Returns a function that reads the MachineConfig that is the target of a pool in a cluster. */

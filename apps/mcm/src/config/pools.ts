@@ -30,10 +30,7 @@ export function poolNameOf(text: string): string {
   throw new UserError(`"${text}" is not a pool; write pool/NAME or NAME`);
 }
 
-/**
- * Reads the machines if a pool updates its nodes by replacing machines. If no pool does this, or the cluster has no
- * CRDs of machines, the result is undefined.
- */
+/** Reads the machines if a pool updates its nodes by replacing machines. */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
   try {
@@ -96,10 +93,7 @@ export async function readPools(
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/**
- * Returns the pools that match a label selector. The API server evaluates the selector. The caller has read all pools
- * already, because the explanation of one pool needs them.
- */
+/** Returns the pools that match a label selector. The API server evaluates the selector. */
 async function selected(
   client: KubeClient,
   pools: readonly MachineConfigPool[],

@@ -38,7 +38,6 @@ export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string
 
 export type PoolsFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
-/** The exit codes, as in diff(1): 0 for no changes, 1 for changes, and 2 for an error. */
 const EXIT = { same: 0, differs: 1, problem: 2 } as const;
 
 /** Prints warnings to standard error, because another program may read standard output. */

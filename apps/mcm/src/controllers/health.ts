@@ -1,10 +1,10 @@
 /**
- * Determines whether the controllers work. If a controller has stopped, no command and no page may state its next step.
- * Callers print {@link controllerLines} and call {@link doesAct}.
+ * If a controller has stopped, no command and no page may state its next step. Callers print {@link controllerLines}
+ * and call {@link doesAct}.
  *
  * - For a single check, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - For a watch, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. If a controller stops,
- *   no event occurs.
+ *   no watch event occurs.
  *
  * Evidence that a controller is not working, strongest first:
  *
@@ -38,15 +38,11 @@ const CONTROLLERS = {
   },
 } as const satisfies Record<string, { readonly effects: readonly string[] }>;
 
-/** The name of a controller, which is also the name of its Lease. */
 export type ControllerName = keyof typeof CONTROLLERS;
 
-/** The names of all controllers, in the order of the output. */
 export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
 
-/** The state of a controller, or of a program that all controllers need, with the evidence. */
 export interface ControllerHealth {
-  /** The name of the controller's Lease, or the name of the control plane or the cloud. */
   readonly name: string;
   /**
    * - `acts`: a process renews the Lease
@@ -55,59 +51,41 @@ export interface ControllerHealth {
    * - `unknown`: the controller has no Lease, and no other evidence exists
    */
   readonly state: 'acts' | 'stopped' | 'behind' | 'unknown';
-  /** The time of the last activity, or of the first change that the controller has not processed, as RFC 3339. */
   readonly since?: string | undefined;
-  /** The holder identity in the Lease. */
   readonly holder?: string;
-  /** The evidence for the state, as a sentence without a period. For the state `acts`, `reason` is empty. */
+  /** For the state `acts`, `reason` is empty. */
   readonly reason: string;
-  /** What does not happen while the controller is stopped. For the states `acts` and `unknown`, `effects` is empty. */
+  /** What does not happen while the controller is stopped. */
   readonly effects: readonly string[];
   /** For the state `behind`, the names of the MachineDeployments whose changes are not processed. */
   readonly unprocessed: readonly string[];
 }
 
-/** The objects of a namespace that show whether its controllers work. */
 export interface ControllerSource {
-  /** Leases by name. If a Lease does not exist, its key is missing. */
   readonly leases: ReadonlyMap<string, Lease>;
   readonly deployments: readonly MachineDeployment[];
   readonly machines?: readonly Machine[];
-  /** The Leases that the user may not read, with the message of the API server. */
   readonly refused?: ReadonlyMap<string, string>;
 }
 
-/**
- * After a process has released a Lease, another process usually acquires it within milliseconds. If the controller has
- * only one process, its restart takes some seconds.
- */
 const HAND_OVER_MS = 10_000;
-/** A working controller processes a change within this time. */
 const BEHIND_MS = 60_000;
 
-/** The age of a Lease: the time since its last renewal, and its duration, in milliseconds. */
 interface LeaseAge {
   readonly ms: number;
   readonly durationMs: number;
-  /** The time of the last renewal. If the Lease contains no valid time, the value is undefined. */
   readonly at: Date | undefined;
 }
 
 const durationOf = ({ spec }: Lease): number => (spec?.leaseDurationSeconds || 15) * 1_000;
 
-/**
- * Computes the age of a Lease from the times in the Lease. The clock of this computer and the clock of the holder may
- * differ.
- */
+/** Computes the age of a Lease from the times in the Lease. */
 function ageOf(lease: Lease, now: Date): LeaseAge {
   const at = parseTime(lease.spec?.renewTime ?? undefined);
   return { ms: at === undefined ? 0 : now.getTime() - at.getTime(), durationMs: durationOf(lease), at };
 }
 
-/**
- * Returns true if a Lease has a holder, and has expired according to its times. If two clocks differ, a valid Lease may
- * look expired.
- */
+/** Returns true if a Lease has a holder, and has expired according to its times. */
 export const looksExpired = (lease: Lease, now: Date): boolean => {
   const { ms, durationMs } = ageOf(lease, now);
   return (lease.spec?.holderIdentity ?? '') !== '' && ms > durationMs;
@@ -160,7 +138,7 @@ const REFUSALS: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Assesses the controllers from the objects of a single read. The function has no side effects. */
+/** Assesses the controllers from the objects of a single read. */
 export const assessControllers = (source: ControllerSource, now: Date): readonly ControllerHealth[] =>
   assess(source, now, (lease) => ageOf(lease, now), specChangedAt);
 
@@ -260,7 +238,6 @@ function withoutLease(
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
 }
 
-/** Returns the oldest machine that no machine controller has processed. */
 function untouchedMachine(machines: readonly Machine[], now: Date): Machine | undefined {
   const created = ({ metadata }: Machine): number => parseTime(metadata.creationTimestamp)?.getTime() ?? Number.NaN;
   return machines
@@ -282,7 +259,10 @@ export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
 
-  /** Returns the state of each controller at the time `now`. A later call must have the same or a later time. */
+  /**
+   * Returns the state of each controller at the time `now`. A later call of `assess` must have the same or a later
+   * time.
+   */
   assess(source: ControllerSource, now: Date): readonly ControllerHealth[] {
     const behind = new Set<string>();
     const changedAt = (deployment: MachineDeployment): Date | undefined => {
@@ -314,11 +294,7 @@ export class ControllerObserver {
 export const notActing = (healths: readonly ControllerHealth[]): readonly ControllerHealth[] =>
   healths.filter(({ state }) => state === 'stopped' || state === 'behind');
 
-/**
- * Returns false only if evidence shows that a controller does not work.
- * @param deployment The name of a MachineDeployment. If the manager has not processed the last change of the
- * deployment, the function also returns false.
- */
+/** Returns false only if evidence shows that a controller does not work. */
 export const doesAct = (healths: readonly ControllerHealth[], name: ControllerName, deployment?: string): boolean =>
   !healths.some(
     (health) =>
@@ -326,7 +302,7 @@ export const doesAct = (healths: readonly ControllerHealth[], name: ControllerNa
       (health.state === 'stopped' || (deployment !== undefined && health.unprocessed.includes(deployment))),
   );
 
-/** Returns a sentence about a controller that is not working. The sentence does not state the effects. */
+/** Returns a sentence about a controller that is not working. */
 export const controllerSentence = (health: ControllerHealth, now: Date): string =>
   `${headline(health, now)}: ${health.reason}`;
 
@@ -344,10 +320,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
 export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
   one.name in CONTROLLERS || all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
 
-/**
- * Returns lines about the controllers that are not working, with their effects and a hint. If all controllers work, the
- * list is empty.
- */
+/** Returns lines about the controllers that are not working, with their effects and a hint. */
 export function controllerLines(healths: readonly ControllerHealth[], now: Date): readonly string[] {
   const bad = notActing(healths).filter(isFirst);
   if (bad.length === 0) return [];

@@ -1,12 +1,9 @@
 import type { ControllerHealth } from './health.ts';
 
-/** The name of the API server in the output of mcm. */
 export const CONTROL_PLANE = 'control-plane';
 
-/** A program of `mcm up` that does not respond to requests. */
 export interface SilentProgram {
   readonly name: string;
-  /** The time of the last response of the program, as RFC 3339. */
   readonly since: string;
   readonly pid?: number | undefined;
 }
@@ -20,7 +17,7 @@ const CLOUD_EFFECTS = [
   'kubelets that the cloud simulates are stopped, so their Nodes become NotReady',
 ];
 
-/** Returns the state of a program that does not respond. Such a program is the control plane or the cloud. */
+/** Returns the state of a program that does not respond. */
 export const silentHealth = ({ name, since, pid }: SilentProgram): ControllerHealth => ({
   name,
   state: 'stopped',

@@ -8,16 +8,10 @@ import {
   looksExpired,
 } from './health.ts';
 
-/**
- * For this time, a Lease that looks expired is read again. The time is longer than the default interval of renewals, 2
- * s.
- */
 const SECOND_LOOK_MS = 3_000;
 const LOOK_EVERY_MS = 500;
-/** The clocks of two computers differ by at most this time. A larger difference is improbable. */
 const MOST_SKEW_MS = 600_000;
 
-/** The objects in one namespace that the user could read. */
 export interface ControllerReading {
   readonly client: KubeClient;
   readonly namespace: string;

@@ -1,7 +1,6 @@
 import { type Clock, type KubeClient, KubeError } from '@mcm/kube';
 import type { ControllerHealth } from './health.ts';
 
-/** The API server must respond within this time. */
 const ANSWER_MS = 5_000;
 /** After a slower response of the API server, holders get time to renew their Leases. */
 const LATE_MS = 1_000;
@@ -9,18 +8,17 @@ const LATE_MS = 1_000;
 interface ServerProofOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called after each request of the check. If the API server was unreachable before, `late` is true. */
+  /** If the API server was unreachable before the request, `late` is true. */
   readonly onAnswer: (late: boolean) => void;
 }
 
 /**
- * Verifies that the API server responds, before mcm reports that a controller has stopped. For each controller that has
- * stopped, one request is sent. While the API server does not respond, the request is repeated.
+ * Verifies that the API server responds, before mcm reports that a controller has stopped. While the API server does
+ * not respond, the proof repeats its request.
  */
 export class ServerProof {
   readonly #client: KubeClient;
   readonly #options: ServerProofOptions;
-  /** The stopped controllers, as `NAMESPACE/NAME`, for which the API server has responded. */
   readonly #proven = new Set<string>();
   #asking = false;
   #silentSince: string | undefined;
@@ -30,7 +28,6 @@ export class ServerProof {
     this.#options = options;
   }
 
-  /** The time since which the API server has not responded, as RFC 3339. */
   get silentSince(): string | undefined {
     return this.#silentSince;
   }
@@ -40,18 +37,13 @@ export class ServerProof {
     this.#silentSince = undefined;
   }
 
-  /**
-   * Returns true if the API server has responded after the controllers of a namespace stopped. If the result is false,
-   * `covers` sends a request.
-   * @param isListed whether the API server has just responded to a list request
-   */
+  /** Returns true if the API server has responded after the controllers of a namespace stopped. */
   covers(namespace: string, bad: readonly ControllerHealth[], isListed: boolean): boolean {
     const keys = bad.map(({ name }) => `${namespace}/${name}`);
     for (const key of this.#proven)
       if (key.startsWith(`${namespace}/`) && !keys.includes(key)) this.#proven.delete(key);
     if (isListed) for (const key of keys) this.#proven.add(key);
     if (keys.every((key) => this.#proven.has(key))) return true;
-    // The last renewal of a Lease proves that the API server responded at this time.
     const renewed = bad.flatMap(({ since }) => since ?? []).sort();
     void this.#ask(keys, renewed.at(-1));
     return false;

@@ -17,10 +17,9 @@ const NONE = { deployments: [], machines: [] };
 
 let clock: VirtualClock;
 let plane: ControlPlane;
-/** If `failure` is set, all requests to the API server fail in this way. */
 let failure: (() => Promise<Response>) | undefined;
 let interrupted: AbortController;
-/** If `hangs` is true, the API server accepts requests but does not respond. Open watches stay open. */
+/** If `hangs` is true, the API server accepts requests but does not respond. */
 let hangs: boolean;
 const untilAborted = (signal: AbortSignal): Promise<Response> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
@@ -69,7 +68,7 @@ function watch(namespace: string | undefined = 'default', startingMs = 0): Contr
   return made;
 }
 
-/** Advances the simulated time. If `acts` is true, the controller renews its Lease meanwhile. */
+/** Advances the simulated time. */
 async function pass(made: ControllerWatch, seconds: number, acts: boolean): Promise<readonly string[]> {
   const stopped = new Set<string>();
   for (let second = 0; second < seconds; second += 2) {

@@ -12,28 +12,23 @@ import { CONTROLLER_NAMES, type ControllerHealth, ControllerObserver, notActing 
 import { CONTROL_PLANE, silentHealth } from './programs.ts';
 import { ServerProof } from './server-proof.ts';
 
-/** After an outage of the API server, a holder must renew its Lease within this time. */
 const AFTER_OUTAGE_MS = 15_000;
-/** For this time, the first list proves that the API server responds. */
 const JUST_LISTED_MS = 5_000;
 
 export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> {
   readonly client: KubeClient;
-  /** The watched namespace. For all namespaces, the value is undefined. */
+  /** If `namespace` is undefined, the watch covers all namespaces. */
   readonly namespace: string | undefined;
   readonly signal: AbortSignal;
   readonly onChange: () => void;
-  /**
-   * During this time after the start, a controller is not assessed until a renewal of its Lease is observed. Such a
-   * controller may be starting. The default is 0.
-   */
+  /** The default of `startingMs` is 0. */
   readonly startingMs?: number;
 }
 
 /**
  * Watches the Leases of the controllers, and no other Leases. During an outage of the API server, no holder can renew
- * its Lease, so the last assessment stays valid. If the API server hangs, its watches stay open. The API server must
- * therefore respond to a request before mcm reports a stopped controller.
+ * its Lease, so the last assessment stays valid. If the API server hangs, its watches stay open. If the API server
+ * hangs, its watches stay open, so the server must respond to a request before mcm reports a stopped controller.
  */
 export class ControllerWatch {
   readonly #options: ControllerWatchOptions;
@@ -95,24 +90,16 @@ export class ControllerWatch {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }
 
-  /**
-   * Returns true if the Leases were read or the read was refused. Before this first read, no controller is assessed.
-   */
   get #isKnown(): boolean {
     return [...this.#informers.values()].every(({ synced, refused }) => synced || refused !== undefined);
   }
 
-  /** Returns the namespaces that contain Leases of controllers. */
   namespaces(): ReadonlySet<string> {
     const all = [...this.#informers.values()].flatMap(({ store }) => store.list());
     return new Set(all.map(({ metadata }) => metadata.namespace ?? ''));
   }
 
-  /**
-   * Returns the state of the controllers in a namespace. If a controller stops, no event occurs, so call `assess` at
-   * least every 2 s.
-   * @param objects Deployments and machines of the namespace
-   */
+  /** If a controller stops, no event occurs, so call `assess` at least every 2 s. */
   assess(
     namespace: string,
     objects: { readonly deployments: readonly MachineDeployment[]; readonly machines: readonly Machine[] },
@@ -150,7 +137,7 @@ export class ControllerWatch {
     return renewed !== undefined && renewed.getTime() > this.#startedAt;
   }
 
-  /** Returns true during an outage of the API server. A server that refuses a read is available. */
+  /** An API server that refuses a read is available. */
   #isInterrupted(): boolean {
     return [...this.#failing].some((name) => this.#informers.get(name)?.refused === undefined);
   }

@@ -25,25 +25,19 @@ import type { Sources } from './board/sources.ts';
 import { visible } from './rows/text.ts';
 import type { Settings } from './settings.ts';
 
-/** The timeline of a rollout shows at most this number of machines. */
 const MOST_LIVES = 200;
-/** The page of an object shows at most this number of events. */
 const MOST_EVENTS = 100;
 
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** Returns an object as YAML. If the object does not exist, or its kind has no page, the result is undefined. */
+  /** Returns an object as YAML. If the object does not exist, or its kind has no page, `yaml` returns undefined. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export interface DetailOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
-  /**
-   * The label selector for the clusters of a fleet. Without a fleet, the value is undefined. The nodes of a fleet are
-   * in other clusters.
-   */
   readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,7 +47,7 @@ export interface DetailOptions {
   readonly controllers: Controllers;
 }
 
-/** The kinds whose objects have a YAML page. Secrets have no page. */
+/** Secrets have no YAML page. */
 const KINDS: Readonly<Record<string, { readonly of: ResourceDefinition<KubeObject>; readonly onTarget?: true }>> = {
   machine: { of: machines },
   machineset: { of: machineSets },
@@ -101,7 +95,7 @@ export function createDetails(options: DetailOptions): Details {
   };
 }
 
-/** Returns the output of `mcm explain` for a machine, or the reason why it is missing. */
+/** Returns the output of `mcm explain` for a machine, or the reason why the output is missing. */
 async function explainedMachine(
   { client, target, fleet, clock, random, controllers }: DetailOptions,
   ns: string,

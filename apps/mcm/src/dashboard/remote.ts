@@ -12,7 +12,6 @@ import { UserError } from '../command/errors.ts';
 import type { Gate } from './access/gate.ts';
 import { type DashboardOptions, type DashboardServer, startDashboard } from './server.ts';
 
-/** A self-signed certificate is valid for this time. */
 const VALID_MS = 365 * 86_400_000;
 
 /**
@@ -30,12 +29,7 @@ async function selfSigned(host: string, clock: Clock): Promise<ServingPair> {
   return issueServing(await issueAuthority(validity, 'dashboard'), ['localhost', host], validity);
 }
 
-/**
- * Serves the dashboard to other computers, with TLS and logins.
- * @param remote `certificates` is a directory that contains `tls.crt` and `tls.key`. After a change of these files, new
- * connections use the new certificate.
- * @throws UserError if the certificate is invalid or the port is in use
- */
+/** @throws UserError if the certificate is invalid or the port is in use */
 export async function startRemote(
   { host, certificates }: { readonly host: string; readonly certificates: string | undefined },
   gate: Gate,

@@ -29,11 +29,9 @@ import { followSettings } from './settings.ts';
 export type DashboardFlags = ClusterFlags & {
   readonly port: number;
   readonly allNamespaces?: boolean;
-  /** The label selector for the namespaces of a fleet. */
   readonly fleet?: true | string;
   /** The IP address on which the server listens. */
   readonly listen: string;
-  /** The directory with the files `tls.crt` and `tls.key`. */
   readonly tlsCertDir?: string;
 };
 
@@ -41,8 +39,8 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the API server does not respond at the start, the command ends with an error. Later, the page shows an outage,
-    // and the command continues.
+    // If the API server does not respond at the start, the command ends with an error. After the start, an outage of
+    // the API server appears on the page, and the command continues.
     await cluster.client.request('GET', '/version', { signal });
     const given = flags.fleet === true ? undefined : flags.fleet;
     const fleet =
@@ -131,7 +129,7 @@ export async function serveDashboard(
   const around = { sources, namespace, fleet, clock, log, defaults, drains, controllers, login: remote !== undefined };
   const made = new Board({ ...around, onDirty: () => wake() });
   board = made;
-  made.flush(); // The first message tells the page that no objects were read yet.
+  made.flush();
   const hub = new Hub(() => made.first());
   const details = createDetails({ client, target, fleet, clock, random, board: made, sources, settings, controllers });
   const common = { port, hub, details, signal, clock };

@@ -27,7 +27,6 @@ import type { DashboardServer } from './server.ts';
 let plane: ControlPlane;
 let dashboard: DashboardServer;
 const end = new AbortController();
-/** All requests that the dashboard has sent to the API server. */
 const asked: string[] = [];
 
 beforeAll(async () => {
@@ -170,10 +169,7 @@ async function another(fetchOf: (call: Request) => Promise<Response>, allNamespa
   return {
     url: served.url,
     frames,
-    /**
-     * Reads messages of the dashboard until one message matches. The search continues after the message that matched
-     * last.
-     */
+    /** Reads messages of the dashboard until one message matches. */
     async until(wanted: (frame: Frame) => boolean): Promise<Frame> {
       for (;;) {
         const at = frames.findIndex(wanted);

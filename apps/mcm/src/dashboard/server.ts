@@ -9,14 +9,12 @@ import type { Hub } from './board/hub.ts';
 import type { Details } from './detail.ts';
 
 export interface DashboardServer {
-  /** The URL of the dashboard: `http://127.0.0.1:PORT/` with the actual port. */
   readonly url: string;
-  /** Sets the certificate for new connections. Without TLS, the method does nothing. */
+  /** Sets the certificate for new connections. Without TLS, `use` does nothing. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** The settings for access from other computers, which requires TLS and logins. */
 interface Remote {
   /** The IP address on which the server listens. */
   readonly host: string;
@@ -25,11 +23,9 @@ interface Remote {
 }
 
 export interface DashboardOptions {
-  /** The port to listen on. For the value 0, the operating system selects a free port. */
+  /** For the port 0, the operating system selects a free port. */
   readonly port: number;
-  /**
-   * The settings for access from other computers. If `remote` is undefined, only this computer can reach the server.
-   */
+  /** If `remote` is undefined, only this computer can reach the server. */
   readonly remote?: Remote | undefined;
   readonly clock: Clock;
   readonly hub: Hub;
@@ -38,8 +34,8 @@ export interface DashboardOptions {
 }
 
 /**
- * The headers of each response. Because of these headers, the page loads resources only from its own server, and no
- * other site can embed it. The script of the page never interprets text as HTML.
+ * Because of these response headers, the page loads resources only from its own server, and no other site can embed it.
+ * The script of the page never interprets text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -75,7 +71,7 @@ const NO_PAGE = 'page not found; the dashboard is at /\n';
 /** Matches a valid object name, or `-` as the namespace of a cluster-wide object. */
 const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
 const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
-/** Matches the paths of all pages. The script in the page draws the content for its path. */
+/** Matches the paths of all pages. */
 const PAGES = new RegExp(
   `^/(?:|clusters|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
 );
@@ -90,7 +86,6 @@ function isOurs({ headers }: IncomingMessage, port: number): boolean {
   return ours.includes(headers.host?.toLowerCase() ?? '');
 }
 
-/** For an open stream, the permission of the user is checked at this interval. */
 const AGAIN_MS = 60_000;
 
 /**
@@ -121,7 +116,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-/** Handles logins and logouts, and refuses forbidden requests. Returns true if the response was sent. */
 async function guarded(
   gate: Gate,
   request: IncomingMessage,
@@ -219,7 +213,7 @@ async function endWhenRefused(
   }
 }
 
-/** Returns the path of a request. If the target is not a path, such as `//host` or `*`, the result is undefined. */
+/** Returns the path of a request. */
 function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard').pathname

@@ -2,18 +2,14 @@ import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm
 import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
-/**
- * The settings of the controllers that hold the Leases. If the settings of a controller are unknown, its field is
- * undefined.
- */
 export interface Settings {
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
 /**
- * The settings are read at this interval. Settings change only with a new process, so polling is sufficient. A watch
- * would mostly receive renewals of Leases.
+ * The flags of a controller change only with a new process, so polling is sufficient. A watch of Leases would mostly
+ * receive renewals.
  */
 const AGAIN_MS = 60_000;
 

@@ -46,7 +46,7 @@ function reported(object: KubeObject): KubeObject {
   };
 }
 
-/** Keeps only the fields of a pod that a drain reads. The environment of the containers may contain secrets. */
+/** The environment of a container may contain secrets. */
 const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
   const keep = [
     'nodeName',
@@ -132,7 +132,7 @@ async function knownSecrets(
  * Collects the data that shows the state of the machines: objects, events, Leases, the tree and the logs of the
  * controllers.
  * - The bundle contains no Secrets and no environment variables of pods. Known secrets, and texts that look like
- *   secrets, become `***`.
+ *   secrets, become `***` in the bundle.
  * - `errors.txt` lists the data that mcm could not read.
  *
  * @param local the logs of a local instance
@@ -160,10 +160,6 @@ export async function collectBundle(
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /**
-   * Returns the objects of a kind, and converts each object to its type. The bundle contains the objects as the API
-   * server stores them.
-   */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;
@@ -196,7 +192,7 @@ export async function collectBundle(
   return [...files, ...journalFiles(journals, known)];
 }
 
-/** Converts the journals of controllers to files. Secrets are removed, and each line stays valid JSON. */
+/** Secrets are removed from the journals, and each line stays valid JSON. */
 function journalFiles({ found }: FetchedJournals, known: Known): BundleFile[] {
   const clean = scrubber(known);
   return found.map(({ lines, journal }) => ({

@@ -8,13 +8,10 @@ export interface BundleFile {
   readonly text: string;
 }
 
-/** A bundle contains at most this number of lines of each log. */
 const TAIL_LINES = 2_000;
-/** The programs of an installation. Each value is a label of their pods. */
 const APPS = ['machine-controller-manager', 'machine-config-controller', 'machine-config-daemon'];
 const NAME_LABEL = 'app.kubernetes.io/name';
 
-/** The last lines of the logs, and the logs that could not be read. The lines may still contain secrets. */
 export interface CollectedLogs {
   readonly files: readonly BundleFile[];
   readonly errors: readonly string[];
@@ -22,7 +19,6 @@ export interface CollectedLogs {
 
 const tailOf = (text: string): string => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
 
-/** Returns the logs of a local instance. Without an instance, the result contains no logs. */
 export function localLogs(dataDir: string): CollectedLogs {
   const folder = join(dataDir, 'logs');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { files: [], errors: [] };
@@ -39,7 +35,6 @@ export function localLogs(dataDir: string): CollectedLogs {
   return { files, errors };
 }
 
-/** The fields of a pod that are necessary to read its logs. */
 interface LoggingPod {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly containers: readonly { readonly name: string }[] };
@@ -48,10 +43,7 @@ interface LoggingPod {
   };
 }
 
-/**
- * Returns the logs of all pods of an installation in a namespace. For a restarted container, the result also contains
- * the logs before the restart.
- */
+/** Returns the logs of all pods of an installation in a namespace. */
 export async function podLogs({ client, namespace, text }: Cluster): Promise<CollectedLogs> {
   const files: BundleFile[] = [];
   const errors: string[] = [];

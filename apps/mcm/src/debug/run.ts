@@ -20,7 +20,7 @@ export const writeBundle = (
   inCluster(flags, 'debug', async (cluster) => {
     const now = realClock.now();
     const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
-    // Whether the flags select the local instance. For the local instance, the bundle also contains its logs.
+    // Whether the flags select the local instance.
     const isLocal = findKubeconfigs(flags).every(
       (file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')),
     );

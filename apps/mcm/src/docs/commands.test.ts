@@ -63,10 +63,6 @@ const started = (words: readonly string[]): readonly string[] => {
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 const flagsPage = read('docs/reference/flags.md');
 
-/**
- * Programs whose arguments this test does not parse, with the reasons. If possible, the tests in e2e/src/docs/commands
- * run the commands.
- */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',
   helm: 'it is not ours; the chart is rendered in e2e/src/deploy',
@@ -123,8 +119,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
       .find(Boolean);
   if (NOT_RUN[program] === undefined)
     return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
-  // In a kubectl command, `deploy/NAME` is an object and not a file. In a kubectl command, the names of files follow -f
-  // and -k.
+  // In a kubectl command, `deploy/NAME` is an object and not a file.
   const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
   return files
     .filter((word) => /^(examples|deploy|docs)\//.test(word))

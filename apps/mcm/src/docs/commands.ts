@@ -1,13 +1,11 @@
-/** A command in a page of the documentation, as a list of words. */
 export interface DocumentedCommand {
-  /** The file and the line of the command, such as `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** Whether the command is in a sentence. Such a command may omit required arguments. */
+  /** Whether the command is in a sentence. */
   readonly named?: true;
 }
 
-/** Yields the lines in the shell blocks of a page. A backslash at the end of a line joins the next line. */
+/** Yields the lines in the shell blocks of a page. */
 function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
   let inside = false;
   let begun: { number: number; line: string } | undefined;
@@ -33,10 +31,7 @@ const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
 
-/**
- * Returns the commands in a line. The line is split at pipes and `&&`, and assignments, redirections and comments are
- * removed.
- */
+/** A line is split at pipes and `&&`, and assignments, redirections and comments are removed. */
 export function commandsOf(line: string): string[][] {
   const commands: string[][] = [[]];
   TOKEN.lastIndex = 0;

@@ -6,9 +6,7 @@ import { columns } from '../output/columns.ts';
 import { isInScope, type ObjectScope, type ScopedObject } from './scope.ts';
 
 export interface EventRow {
-  /** The namespace of the object. If all events are from one namespace, `namespace` is undefined. */
   readonly namespace?: string;
-  /** The time of the last occurrence as RFC 3339. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -30,13 +28,12 @@ export const FLEET_KINDS: ReadonlySet<string> = new Set([
   'Node',
 ]);
 
-/** The kinds whose events mcm lists. Nodes also have events from the kubelet. */
+/** The events of Nodes include events from the kubelet. */
 const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'Node'];
 
 const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
-/** Returns the object of an event. */
 export const objectOf = ({ involvedObject, metadata, message }: EventObject): ScopedObject => ({
   kind: involvedObject.kind,
   name: involvedObject.name,
@@ -44,10 +41,6 @@ export const objectOf = ({ involvedObject, metadata, message }: EventObject): Sc
   message,
 });
 
-/**
- * Returns the events of machines and their owners, the oldest first. With `scope`, the result contains only the events
- * in this scope.
- */
 export function eventRows(
   events: readonly EventObject[],
   scope?: ObjectScope,
@@ -76,8 +69,8 @@ export function eventRows(
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns a sentence for an object that has no events. The API server deletes events after an hour. If the object is
- * younger than an hour, it has never had an event.
+ * Returns a sentence for an object that has no events. The API server deletes events after an hour. If an object
+ * without events is younger than an hour, it has never had an event.
  */
 function noEvents(now: Date, since: string | undefined): string {
   const ageMs = since === undefined ? HOUR_MS : now.getTime() - Date.parse(since);
@@ -87,9 +80,7 @@ function noEvents(now: Date, since: string | undefined): string {
 
 interface EventTable {
   readonly wide: boolean;
-  /** The creation time of the object, if the events belong to one object. */
   readonly since?: string | undefined;
-  /** Aligns the columns of the rows. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

@@ -86,9 +86,8 @@ async function followEvents(
 }
 
 /**
- * Returns the events of Nodes that belong to machines of the namespace. The name of a Node usually starts with the name
- * of the set, also after the deletion of its machine. If the caller may not list sets and machines, the function
- * returns the events of all Nodes.
+ * The name of a Node usually starts with the name of the set, also after the deletion of its machine. If the caller may
+ * not list sets and machines, the function returns the events of all Nodes.
  */
 async function ofOwnNodes(
   nodeEvents: readonly EventObject[],
@@ -116,7 +115,7 @@ export async function readEvents(
 ): Promise<{ readonly items: readonly EventObject[]; readonly resourceVersion: string }> {
   const own = await client.resource<EventObject>(events, allNamespaces ? undefined : namespace).list();
   const { resourceVersion } = own.metadata;
-  // The events of Nodes are in the namespace `default`. The first watch may include them already.
+  // The events of Nodes are in the namespace `default`.
   if ((allNamespaces || namespace === 'default') && client === target) return { items: own.items, resourceVersion };
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   const nodeEvents = (await ifAllowed(ofNodes, unread))?.items ?? [];
@@ -144,7 +143,7 @@ async function createdAt({ client, namespace }: Cluster, text: string): Promise<
 
 const NOTHING: ObjectScope = { objects: new Set(), machinePrefixes: [] };
 
-/** Returns the scope that the flags select. Without an object and a selector, the result is undefined. */
+/** Returns the scope that the flags select. */
 async function scopeOf(
   cluster: Pick<Cluster, 'client' | 'namespace'>,
   text: string | undefined,

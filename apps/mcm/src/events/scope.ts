@@ -3,32 +3,21 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { type DeploymentReading, ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The object of an event or a decision. */
 export interface ScopedObject {
   readonly kind?: string | undefined;
   readonly name?: string | undefined;
   readonly namespace?: string | undefined;
-  /** The message of an event. */
   readonly message?: string | undefined;
 }
 
-/** Selects events by the names of objects. For deleted objects, labels and owners are unknown. */
 export interface ObjectScope {
-  /** The objects as `NAMESPACE/KIND/NAME`. For a Node, the namespace is empty. */
   readonly objects: ReadonlySet<string>;
-  /**
-   * The prefixes in the names of machines, as `NAMESPACE/PREFIX`. With a prefix, the scope includes deleted machines,
-   * whose events exist for an hour.
-   */
+  /** Prefixes of machine names include deleted machines, whose events exist for an hour. */
   readonly machinePrefixes: readonly string[];
-  /**
-   * The machine, if the scope is one machine. The scope then includes the events of MachineSets about its creation and
-   * deletion.
-   */
   readonly named?: { readonly namespace: string; readonly machine: string } | undefined;
 }
 
-/** The kinds whose objects usually have the name of a machine. A Node may have another name than its machine. */
+/** A Node may have another name than its machine. */
 const OF_MACHINES: readonly string[] = ['Machine', 'VM', 'Node'];
 
 const keyOf = ({ kind = '', name = '', namespace = '' }: ScopedObject): string =>
@@ -80,7 +69,6 @@ function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): O
   };
 }
 
-/** Returns the scope of an object. Usually, the node of a machine has the same name. */
 export const scopeOfObject = (kind: string, name: string, namespace: string): ObjectScope => ({
   objects: new Set([keyOf({ kind, name, namespace }), ...(kind === 'Machine' ? [`/Node/${name}`] : [])]),
   machinePrefixes: [],
@@ -92,7 +80,6 @@ interface SelectorFlags {
   readonly allNamespaces?: true;
 }
 
-/** Returns the scope of the deployments that match a label selector. Without a selector, the scope is undefined. */
 export async function readSelected(
   { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,
   { selector, allNamespaces }: SelectorFlags,
@@ -109,11 +96,10 @@ export async function readSelected(
   return scopeOfDeployments(items.map((deployment) => ownedBy(deployment, reading)));
 }
 
-/** The scope during a watch. The scope grows when a new set or deployment appears. */
 export class LiveScope {
   readonly #read: () => Promise<ObjectScope>;
   #scope: ObjectScope;
-  /** The sets and deployments that are not in the scope. The list ensures that each of them is read only once. */
+  /** The sets and deployments that are not in the scope. */
   readonly #foreign = new Set<string>();
 
   constructor(scope: ObjectScope, read: () => Promise<ObjectScope>) {
@@ -136,7 +122,7 @@ export class LiveScope {
   }
 }
 
-/** Returns the key of the object's owner. Without the last part, the name of a machine is the name of its set. */
+/** Returns the key of the object's owner. */
 function ownerKey(object: ScopedObject): string | undefined {
   const { kind = '', name = '' } = object;
   if (kind === 'Machine') return keyOf({ ...object, kind: 'MachineSet', name: name.slice(0, name.lastIndexOf('-')) });

@@ -58,7 +58,7 @@ export function addDrain(program: Command, environment: CommandEnvironment): voi
           'show the drain of a machine in deletion, or preview the drain of another machine; changes nothing',
         )
         .argument('<machine...>', 'name of the machine, or machine/NAME')
-        // commander does not check that the option is present. Otherwise an error about a missing option would hide the
+        // commander does not check that the option is present. An early error about a missing option would hide the
         // error about a misspelled flag.
         .option('--preview', 'required, because mcm drain changes nothing; to drain a machine, delete the machine'),
     ),

@@ -20,12 +20,10 @@ type Asked = Pick<CommandEnvironment, 'say' | 'random'>;
 
 export type ExplainFlags = AskFlags & { readonly selector?: string; readonly watch?: true };
 
-/** The objects to explain: one object, or the objects of a kind that match a label selector. */
 export type Explained =
   | { readonly text: string }
   | { readonly kind: 'MachineDeployment' | 'Machine'; readonly selector: string };
 
-/** The explanation of one object as a model and as text. */
 interface Explanation {
   readonly model: object;
   readonly lines: (now: Date) => readonly string[];

@@ -5,10 +5,7 @@ export const RECURSIVE = ['-R, --recursive', 'also read subdirectories'] as cons
 /** Collects the paths of an option that a user can repeat. */
 export const repeated = (path: string, paths: readonly string[] = []): readonly string[] => [...paths, path];
 
-/**
- * Returns the files of a command. The user can write files as arguments, or with `-f` as in kubectl. @throws UserError
- * if the user has given no file
- */
+/** @throws UserError if the user has given no file */
 export function pathsOf(words: readonly string[], filename: readonly string[] = []): readonly string[] {
   const paths = [...words, ...filename];
   if (paths.length === 0) throw new UserError('a path is required: a file, a directory of YAML and JSON files, or -');

@@ -9,10 +9,8 @@ import { unknownFieldsOf } from './unknown-fields.ts';
 
 const TEXT = /\.(ya?ml|json)$/;
 
-/** The path that means standard input, as in kubectl. */
 const STDIN = '-';
 
-/** A text with the name of its file, which messages contain. */
 interface Source {
   readonly name: string;
   readonly text: string;
@@ -48,10 +46,7 @@ const isObject = (value: unknown): value is KubeObject =>
 
 const SEPARATOR = /^---(.*)$/gm;
 
-/**
- * Returns the documents of a text. As in kubectl, a line that starts with `---` separates two documents. Only a comment
- * may follow the dashes.
- */
+/** As in kubectl, a line that starts with `---` separates two documents. */
 export function documentsOf(text: string): readonly string[] {
   for (const [, rest = ''] of text.matchAll(SEPARATOR)) {
     if (!/^\s*(#|$)/.test(rest)) throw new UserError(`invalid YAML document separator: ${rest.trim()}`);
@@ -59,7 +54,7 @@ export function documentsOf(text: string): readonly string[] {
   return text.split(/^---.*$/m).flatMap(jsonDocumentsOf);
 }
 
-/** Splits a sequence of JSON objects, such as the output of jq. Any other text is one document. */
+/** Splits a sequence of JSON objects, such as the output of jq. */
 function jsonDocumentsOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith('{')) return [text];
   const documents: string[] = [];
@@ -122,6 +117,5 @@ export async function readObjects(
   return objects;
 }
 
-/** Joins the names of files for a message. */
 export const namesOf = (paths: readonly string[]): string =>
   paths.map((path) => (path === STDIN ? 'standard input' : path)).join(', ');

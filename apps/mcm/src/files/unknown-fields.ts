@@ -3,7 +3,7 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
 
-/** The fields of `metadata`. No CRD contains these fields, so the list is constant. */
+/** The fields of `metadata`. */
 const METADATA: ReadonlySet<string> = new Set([
   ...['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
@@ -20,7 +20,7 @@ function schemaOf({ apiVersion = '', kind = '' }: KubeObject): StructuralSchema 
   return undefined;
 }
 
-/** Returns the paths of unknown fields in an object. For kinds outside of this project, the list is empty. */
+/** Returns the paths of unknown fields in an object. */
 export function unknownFieldsOf(object: KubeObject): readonly string[] {
   const schema = schemaOf(object);
   if (schema === undefined) return [];

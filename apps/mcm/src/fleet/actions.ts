@@ -14,7 +14,6 @@ import { type Peer, peersIn, unreachableOf } from '../members/peers.ts';
 import { readSource } from '../members/source.ts';
 import { clusterNamed, clustersWith } from '../members/source-objects.ts';
 
-/** A replica of a fleet, with the data in its peer Lease. */
 export interface ReplicaRow {
   readonly program: string;
   readonly replica: string;
@@ -23,20 +22,15 @@ export interface ReplicaRow {
    * later.
    */
   readonly state: 'live' | 'drained' | 'stopped' | 'expired';
-  /** The identity of the replica's process. If the process has ended, `identity` is empty. */
+  /** The identity of the replica's process. If the process of a replica has ended, `identity` is empty. */
   readonly identity: string;
   readonly renewedMs: number;
   readonly weight: number;
-  /**
-   * The number of clusters whose Leases the replica holds. If the user may not list Leases, `clusters` is undefined.
-   */
   readonly clusters: number | undefined;
-  /** The clusters that an operator has assigned to the replica. */
   readonly chosen: readonly string[];
   readonly unreachable: readonly string[];
 }
 
-/** The result of an action for one peer Lease. `action` states the change, or is `unchanged`. */
 export interface FleetChange {
   readonly lease: string;
   readonly action: string;
@@ -112,7 +106,7 @@ const seedHolders = (client: KubeClient): Promise<readonly string[] | undefined>
     });
 
 /**
- * Writes an annotation of a replica's peer Lease. The replica renews this Lease at the same time, so the write is
+ * Writes an annotation of a replica's peer Lease. A replica renews its peer Lease at the same time, so the write is
  * repeated after a conflict.
  */
 async function annotate(
@@ -138,7 +132,7 @@ async function annotate(
   }
 }
 
-/** Starts or ends the drain of a replica. The drain applies to all programs of the fleet. */
+/** Starts or ends the drain of a replica. The drain of a replica applies to all programs of the fleet. */
 export async function drain(
   client: KubeClient,
   namespace: string,
@@ -155,13 +149,9 @@ export async function drain(
   return changes;
 }
 
-/** The largest weight of a replica, which is also the limit of the flag `--fleet-weight`. */
 const MOST_WEIGHT = 1000;
 
-/**
- * Sets the weight of a replica. The weight applies to all programs of the fleet. Without a weight, the flag
- * `--fleet-weight` of the replica applies.
- */
+/** Sets the weight of a replica. Without a weight, the flag `--fleet-weight` of the replica applies. */
 export async function setWeight(
   client: KubeClient,
   namespace: string,
@@ -180,13 +170,11 @@ export async function setWeight(
   return changes;
 }
 
-/** A cluster that the fleet has handed over to a separate process. */
 export interface HandedOver {
   readonly cluster: string;
   readonly reason: string;
 }
 
-/** Returns the clusters that the fleet has handed over. If the user may not list namespaces, the list is empty. */
 export async function handedOver(client: KubeClient): Promise<readonly HandedOver[]> {
   try {
     const { items } = await client.resource(namespaces).list();

@@ -5,7 +5,6 @@ import type { FleetSource } from '../members/source.ts';
 import { age } from '../output/age.ts';
 import { type ReplicaRow, replicaOfHolder, replicaRows } from './actions.ts';
 
-/** A cluster of a fleet, with data from the objects in the seed. */
 export interface ClusterRow {
   readonly cluster: string;
   /** The object that defines the cluster, such as `cluster/a`. For a labelled namespace, `object` is undefined. */
@@ -18,22 +17,19 @@ export interface ClusterRow {
   readonly controller: string;
   readonly machines: number;
   readonly running: number;
-  /** The problem of the cluster. If the cluster has no problem, `problem` is empty. */
   readonly problem: string;
 }
 
-/** The names of the Leases in the namespace of each cluster. */
 const MANAGER = 'machine-controller-manager';
 const CONTROLLER = 'machine-controller';
 
 export interface ClusterQuery {
-  /** The namespace in which the replicas store their peer Leases. */
   readonly namespace: string;
   readonly source: FleetSource;
   readonly now: Date;
 }
 
-/** Returns the clusters of a fleet. The clusters with a problem are first. */
+/** Returns the clusters of a fleet. Clusters with a problem are first in the list. */
 export async function clusterRows(
   client: KubeClient,
   { namespace, source, now }: ClusterQuery,
@@ -93,7 +89,6 @@ interface Held {
   readonly name: string;
   readonly lease: Lease | undefined;
   readonly identity: string;
-  /** The replica that holds this Lease. If the holder is not a replica of the fleet, `replica` is undefined. */
   readonly replica: ReplicaRow | undefined;
 }
 
@@ -114,7 +109,6 @@ function leaseProblem({ name, lease, identity }: Held, now: Date): string {
   return lateMs > 0 ? `the Lease ${name} expired ${age(lateMs)} ago` : '';
 }
 
-/** Returns the problem of a cluster that the fleet has handed over, if no other process serves the cluster. */
 function handOverProblem(reason: string | undefined, held: readonly Held[]): string {
   const free = held.filter(({ identity }) => identity === '').map(({ name }) => name);
   return reason === undefined || free.length === 0

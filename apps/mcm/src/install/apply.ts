@@ -31,13 +31,12 @@ export interface ApplyOptions {
   /** Whether to take over fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** Called after each applied object, because a later object may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 
 /**
- * Applies objects in order with server-side apply. The field manager is `mcm-install`. Fields of other field managers
- * stay unchanged. If an object fails, the objects before it stay in the cluster.
+ * Applies objects in order with server-side apply. The field manager of the installation is `mcm-install`. Fields of
+ * other field managers stay unchanged. If an object fails, the objects before it stay in the cluster.
  * @throws UserError if another manager owns a field (unless `force` is set), or if the cluster does not have a kind
  */
 export async function applyObjects(
@@ -56,10 +55,7 @@ export async function applyObjects(
 }
 
 interface CheckOptions extends Pick<ApplyOptions, 'force' | 'signal'> {
-  /**
-   * The namespace that the installation has created before the check. If the check fails, the error says that the
-   * namespace stays.
-   */
+  /** If the check of the objects fails, the error says that the created namespace stays. */
   readonly createdNamespace?: string | undefined;
 }
 
@@ -105,10 +101,7 @@ const isMissingKind = (error: unknown): boolean => isNotFound(error) && error.st
 const missingKind = (object: Identified): string =>
   `${nameOf(object)}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or remove the kind from --with`;
 
-/**
- * Returns a hint if an existing Deployment has another selector. A selector is immutable. The original, and
- * installations with another name, use other labels.
- */
+/** Returns a hint if an existing Deployment has another selector. The selector of a Deployment is immutable. */
 const otherSelector = ({ kind, metadata: { name, namespace } }: Identified): string =>
   `${kind.toLowerCase()}/${name}: the existing ${kind} has another selector, which cannot change. Save and delete this ${kind}: kubectl -n ${namespace} delete ${kind.toLowerCase()} ${name} --cascade=foreground`;
 
@@ -125,7 +118,6 @@ export async function checkObjects(
   const problems: string[] = [];
   const added = kindsOf(objects);
   for (const object of objects.filter(isIdentified)) {
-    // The installation itself adds this kind to the cluster.
     if (added.has(`${object.kind} ${object.apiVersion.split('/')[0]}`)) continue;
     const problem = await problemOf(client, object, options);
     if (problem !== undefined) problems.push(problem);

@@ -8,7 +8,6 @@ import { localFlags } from '@mcm/provider-local/class';
 import { UserError } from '../command/errors.ts';
 import type { ContainerFlags } from './objects/settings.ts';
 
-/** The flags that a user cannot set, because other objects of the installation depend on their values. */
 const FIXED: Readonly<Record<string, string>> = {
   namespace: 'use --namespace of mcm install',
   'fleet-clusters': 'use --fleet-clusters of mcm install',
@@ -33,7 +32,7 @@ export const managerFlagsOf = (given: readonly string[]): Promise<ContainerFlags
   });
 
 /**
- * Returns the values of `--controller-flag`. For a third-party provider, the flags are unknown, so only the syntax is
+ * Returns the values of `--controller-flag`. The flags of a third-party provider are unknown, so only their syntax is
  * checked.
  */
 export const controllerFlagsOf = (given: readonly string[], provider: string): Promise<ContainerFlags> => {

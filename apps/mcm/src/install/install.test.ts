@@ -47,7 +47,7 @@ const options = { force: false, signal: new AbortController().signal };
 describe('an installation', () => {
   test('an installation is accepted by the API server, and a second run changes nothing', async () => {
     await applyObjects(client(), installable(), options);
-    await clock.advance(1_000); // Wait until the CRDs are established.
+    await clock.advance(1_000);
     const first = await applyObjects(client(), installable(), options);
     expect(first.length).toBe(installable().length);
     expect(await applyObjects(client(), installable(), options)).toEqual(first);
@@ -189,7 +189,6 @@ test('every template of the chart is a file of the kustomize base with placehold
   for (const { name } of sections().filter((section) => section.name !== 'crds')) {
     const file = kustomize.get(`base/${name}.yaml`) ?? kustomize.get(`${name}/${name}.yaml`) ?? '';
     const templates = kinds(chart.get(`templates/${name}.yaml`) ?? '').filter((kind) => kind !== 'kind: PodMonitor');
-    // The last objects are the bindings of the values `fleet.namespaces`, `fleet.clusters` and `fleet.clusterProfiles`.
     const [namespaced, cluster] = ['kind: RoleBinding', 'kind: ClusterRoleBinding'];
     if (name === 'fleet') expect(templates.splice(-4)).toEqual([namespaced, namespaced, cluster, namespaced]);
     // For kustomize, the monitor of the machine-config-controller is a separate component.

@@ -19,7 +19,6 @@ export async function ensureNamespace(client: KubeClient, name: string, signal: 
       `namespace ${name} is being deleted; wait for the end of the deletion, or use another --namespace`,
     );
   } catch (error) {
-    // Without the permission to read namespaces, the request for the first object shows whether the namespace exists.
     if (isForbidden(error)) return false;
     if (!isNotFound(error)) throw error;
   }

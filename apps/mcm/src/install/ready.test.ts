@@ -48,10 +48,7 @@ test('a namespace that is being deleted, or that the user cannot create, is refu
   expect(await ensureNamespace(client, 'absent', signal)).toBe(false);
 });
 
-/**
- * Creates a Deployment with one pod, and waits for one minute until the Deployment is ready. The function returns the
- * reasons why the Deployment is not ready.
- */
+/** Creates a Deployment with one pod, and waits for one minute until the Deployment is ready. */
 async function deployed(podStatus: object, status: object = {}) {
   const { clock, client } = await setUp();
   const labels = { app: 'mcm' };

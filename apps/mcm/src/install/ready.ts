@@ -2,7 +2,6 @@ import { type Clock, type EventObject, errorText, events, ignoreNotFound, type K
 
 const POLL_MS = 2_000;
 
-/** A Deployment, StatefulSet or DaemonSet, with the fields that show whether it is ready. */
 interface Workload {
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly generation?: number };
@@ -19,7 +18,6 @@ interface Workload {
   };
 }
 
-/** The fields of a pod that show why the pod is not ready. */
 interface Pod {
   readonly metadata: { readonly name: string };
   readonly status?: {
@@ -76,7 +74,7 @@ const count = ({ status }: Workload, field: string): number => {
   return typeof value === 'number' ? value : 0;
 };
 
-/** Returns how many replicas must be available. For a DaemonSet, this is the number of nodes. */
+/** Returns how many replicas must be available. */
 const wantedOf = (workload: Workload): number =>
   workload.kind === 'DaemonSet' ? count(workload, 'desiredNumberScheduled') : (workload.spec.replicas ?? 1);
 

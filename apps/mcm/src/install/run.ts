@@ -53,10 +53,6 @@ const isFleet = ({ with: parts, part }: InstallFlags): boolean => parts.includes
 
 const isKnown = (provider: string): boolean => PROVIDERS.some((known) => known === provider);
 
-/**
- * Returns the provider in the flags. The flag has no default. Only the installation of roles in the target cluster
- * needs no provider.
- */
 function providerOf({ provider, part, controllerImage }: InstallFlags): string {
   const others = `${PROVIDERS.join(', ')}, or the name of another provider with --controller-image`;
   if (provider === undefined) {

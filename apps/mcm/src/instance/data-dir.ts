@@ -15,37 +15,32 @@ import { makeFolder } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import type { SilentProgram } from '../controllers/programs.ts';
 
-/** The version of the layout of a data directory. If a directory has another version, `mcm up` refuses it. */
+/** If a data directory has another version of the layout, `mcm up` refuses the directory. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
-/** The mode bits of all users except the owner. */
 const OTHERS = 0o077;
 
-/** The state of `mcm up`, stored in its data directory. */
 export interface InstanceState {
   readonly format: number;
-  /** The process that uses the directory, or that used it last. */
   readonly pid: number;
-  /** The start of the process as RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
-  /** Whether `mcm up` has created its first fleet. The fleet is created only once, even if the user deletes it. */
   readonly seeded?: boolean;
-  /** The name of the provider, or the path of a driver module. The default is `local`. */
+  /** By default, `provider` is `local`. */
   readonly provider?: string;
   /** Whether `mcm up` also runs the machine-config-controller. */
   readonly machineConfig?: boolean;
-  /** The port of the config server. Without `configPort`, a machine gets its configuration after it has joined. */
   readonly configPort?: number | undefined;
-  /** The address of the emulated cloud at the last start. */
   readonly cloudAddress?: string;
-  /** The addresses of both controllers' debug pages at the last start. After a restart, the ports stay the same. */
+  /**
+   * The addresses of both controllers' debug pages at the last start. After a restart, the ports of the debug pages
+   * stay the same.
+   */
   readonly controllers?: readonly string[];
-  /** The programs that do not respond to requests. */
   readonly silent?: readonly SilentProgram[] | undefined;
 }
 
-/** A data directory with a lock. Until `release` is called, no other process can use the directory. */
+/** Until `release` is called, no other process can use the data directory. */
 export interface DataDir {
   readonly path: string;
   readonly state: InstanceState | undefined;
@@ -57,7 +52,7 @@ export interface DataDir {
 /**
  * Opens a data directory or creates it, and takes its lock.
  * @throws {UserError} if the directory is in use, is not writable, has another layout, or does not belong to this
- * program. If this error occurs, the directory stays unchanged.
+ * program. If this error occurs, the data directory stays unchanged.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);
@@ -71,8 +66,7 @@ export function openDataDir(path: string): DataDir {
     throw new UserError(
       `another mcm${pidOf(state)} uses ${root}: stop that mcm with "mcm down", or use another --data-dir`,
     );
-  // The directory contains kubeconfigs and tokens, so other users must have no access. For example, a copy of the
-  // directory may have a mode that allows access.
+  // The directory contains kubeconfigs and tokens, so other users must have no access.
   if ((statSync(root).mode & OTHERS) !== 0) chmodSync(root, 0o700);
   return {
     path: root,
@@ -84,7 +78,8 @@ export function openDataDir(path: string): DataDir {
 }
 
 /**
- * Reads the state in a data directory without taking its lock. If a process holds the lock, `running` is true.
+ * Reads the state in a data directory without taking its lock. If a process holds the lock of a data directory,
+ * `running` is true.
  * @throws {UserError} if the path is not a data directory of this program
  */
 export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
@@ -107,7 +102,7 @@ function makeDirectory(root: string): void {
   }
 }
 
-/** Reads the state in a data directory. If the directory has no state, the result is undefined. */
+/** Reads the state in a data directory. */
 export function readState(root: string): InstanceState | undefined {
   const file = join(root, MARKER);
   if (!existsSync(file)) return undefined;
@@ -125,10 +120,7 @@ export function readState(root: string): InstanceState | undefined {
   return state as InstanceState;
 }
 
-/**
- * Writes the state to a new file, and renames this file. After a crash, the file contains either the old or the new
- * state.
- */
+/** After a crash, the state file contains either the old or the new state. */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
@@ -136,8 +128,8 @@ function writeState(root: string, state: InstanceState): void {
 }
 
 /**
- * Takes the lock of a data directory, an exclusive SQLite transaction. The operating system releases the lock when the
- * process ends.
+ * Takes the lock of a data directory, an exclusive SQLite transaction. The operating system releases the lock of a data
+ * directory when the process ends.
  */
 function takeLock(root: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
@@ -152,7 +144,7 @@ function takeLock(root: string): DatabaseSync | undefined {
   }
 }
 
-/** Returns the text of a file. If the file does not exist, the result is undefined. */
+/** Returns the text of a file. */
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 

@@ -6,7 +6,6 @@ import { CONTROL_PLANE, type SilentProgram, silentHealth } from '../controllers/
 import { age } from '../output/age.ts';
 import { inspectDataDir, readState } from './data-dir.ts';
 
-/** A running `mcm up`. */
 export interface LocalInstance {
   readonly pid: number;
   readonly silent: readonly SilentProgram[];
@@ -15,7 +14,7 @@ export interface LocalInstance {
 export const isOfDataDir = (files: readonly string[], dataDir: string): boolean =>
   files.every((file) => resolve(file) === resolve(join(dataDir, 'kubeconfig')));
 
-/** Returns the running `mcm up` that uses a data directory. If none is running, the result is undefined. */
+/** Returns the running `mcm up` that uses a data directory. */
 export function runningInstance(dataDir: string): LocalInstance | undefined {
   try {
     const found = inspectDataDir(dataDir);
@@ -28,8 +27,8 @@ export function runningInstance(dataDir: string): LocalInstance | undefined {
 }
 
 /**
- * Returns the programs of the local instance that do not respond. The lock is checked only if a program does not
- * respond, because the check could delay the start of an instance.
+ * Returns the programs of the local instance that do not respond. The lock of an instance is checked only if a program
+ * does not respond, because the check could delay the start of an instance.
  */
 export function silentProgramsOf(dataDir: string): readonly ControllerHealth[] {
   if (!hasSilence(dataDir)) return [];
@@ -40,7 +39,7 @@ function hasSilence(dataDir: string): boolean {
   try {
     return (readState(resolve(dataDir))?.silent ?? []).length > 0;
   } catch (error) {
-    if (error instanceof UserError) return false; // Another version of mcm may have written the state.
+    if (error instanceof UserError) return false;
     throw error;
   }
 }

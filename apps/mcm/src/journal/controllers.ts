@@ -10,7 +10,7 @@ export type ControllerFlags = ClusterFlags & { readonly controller?: readonly st
 /** The default addresses of both controllers. After `kubectl port-forward`, the controllers have these addresses. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
-/** The time limit of a request. A controller that does not respond must not block the command. */
+/** A controller that does not respond must not block the command. */
 const TIME_MS = 30_000;
 
 interface FetchedJournal {
@@ -18,13 +18,11 @@ interface FetchedJournal {
   readonly journal: JournalText;
 }
 
-/** The journals of the controllers. For each controller without a journal, a sentence. */
 export interface FetchedJournals {
   readonly found: readonly FetchedJournal[];
   readonly problems: readonly string[];
 }
 
-/** Sends a request, and returns the status and the text of the response. */
 export type Fetch = (url: URL) => Promise<{ readonly status: number; readonly text: string }>;
 
 const fetchFrom: Fetch = async (url) => {
@@ -59,10 +57,7 @@ export function controllerUrls(flags: ControllerFlags): readonly URL[] {
   });
 }
 
-/**
- * Returns the addresses in the local instance. If the flags select another cluster, or the instance is not running, the
- * result is undefined.
- */
+/** Returns the addresses in the local instance. */
 function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   const found = inspectDataDir(flags.dataDir);
   if (!found?.running) return undefined;
@@ -70,7 +65,10 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   return findKubeconfigs(flags).every((file) => resolve(file) === own) ? found.state.controllers : undefined;
 }
 
-/** Reads the journals of all controllers. If a controller does not respond, the result contains a sentence about it. */
+/**
+ * Reads the journals of all controllers. If a controller does not respond, the result contains a sentence about the
+ * controller.
+ */
 export async function fetchJournals(
   urls: readonly URL[],
   query: Readonly<Record<string, string | undefined>> = {},
@@ -100,6 +98,5 @@ function refusal({ origin }: URL, status: number, text: string): string {
   return `the program at ${origin} answers ${status}: ${text.slice(0, 200).trim()}`;
 }
 
-/** A hint about the steps with which a user can reach the controllers of a cluster. */
 export const REACH_HINT =
   'start the local instance with "mcm up", or forward the ports: kubectl port-forward -n NAMESPACE deploy/machine-controller-manager 10258 10259';

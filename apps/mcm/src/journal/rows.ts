@@ -4,7 +4,6 @@ import { age } from '../output/age.ts';
 import { columns } from '../output/columns.ts';
 
 export interface JournalRow {
-  /** The time of the decision as RFC 3339. If the decision was repeated, the time of the last repetition. */
   readonly at: string;
   readonly firstAt: string;
   readonly count: number;
@@ -15,18 +14,13 @@ export interface JournalRow {
   readonly actions: readonly string[];
   readonly because: string;
   readonly outcome: string;
-  /** The result of the decision, with all fields. */
   readonly result: unknown;
-  /** The input of the decision, with all fields. */
   readonly observation: unknown;
 }
 
-/** The filter for decisions. The filter selects decisions by the objects that they concern. */
 export interface JournalScope {
-  /** The namespace of the objects. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   readonly object?: { readonly kind: string; readonly name: string } | undefined;
-  /** The objects that belong to the deployments of a label selector. */
   readonly selected?: ObjectScope | undefined;
 }
 
@@ -80,9 +74,7 @@ function observationOf(record: RecordedDecision): unknown {
 
 interface JournalTable {
   readonly wide: boolean;
-  /** The selected namespace. If it is undefined, each line contains the namespace of its object. */
   readonly namespace: string | undefined;
-  /** Aligns the columns of the rows. By default, all rows are aligned as one table. */
   readonly align?: typeof columns;
 }
 

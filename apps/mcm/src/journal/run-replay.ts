@@ -15,12 +15,8 @@ export interface ReplayFlags {
 
 /** Matches the file names of journals in a bundle. */
 const JOURNAL_FILE = /^journal-.*\.ndjson$/;
-/**
- * A file may have at most this number of bytes. The text of a larger file would exceed the limit for strings in
- * JavaScript.
- */
+/** The text of a larger file would exceed the limit for strings in JavaScript. */
 const MOST_BYTES = 500_000_000;
-/** A value in text output has at most this number of characters. A longer value is truncated. */
 const LONGEST_VALUE = 300;
 
 interface DifferenceRow {
@@ -29,11 +25,10 @@ interface DifferenceRow {
   readonly namespace: string;
   readonly at: string;
   readonly because: string;
-  /** The first field in which the two decisions differ. If the decision cannot be repeated, `field` is empty. */
   readonly field: string;
   readonly recorded: unknown;
   readonly present: unknown;
-  /** The reason why mcm cannot repeat the decision. If mcm repeated the decision, `problem` is empty. */
+  /** The reason why mcm cannot repeat the decision. */
   readonly problem: string;
 }
 
@@ -52,7 +47,6 @@ export async function reportReplay(
   { output, all }: ReplayFlags,
   { say, draw }: Pick<Telling, 'say' | 'draw'>,
 ): Promise<void> {
-  // If this function throws an error, the process needs this exit code too.
   process.exitCode = PLAN_EXIT.problem;
   const files = (await Promise.all(paths.map(journalFiles))).flat();
   const journals = await Promise.all(files.map(readFileOf));
@@ -87,10 +81,7 @@ const differenceRow = ({ record, difference, because }: ReplayDifference): Diffe
   problem: because,
 });
 
-/**
- * Returns the exit code of a replay. If no decision was repeated, the code is not 0, because the replay has proved
- * nothing.
- */
+/** If no decision was repeated, the code is not 0, because the replay has proved nothing. */
 const exitCodeOf = ({ differing, problems, repeated }: ReplayModel): number => {
   if (differing > 0) return PLAN_EXIT.changes;
   return problems.length > 0 || repeated === 0 ? PLAN_EXIT.problem : PLAN_EXIT.nothing;

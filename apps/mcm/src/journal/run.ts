@@ -26,7 +26,6 @@ export type JournalFlags = AskFlags &
     readonly watch?: true;
   };
 
-/** The kinds of objects that decisions in a journal concern. */
 const KINDS: readonly string[] = ['Machine', 'MachineSet', 'MachineDeployment', 'Node'];
 /** With --watch, the interval of requests, and the number of records in a response. */
 const WATCH = { gapMs: 2_000, limit: '500' };
@@ -70,7 +69,6 @@ interface Follow extends Pick<JournalFlags, 'output'> {
   readonly clock: Clock;
 }
 
-/** Prints new decisions, and repetitions of earlier decisions, until the signal is aborted. */
 async function follow(
   { again, known, problems, scope, output, align, clock }: Follow,
   { say, draw, warn, signal }: Telling & Pick<CommandEnvironment, 'signal'>,
@@ -96,10 +94,7 @@ async function follow(
   until.throwIfAborted();
 }
 
-/**
- * Returns a key for a decision. The key changes when the decision is repeated, or when its actions end. A repetition
- * changes the time, and the end of the actions changes the outcome.
- */
+/** The key of a decision changes when the decision is repeated, or when its actions end. */
 const seenKey = ({ controller, namespace, object, decision, at, because, outcome }: JournalRow): string =>
   JSON.stringify([controller, namespace, object, decision, at, because, outcome]);
 
@@ -115,8 +110,8 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * Returns the namespace in the flags or in the context. For all namespaces, the result is undefined. Without a
- * kubeconfig, it is undefined too, because only addresses of controllers are necessary.
+ * Returns the namespace in the flags or in the context. If all namespaces are selected, the namespace is undefined.
+ * Without a kubeconfig, the namespace is undefined, because only addresses of controllers are necessary.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {
   if (flags.allNamespaces) return undefined;

@@ -1,32 +1,23 @@
 import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
-/** The levels of log lines, the lowest first. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
 
 export interface LogEntry {
   readonly program: string;
-  /**
-   * The time of the line as RFC 3339. A line without a time, such as a part of a stack, gets the time of the line
-   * before. At the start of a file, `at` may be empty.
-   */
   readonly at: string;
-  /** The level of the line. An unstructured line has no level. */
   readonly level: Level | undefined;
   readonly message: string;
-  /** The fields of a structured line, without time, level and message. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A filter for log lines. A line must match all conditions. */
 export interface LogFilter {
   readonly programs?: readonly string[] | undefined;
   readonly machine?: string | undefined;
-  /** The lowest level that the filter selects. */
   readonly level?: Level | undefined;
 }
 
-/** Parses a line of a log. The message of an unstructured line is the whole line. */
+/** The message of an unstructured line is the whole line. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };
@@ -51,10 +42,6 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/**
- * Returns true if a value refers to a machine. Such a value is the name of the machine, `namespace/name`, or a list
- * that contains the name.
- */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)
     ? value.some((one) => names(one, machine))
@@ -70,13 +57,13 @@ export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilte
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Sorts log lines by time, the oldest first. The lines of one program keep their order. */
+/** Sorts log lines by time, the oldest first. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** Formats a log line. In JSON, the result is one line, and in YAML, one document. */
+/** Formats a log line. */
 export const entryText = (entry: LogEntry, format: OutputFormat): string =>
   eachFormatted(format, entry, lineOf(entry, format === 'wide')).join('\n');
 

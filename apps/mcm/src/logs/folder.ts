@@ -7,7 +7,6 @@ import { FileTail } from './tail.ts';
 
 const SUFFIX = '.log';
 
-/** A folder with a file `PROGRAM.log` for each program. */
 export class LogFolder {
   readonly #path: string;
   readonly #tails = new Map<string, FileTail>();
@@ -33,7 +32,6 @@ export class LogFolder {
     }
   }
 
-  /** Returns the lines of all programs that were written since the last call, the oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {

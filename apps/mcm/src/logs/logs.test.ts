@@ -70,7 +70,7 @@ describe('existing logs', () => {
 });
 
 describe('followed', () => {
-  /** Waits until `count` lines were printed. The wait has no timeout. */
+  /** Waits until `count` lines were printed. */
   async function until(count: number): Promise<void> {
     while (said.length < count) {
       await heard.promise;
@@ -94,8 +94,7 @@ describe('followed', () => {
     await rename(file('manager'), `${file('manager')}.1`);
     await writeFile(file('manager'), line(5, 'four'));
     await until(5);
-    // If a user restarts `mcm up`, the log file becomes empty. The new log file may soon be longer than the old log
-    // file was.
+    // If a user restarts `mcm up`, the log file becomes empty.
     await writeFile(file('manager'), line(6, 'five') + line(7, 'six'));
     await until(7);
     await writeFile(file('late'), line(8, 'seven'));

@@ -2,10 +2,9 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
 const CHUNK = 64 * 1024;
-/** This number of bytes at the start of a file identifies the file. */
 const HEAD = 256;
 
-/** Reads the new lines of a log file. The class notices if a rotation replaces the file, or a restart empties it. */
+/** `FileTail` notices if a rotation replaces the log file, or a restart empties it. */
 export class FileTail {
   readonly #path: string;
   #file: FileHandle | undefined;
@@ -19,11 +18,10 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** Returns the complete lines since the last call. If the file does not exist, the list is empty. */
+  /** Returns the complete lines since the last call. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
-    // After the last read, the program may have written to the old file. These lines come before the lines of the new
-    // file.
+    // The last lines of the old file come before the lines of the new file.
     if (this.#file) {
       if (await this.#beginsAnew(this.#file)) lines.push(...this.#begin());
       lines.push(...(await this.#readOn(this.#file)));
@@ -41,7 +39,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** Returns a list with the incomplete last line. If the last line is complete, the list is empty. */
+  /** Returns a list with the incomplete last line. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -61,10 +59,7 @@ export class FileTail {
     return left;
   }
 
-  /**
-   * Returns true if the file was emptied and written again. The new content may be longer than the old one, so the
-   * first bytes are compared too.
-   */
+  /** The new file may be longer than the old one, so the first bytes are compared too. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

@@ -1,4 +1,3 @@
-/** ASCII replacements for the symbols in the output of commands. */
 const SIGNS: Readonly<Record<string, string>> = {
   '├─': '|-',
   '└─': '`-',
@@ -12,7 +11,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '’': "'",
 };
 
-/** Replaces the symbols in a text by ASCII. Characters without a replacement stay unchanged. */
+/** Replaces the symbols in a text by ASCII. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
 /**

@@ -1,12 +1,8 @@
 type Rows = readonly (readonly string[])[];
 
-/** Formats rows as aligned columns with two spaces in between. */
 export const columns = (rows: Rows): string[] => growingColumns()(rows);
 
-/**
- * Returns a function that formats rows of a table in several steps. As in kubectl, later rows use the column widths of
- * the rows before.
- */
+/** Returns a function that formats rows of a table in several steps. */
 export function growingColumns(): (rows: Rows) => string[] {
   let widths: readonly number[] = [];
   return (rows) => {

@@ -22,9 +22,9 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
  * Formats the output of a command: lines of text, or the model as JSON or YAML.
- * @param text Returns the lines of text. {@link printable} makes them safe. `wide` means additional columns.
- * @param columns The width of the terminal. By default, this is the width of the standard output. For a file or a pipe,
- * `columns` is undefined.
+ * @param text Returns the lines of text. {@link printable} makes the lines safe. If `wide` is true, the lines contain
+ * additional columns.
+ * @param columns The width of the terminal. For a file or a pipe, `columns` is undefined.
  */
 export function formatted<T>(
   format: OutputFormat,
@@ -37,7 +37,6 @@ export function formatted<T>(
   return text(model, format === 'wide').flatMap((line) => wrapped(printable(line), columns));
 }
 
-/** Prints a message of `mcm` on standard error. */
 export function printProblem(message: string): void {
   const lines = `mcm: ${message}`.split('\n').map(printable).join('\n');
   process.stderr.write(`${wrappedText(lines, columnsOf(process.stderr))}\n`);
@@ -55,10 +54,7 @@ export function eachFormatted(
   return wrapped(printable(text), columns);
 }
 
-/**
- * Formats objects so that users can apply them. In JSON, the result is a `List`. In any other format, the result is a
- * stream of YAML documents.
- */
+/** Formats objects so that users can apply them. */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
   const stream = format === 'yaml' ? yamlStream(objects) : text();

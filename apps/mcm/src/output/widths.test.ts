@@ -82,7 +82,6 @@ async function serveJournal(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Writes the files of a running `mcm up` into a folder. */
 function addInstance(folder: string, kubeconfig: string): void {
   const data = openDataDir(folder);
   onTestFinished(() => data.release());
@@ -90,7 +89,6 @@ function addInstance(folder: string, kubeconfig: string): void {
   writeFileSync(join(folder, 'kubeconfig'), kubeconfig);
 }
 
-/** Returns a function that runs a command in a cluster with long names and long messages. */
 async function troubledCluster(): Promise<(words: readonly string[]) => Promise<readonly string[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'mcm-widths-'));
   const plane = await startControlPlane({ crds: [...crds, ...machineConfigCrds], controllers: false, port: 0 });

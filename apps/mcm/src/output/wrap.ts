@@ -11,7 +11,7 @@ const below = (lead: string): string =>
     .replaceAll('|-', '| ')
     .replaceAll(/[└─`-]/g, ' ');
 
-/** Returns the width of a terminal. For a file or a pipe, the result is undefined. */
+/** Returns the width of a terminal. */
 export const columnsOf = (stream: NodeJS.WriteStream): number | undefined =>
   stream.isTTY ? stream.columns : undefined;
 
@@ -40,9 +40,8 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
 
 /**
  * Splits a line between words, so that each part has at most `columns` characters. Continuation lines are indented like
- * the text of the line, or like a cell if the line is a row of a table. A longer word, such as a path, has its own
- * line.
- * @param columns The width of the output. For a file or a pipe, `columns` is undefined, and the line is not split.
+ * the text of the line, or like a cell if the line is a row of a table.
+ * @param columns The width of the output.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
   if (columns === undefined || line.length <= columns) return [line];

@@ -37,7 +37,6 @@ test.for([
 
 test.for(PROVIDERS)('a provider spec of %s that is not a map is reported as a problem', async (provider) => {
   const valid = await example(provider);
-  // The API server refuses these values, so they do not fit the type.
   for (const providerSpec of ['text', 7, [], { tags: 7 }])
     expect(await classProblem({ ...valid, providerSpec } as unknown as MachineClass)).toContain('providerSpec');
 });

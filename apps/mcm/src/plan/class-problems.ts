@@ -7,9 +7,6 @@ interface Reader {
   readonly readAlternatives: (machineClass: MachineClass, text: string | undefined) => readonly string[];
 }
 
-/**
- * The functions that parse provider specs, by the provider in lower case. Each of them is loaded when it is first used.
- */
 const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
   aws: () => import('@mcm/provider-aws/class'),
   azure: () => import('@mcm/provider-azure/class'),
@@ -19,17 +16,14 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 
 /**
  * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. If the provider spec is valid,
- * or the provider is not part of this project, the result is undefined. The function reads no Secret.
+ * or the provider is not part of this project, the result is undefined. `classProblem` reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
   return reader && providerSpecProblem((await reader()).readSpec, machineClass);
 }
 
-/**
- * Returns the problems of a class's capacity alternatives, one sentence for each problem. If one alternative has a
- * problem, all alternatives are ignored. `classProblem` reports the problems of the class itself.
- */
+/** Returns the problems of a class's capacity alternatives, one sentence for each problem. */
 export async function alternativesProblems(
   { metadata }: Pick<KubeObject, 'metadata'>,
   machineClass: MachineClass,

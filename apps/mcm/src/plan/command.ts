@@ -18,8 +18,8 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .description(
             'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
           )
-          // commander does not check that the option is present. Otherwise an error about a missing option would hide
-          // the error about a misspelled flag.
+          // commander does not check that the option is present. An early error about a missing option would hide the
+          // error about a misspelled flag.
           .option(
             '-f, --filename <path>',
             'file or directory with machinedeployments (and machineclasses), or - for standard input; repeatable',
@@ -42,8 +42,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
       ),
     ),
   ).action(async (flags: PlanFlags) => {
-    // Until the plan is complete, the exit code is the code of an error. The code 1 would mean that the plan contains
-    // steps.
+    // The exit code 1 would mean that the plan contains steps.
     process.exitCode = PLAN_EXIT.problem;
     const { filename } = flags;
     if (filename === undefined)

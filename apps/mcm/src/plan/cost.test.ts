@@ -47,7 +47,6 @@ const input: CostInput = {
   sets: [old],
   fleet: [machine('m-0'), machine('m-1'), machine('x-0', 'large', false)],
   classes: [priced('small', { [HourlyPrice]: '0.1 USD' }), priced('large', { [HourlyPrice]: '0.3 USD' })],
-  // The steps of a rollout that creates one additional machine at a time.
   steps: [make('n-0', 0), remove('m-0', 100), make('n-1', 100), remove('m-1', 200)],
   gone: () => 50,
 };

@@ -2,20 +2,16 @@ import { Annotations, type Machine, type MachineClass, type MachineDeployment, t
 import type { Simulation } from '@mcm/core';
 import { controllerOf } from '@mcm/kube';
 
-/** The data for estimates of prices and quotas. */
 export interface CostInput {
   readonly deployment: MachineDeployment;
   readonly sets: readonly MachineSet[];
-  /** All machines in the namespace of the deployment. */
   readonly fleet: readonly Machine[];
   readonly classes: readonly MachineClass[];
   readonly steps: Simulation['steps'];
-  /** Returns the number of milliseconds until the VM of a deleted machine is gone. */
   readonly gone: (machine: Machine) => number;
 }
 
 export interface Costs {
-  /** A text about the prices of the machines. If no class has a price, the text is undefined. */
   readonly text: string | undefined;
   /** Sentences about classes whose quota is too small for the plan. */
   readonly shortages: readonly string[];

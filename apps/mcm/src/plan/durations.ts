@@ -4,7 +4,6 @@ import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
-/** The durations in the flags of the user, in milliseconds. */
 export interface GivenDurations {
   readonly join?: number | undefined;
   readonly drain?: number | undefined;
@@ -25,14 +24,13 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** Returns the median of the join times. If no machine has joined, the result is undefined. */
+/** Returns the median of the join times. If no machine has joined, the median is undefined. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],
   className?: string,
 ): number | undefined => median(joinTimes(machines, nodes, className));
 
-/** The number of steps in a plan, for each type of step with an assumed duration. */
 interface Steps {
   readonly made: number;
   readonly deleted: number;
@@ -77,8 +75,8 @@ function joinLine(
 }
 
 /**
- * Returns the duration of a drain in milliseconds. A blocked drain ends when its pods may be deleted by force. If they
- * may never be deleted, the duration is infinite.
+ * Returns the duration of a drain in milliseconds. A blocked drain ends when its pods may be deleted by force. If the
+ * pods of a blocked drain may never be deleted, the duration is infinite.
  * @param guess the duration of a drain that nothing blocks
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
@@ -89,7 +87,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** Returns the drain timeout if a drain never ends. For any other drain, the result is undefined. */
+/** Returns the drain timeout if a drain never ends. */
 function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }

@@ -1,4 +1,3 @@
 const MINUTE = 60_000;
 
-/** The durations in milliseconds that a plan assumes without better data. */
 export const GUESSES = { join: 5 * MINUTE, drain: 2 * MINUTE, remove: MINUTE, update: 10 * MINUTE } as const;

@@ -9,7 +9,7 @@ const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): strin
     ...(updated > 0 ? [`${counted(updated, 'machine')} updated in place`] : []),
   ].join(', ') || 'mcm creates, deletes and updates no machine';
 
-/** Formats plans as lines of text. With `wide`, each step has its reason. */
+/** Formats plans as lines of text. */
 export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {
   return plans.flatMap((plan, index) => [...(index > 0 ? [''] : []), ...deploymentPlanLines(plan, wide)]);
 }

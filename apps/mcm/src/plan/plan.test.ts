@@ -43,7 +43,6 @@ let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
 const reads: string[] = [];
-/** The path of the requests that the API server refuses. */
 let refused = '';
 
 const template = (name: string) => ({
@@ -504,8 +503,7 @@ test('a file is merged with the stored object as in kubectl apply', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // The last applied file contains the field, but the new file does not. As in kubectl apply, the field therefore gets
-  // its default.
+  // As in kubectl apply, a field that only the last applied file contains gets its default.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });

@@ -24,12 +24,10 @@ import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
 
 interface PlannedStep {
-  /** The time of the step after the start of the plan, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
   readonly set?: string | undefined;
-  /** The zone of the machine. If the deployment has no zones, `zone` is undefined. */
   readonly zone?: string | undefined;
   readonly because: string;
 }
@@ -40,14 +38,13 @@ export interface DeploymentPlan {
   readonly namespace: string;
   readonly wants: string;
   readonly steps: readonly PlannedStep[];
-  /** The estimated duration until the last step. */
   readonly lasts: string;
   /** Whether the deployment has reached its spec at the end of the plan. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** A text about the prices of the machines. If no MachineClass has a price, `costs` is undefined. */
+  /** If no MachineClass has a price, `costs` is undefined. */
   readonly costs?: string | undefined;
   /** How the deployment looks at the end of the plan, or the event for which it waits. */
   readonly ends: string;
@@ -55,7 +52,6 @@ export interface DeploymentPlan {
   readonly assumes: readonly string[];
 }
 
-/** The objects from which a plan is computed. */
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
@@ -68,23 +64,18 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly isClassChanged?: boolean;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
-  /** The states of the controllers. A plan must not contain an action of a stopped controller. */
+  /** A plan must not contain an action of a stopped controller. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Returns a preview of each machine's drain. If the user may not read the pods of a drain, its preview is null. */
+/** Returns a preview of each machine's drain. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/**
- * A plan previews at most this number of drains. For all other machines, the plan assumes that nothing blocks their
- * drains.
- */
 const MOST_DRAINS = 20;
 
 /**
- * Computes the plan of a deployment in two passes. The first pass finds the machines that will be deleted, and the
- * second pass uses the previews of their drains. The second pass runs only if a drain needs another time than the first
- * pass assumed.
+ * Computes the plan of a deployment in two passes. The second pass runs only if a drain needs another time than the
+ * first pass assumed.
  */
 export async function planDeployment(
   source: PlanSource,

@@ -5,19 +5,14 @@ import type { KubeObject } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/**
- * The annotation in which `kubectl apply` stores the last applied object. If the file lacks a field of this object, the
- * user has removed the field.
- */
+/** If a file lacks a field of the last applied object, the user has removed the field. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export interface Proposals {
   /**
-   * The MachineDeployments in the file. If the file contains none, the plan is for the stored deployments that use the
-   * classes in the file.
+   * If the file contains no MachineDeployment, the plan is for the stored deployments that use the classes in the file.
    */
   readonly deployments: readonly KubeObject[];
-  /** The classes that the file creates or changes. */
   readonly classes: readonly MachineClass[];
 }
 
@@ -59,9 +54,6 @@ function threeWayPatch(last: unknown, file: unknown): unknown {
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
-/**
- * Returns the parts of the last applied object from which a file can remove fields: labels, annotations and the spec.
- */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
@@ -82,7 +74,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 
 /**
  * Returns the deployment that the API server would store after `kubectl apply`.
- * @param stored The stored deployment. For a new deployment, the value is undefined.
+ * @param stored The stored deployment. For a new deployment, `stored` is undefined.
  * @throws UserError with the name of the invalid field
  */
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {

@@ -44,7 +44,6 @@ export interface PlanEnvironment {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** If nodes or drains cannot be read, the errors of the API server are added to this set. */
   readonly unread?: Set<string>;
   readonly controllers?: readonly ControllerHealth[];
 }
@@ -142,10 +141,6 @@ export async function planAll(
   return plans;
 }
 
-/**
- * Returns the stored deployments whose templates contain a class. @throws UserError if no stored deployment uses the
- * class
- */
 async function usersOf(
   classes: readonly MachineClass[],
   namespace: string,
@@ -209,10 +204,7 @@ async function readAround(client: KubeClient, namespace: string) {
   return { ...there, manager, ofMachines };
 }
 
-/**
- * Previews drains one after the other, because each preview reads all pods of a node. If the user may not read pods,
- * the preview of a drain is null.
- */
+/** If the user may not read pods, the preview of a drain is null. */
 async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],

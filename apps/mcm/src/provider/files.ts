@@ -1,9 +1,6 @@
 import type { ProviderName } from './names.ts';
 
-/**
- * The example in the conformance package: a driver, an emulated cloud and a configuration. The package of a new
- * provider starts as a copy of this example.
- */
+/** The package of a new provider starts as a copy of the example. */
 export interface Example {
   readonly driver: string;
   readonly cloud: string;

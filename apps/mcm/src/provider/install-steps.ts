@@ -27,8 +27,8 @@ function above(file: string, isWanted: (folder: string) => boolean): string | un
 }
 
 /**
- * Returns the folder with the tarball from which npm installed mcm. If mcm was installed from a registry, the result is
- * undefined.
+ * Returns the folder with the tarball from which npm installed mcm. If mcm was installed from a registry, `tarballsOf`
+ * returns undefined.
  */
 function tarballsOf(self: string): string | undefined {
   const at = self.lastIndexOf(join('node_modules', '@mcm', 'cli'));

@@ -1,10 +1,7 @@
 import { UserError } from '../command/errors.ts';
 
-/** The name of a provider in several forms, for code and documents. */
 export interface ProviderName {
-  /** The name in packages, binaries and provider IDs, such as `hetzner-cloud`. */
   readonly plain: string;
-  /** The name in identifiers, such as `HetznerCloud`. */
   readonly pascal: string;
 }
 

@@ -26,7 +26,6 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /**
- * Creates the package of a new provider, in a folder with the name of the provider.
  * @param parent The folder that will contain the new folder.
  * @returns the paths of the files, relative to the new folder.
  * @throws UserError if the name is invalid, or the folder is not empty

@@ -6,10 +6,7 @@ import { UserError } from '../command/errors.ts';
 import type { ControllerHealth } from '../controllers/health.ts';
 
 export const RolloutAnnotations = {
-  /**
-   * On the template of a MachineDeployment: the time of the last `mcm rollout restart`. The changed template causes a
-   * rollout that replaces every machine.
-   */
+  /** On the template of a MachineDeployment: the time of the last `mcm rollout restart`. */
   RestartedAt: 'machine.sapcloud.io/restarted-at',
 } as const;
 
@@ -26,11 +23,8 @@ export interface Done {
   readonly namespace: string;
   readonly name: string;
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back' | 'promoted';
-  /** The revision that the undo restores. */
   readonly revision?: number;
-  /** The MachineSet that the promotion has recorded as the last good set. */
   readonly set?: string;
-  /** Whether the undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -42,13 +36,13 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
   text: `machinedeployment ${name} ${action}`,
 });
 
-/**
- * After this number of conflicts, an action fails. During a rollout, the manager writes the deployment about once per
- * second.
- */
+/** During a rollout, the manager writes the deployment about once per second. */
 const TRIES = 20;
 
-/** Repeats a read and a write after a conflict. Frequent writes of the manager therefore cannot prevent a pause. */
+/**
+ * Repeats a read and a write after a conflict. After a conflict, a pause is written again, because the manager may
+ * write the deployment often.
+ */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -91,10 +85,7 @@ export function pause(target: Target): Promise<Done> {
   });
 }
 
-/**
- * Resumes the rollout of a deployment.
- * @throws UserError if the rollout is not paused
- */
+/** @throws UserError if the rollout is not paused */
 export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -120,8 +111,7 @@ export function restart(target: Target): Promise<Done> {
 
 /**
  * Ends the soak time of the canaries, or the pause between two batches, in the current rollout. The action records the
- * newest MachineSet as the last good set, and the manager continues immediately. After the next change of the template,
- * the rollout starts with canaries again.
+ * newest MachineSet as the last good set, and the manager continues immediately.
  * @throws UserError if no rollout waits for canaries or batches, or if the deployment is paused
  */
 export function promote(target: Target): Promise<Done> {
@@ -153,9 +143,8 @@ export function promote(target: Target): Promise<Done> {
 }
 
 /**
- * Requests that the manager restores a revision. The value 0 selects the previous revision. The manager restores the
- * revision and writes an event about the result. The same write resumes a paused deployment. Between two writes, the
- * manager could continue the rollout.
+ * The revision 0 selects the previous revision. The manager restores the revision and writes an event about the result.
+ * The undo resumes the deployment in the same write, because the manager could continue the rollout between two writes.
  * @throws UserError if the revision is unknown or is the current revision
  */
 export function undo(target: Target, revision: number): Promise<Done> {

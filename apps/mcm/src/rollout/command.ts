@@ -6,7 +6,6 @@ import type { Change, HistoryFlags, RolloutFlags, StatusFlags } from './run.ts';
 
 const deploymentName = (words: readonly string[]): string => nameOf('MachineDeployment', objectText(words));
 
-/** Returns the deployment in the arguments. If the command has a selector, the result is undefined. */
 function deploymentOf(words: readonly string[], { selector }: Pick<RolloutFlags, 'selector'>): string | undefined {
   if (words.length > 0 && selector !== undefined) throw new UserError('a name cannot be used together with --selector');
   if (words.length === 0 && selector === undefined)

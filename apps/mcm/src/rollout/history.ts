@@ -58,10 +58,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }
 
-/**
- * Returns the template of a revision. For text output, the template is formatted as YAML.
- * @throws UserError if the revision does not exist
- */
+/** @throws UserError if the revision does not exist */
 export async function revisionTemplate(
   target: Target,
   revision: number,

@@ -69,13 +69,12 @@ export const reportStatus = (
     };
     until ??= environment.signal();
     const well = await followStatus(target, tell, { follow: flags.watch !== false, signal: until, timeoutMs });
-    // If the user interrupts the command, this does not mean that the rollout has failed.
+    // An interrupt by the user does not mean that the rollout has failed.
     until.throwIfAborted();
     if (!well) process.exitCode = 1;
   });
 };
 
-/** The actions of `mcm rollout`, by the name of the subcommand. */
 const CHANGES = {
   pause,
   resume,

@@ -12,16 +12,12 @@ export interface RolloutState {
   readonly text: string;
 }
 
-/** The types of conditions that a deployment has only while its rollout is blocked or delayed. */
 const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
   MachineDeploymentConditions.RolloutWaiting,
 ];
 
-/**
- * The reasons of a blocked rollout that require a user. With any other reason, the rollout may continue without a user.
- */
 const PERMANENT: ReadonlySet<string> = new Set([
   'ValidationFailed',
   'SelectingAll',
@@ -85,8 +81,8 @@ async function stoppedFor({ client, namespace, clock, programs }: Target, deploy
 }
 
 /**
- * Prints each controller that stops working, until the signal is aborted. The controllers are assessed at an interval,
- * because no event occurs if a controller stops.
+ * Prints each controller that stops working, until the signal is aborted. If a controller stops, no event occurs, so
+ * the controllers are assessed at an interval.
  */
 async function followHealth(target: Target, say: (state: RolloutState) => void, signal: AbortSignal): Promise<void> {
   let known: readonly ControllerHealth[] = [];
@@ -102,9 +98,8 @@ async function followHealth(target: Target, say: (state: RolloutState) => void, 
 }
 
 /**
- * Prints the progress of a rollout. With `follow`, each change is printed until the rollout is complete, has failed, or
- * has not ended before the timeout.
- * @returns true if the rollout is complete. Without `follow`, the result is also true if the rollout makes progress.
+ * Prints the progress of a rollout.
+ * @returns true if the rollout is complete.
  */
 export async function followStatus(
   target: Target,
@@ -134,7 +129,8 @@ interface FollowOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;
   /**
-   * With `follow`, the maximum duration of the command in milliseconds. For the value 0, the duration is not limited.
+   * With `follow`, the maximum duration of the command in milliseconds. For the value 0, the duration of the command is
+   * not limited.
    */
   readonly timeoutMs?: number;
 }
@@ -167,10 +163,7 @@ async function followDeployment(
   return false;
 }
 
-/**
- * Watches a deployment until its rollout ends. If the watch ends or its resource version has expired, the result is
- * `unknown`.
- */
+/** Watches a deployment until its rollout ends. */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

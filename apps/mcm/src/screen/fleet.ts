@@ -13,12 +13,10 @@ export interface DeploymentView {
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** The number of machines with an older template. Without a rollout, the number is zero. */
   readonly old: number;
   readonly paused: boolean;
   /** Whether the manager has processed the current spec. */
   readonly observed: boolean;
-  /** The message of the first condition with a problem. */
   readonly problem: string | undefined;
 }
 
@@ -40,24 +38,19 @@ export interface EventView {
   readonly count: number;
 }
 
-/** The fleet, prepared for the screen or for lines of text, in a stable order. All texts are safe for a terminal. */
+/** All texts of a view are safe for a terminal. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];
   readonly phases: ReadonlyMap<string, number>;
   readonly events: readonly EventView[];
-  /** The controllers that are not working. */
   readonly controllers: readonly ControllerHealth[];
 }
 
-/**
- * The phases of machines, in the order in which a machine usually has them. While the VM of a machine is being created,
- * its phase is empty.
- */
+/** While the VM of a machine is being created, its phase is empty. */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
-/** A view contains at most this number of events. */
 const MOST_EVENTS = 50;
 
 export function viewFleet(
@@ -125,8 +118,8 @@ const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?
 
 /**
  * Returns a machine, prepared for the screen.
- * @param acts Whether the machine controller is working. If not, its last report gets a prefix, because the controller
- * does not execute the actions in the report.
+ * @param acts Whether the machine controller is working. If the machine controller does not work, its last report gets
+ * a prefix, because it does not execute the actions in the report.
  */
 function viewMachine(machine: Machine, acts: boolean): MachineView {
   const { metadata, status } = machine;

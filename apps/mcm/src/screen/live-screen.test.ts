@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { LiveScreen } from './live-screen.ts';
 
-/** A simulated terminal that understands only the control sequences of the live screen. */
 class FakeTerminal {
   columns = 20;
   rows = 6;

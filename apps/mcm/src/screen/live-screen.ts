@@ -1,4 +1,3 @@
-/** The functions of a terminal that the live screen uses. */
 export interface Terminal {
   readonly columns?: number;
   readonly rows?: number;
@@ -9,11 +8,10 @@ const control = (sequence: string): string => `\u001b[${sequence}`;
 const HOME = control('H');
 const CLEAR_LINE = control('2K');
 const CLEAR_BELOW = control('J');
-/** The terminal modes of the screen: no cursor, no wrapping of long lines, and no scroll keys for the mouse wheel. */
 const MODES = ['?25l', '?7l', '?1007l'].map(control).join('');
 const ENTER = `${control('?1049h')}${MODES}`;
 const LEAVE = ['?1007h', '?7h', '?25h', '?1049l'].map(control).join('');
-/** The start of a frame. A terminal with synchronized output shows the frame only after its end. */
+/** The start of a frame. A terminal with synchronized output shows a frame only after its end. */
 const BEGIN_FRAME = control('?2026h');
 const END_FRAME = control('?2026l');
 
@@ -31,12 +29,12 @@ export class LiveScreen {
     terminal.write(ENTER);
   }
 
-  /** The size of the terminal. Some terminals report no size, or the size zero. */
+  /** Some terminals report no size, or the size zero. */
   get size(): { readonly columns: number; readonly rows: number } {
     return { columns: this.#terminal.columns || 80, rows: this.#terminal.rows || 24 };
   }
 
-  /** Draws a frame. If the frame is unchanged, nothing is written. */
+  /** An unchanged frame is not written. */
   draw(frame: string): void {
     if (this.#suspended || frame === this.#shown) return;
     this.#shown = frame;
@@ -51,14 +49,12 @@ export class LiveScreen {
     this.#shown = undefined;
   }
 
-  /** Restores the terminal, because the shell needs it. The screen draws nothing until `resume`. */
   suspend(): void {
     if (this.#suspended) return;
     this.#suspended = true;
     this.#terminal.write(LEAVE);
   }
 
-  /** Prepares the terminal again after `suspend`. The next frame is drawn even if its text is unchanged. */
   resume(): void {
     // If the terminal is on the alternate screen, the control sequence would replace the stored position of the cursor.
     this.#terminal.write(this.#suspended ? ENTER : MODES);
@@ -66,10 +62,6 @@ export class LiveScreen {
     this.#shown = undefined;
   }
 
-  /**
-   * Restores the terminal when the screen is no longer needed. A last frame is printed below the earlier output of the
-   * terminal.
-   */
   close(frame?: string): void {
     const leave = this.#suspended ? '' : LEAVE;
     this.#terminal.write(frame === undefined ? leave : `${leave}${frame}\n`);

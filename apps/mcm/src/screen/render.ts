@@ -24,10 +24,7 @@ export interface ScreenView {
   readonly rows: number;
 }
 
-/**
- * On a terminal with at least this number of columns, the columns of the screen have their usual width. On a narrower
- * terminal, a column is only as wide as its longest text.
- */
+/** On a narrow terminal, a column is only as wide as its longest text. */
 const NARROW = 100;
 
 /** Returns the width of a column: its usual width, or on a narrow terminal the width of its longest text. */
@@ -101,7 +98,6 @@ const isStopped = (program: string, { controllers }: FleetView): boolean =>
         (name === 'machine-controller' && program.startsWith(`${name}-`) && !isNamedLikeController(program))),
   );
 
-/** Returns the line of a program. If the line is too long, the number of restarts replaces the address. */
 function programLine(
   { name, state, address, restarts }: ScreenView['programs'][number],
   width: number,
@@ -142,7 +138,7 @@ function deploymentLines(view: ScreenView): string[] {
   return deployments.flatMap((one) => deploymentLine(one, widths, bar, view.columns));
 }
 
-/** Formats a deployment as lines. If its problem does not fit on the first line, the problem is on separate lines. */
+/** Formats a deployment as lines. */
 function deploymentLine(
   d: DeploymentView,
   [name, counts]: readonly [name: number, counts: number],

@@ -2,10 +2,8 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { followSuspension, isForeground } from './suspension.ts';
 
-/** The fields of `/proc/self/stat`, for a process in the group 7. */
 const statOf = (foreground: number): string => `9 (a (b) c) S 1 7 5 34816 ${foreground} 4194304 0`;
 
-/** A simulated process that stops at a signal without a listener. */
 class FakeHost extends EventEmitter {
   readonly pid = 9;
   readonly written: string[] = [];

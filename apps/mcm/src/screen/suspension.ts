@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** The functions of the process that are necessary for a suspension. */
 interface Host {
   readonly pid: number;
   on(signal: 'SIGTSTP' | 'SIGCONT', listener: () => void): unknown;
@@ -8,7 +7,6 @@ interface Host {
   kill(pid: number, signal: 'SIGTSTP'): unknown;
 }
 
-/** A screen that is visible only while the process is in the foreground. */
 interface Suspendable {
   suspend(): void;
   /** Shows the screen again, and draws the whole screen. */
@@ -48,8 +46,8 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
   const onStop = (): void => {
     suspended = true;
     screen.suspend();
-    // The default action of the signal stops the process, but the listener replaces it. Without the listener, another
-    // signal of this type stops the process.
+    // A listener for SIGTSTP replaces the default action, which stops the process. Without a listener, another SIGTSTP
+    // stops the process.
     host.off('SIGTSTP', onStop);
     host.kill(host.pid, 'SIGTSTP');
   };

@@ -14,7 +14,6 @@ import { UserError } from '../command/errors.ts';
 import { simulateNodes } from '../up/clouds/simulated-nodes.ts';
 import { configOf, findDriver } from '../up/clouds/third-party.ts';
 
-/** The side of the cluster that simulated kubelets need. */
 interface NodeSide {
   readonly client: KubeClient;
   readonly transport: Transport;
@@ -23,7 +22,6 @@ interface NodeSide {
   readonly signal: AbortSignal;
 }
 
-/** Orders the simulated kubelet of a machine. */
 export type OrderKubelet = (machine: Machine, behaviour: KubeletBehaviour) => void;
 
 /** A cloud on a virtual clock in this process, with its driver. */
@@ -31,12 +29,10 @@ export interface SimulatedCloud {
   readonly clock: VirtualClock;
   readonly connect: (origin: string) => Transport;
   readonly createDriver: CreateDriver;
-  /** The data of the Secrets of all classes. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
   /** Returns the names of all resources. If `inventory` is absent, the simulation uses `list` of the driver. */
   readonly inventory: (() => readonly string[] | Promise<readonly string[]>) | undefined;
-  /** Starts the kubelets of the VMs. */
   readonly startNodes: (side: NodeSide) => Promise<OrderKubelet>;
   /** Announces the end of a VM. If `interrupt` is absent, the cloud has no notices. */
   readonly interrupt: ((machineName: string, noticeMs: number) => void | Promise<void>) | undefined;
@@ -46,7 +42,6 @@ export interface SimulatedCloud {
 /** Opens a new cloud for each history. */
 export type OpenCloud = (seed: number) => Promise<SimulatedCloud>;
 
-/** The maximum number of calls of the clock at one instant. An endless loop exceeds the maximum. */
 const MAX_CALLS = 1_000_000;
 const SERVER = 'https://127.0.0.1';
 const USER_DATA = '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>"}';
@@ -62,7 +57,6 @@ const LOCAL_DIALECT: Dialect = {
   exhausted: refusal(409, 'InsufficientCapacity'),
 };
 
-/** The first requests of a kubelet follow the start of the cluster, so the transport is known only then. */
 function lateTransport(): { readonly transport: Transport; readonly opens: (transport: Transport) => void } {
   let below: Transport | undefined;
   return {
@@ -74,10 +68,7 @@ function lateTransport(): { readonly transport: Transport; readonly opens: (tran
   };
 }
 
-/**
- * Opens the local cloud with simulated kubelets.
- * @param joinMs The time from the start of a VM until its kubelet registers the Node.
- */
+/** Opens the local cloud with simulated kubelets. */
 export const openLocal =
   (joinMs: number): OpenCloud =>
   async (seed) => {

@@ -46,7 +46,6 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
       .option('--pods-per-machine <number>', 'pods for each machine, if the files contain no workload', '2')
       .option('--story', 'print the events of the first history with a violation, or of the first seed'),
   ).action(async ({ filename, ...flags }: Omit<SimulateFlags, 'filename'> & { filename?: readonly string[] }) => {
-    // Until the simulation is complete, the exit code is the code of an error.
     process.exitCode = SIMULATE_EXIT.problem;
     if (filename === undefined)
       throw new UserError('-f is required: a file or a directory with machinedeployments and machineclasses, or -');

@@ -16,10 +16,8 @@ import type { ControllerSettings } from './settings.ts';
 import type { VmRules } from './vm-rules.ts';
 
 const NAMES = ['manager', 'machine-controller'] as const;
-/** The processes that a simulation can kill. */
 export type ProcessName = (typeof NAMES)[number];
 
-/** The longest time from the end of a process until its next start. */
 const MAX_RESTART_MS = 15_000;
 
 export interface ControllersOptions {
@@ -39,7 +37,7 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** Both controllers of a simulated fleet. A killed controller starts again. */
+/** A killed controller of a simulated fleet starts again. */
 export class Controllers {
   readonly #o: ControllersOptions;
   readonly #running = new Map<ProcessName, Running>();
@@ -52,14 +50,12 @@ export class Controllers {
     for (const name of NAMES) this.#start(name);
   }
 
-  /** Ends a process as SIGKILL does. */
   kill(name: ProcessName): void {
     this.#o.reporter.note('act', `the ${name} is killed`);
     this.#o.faults.delays();
     this.#running.get(name)?.process.kill();
   }
 
-  /** Stops both processes permanently. */
   stop(): void {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }

@@ -2,12 +2,9 @@ import type { Dialect } from '@mcm/conformance';
 import { carry, type RequestOutcome } from '@mcm/conformance/fleet';
 import { type Clock, isWatch, type Random, type Transport } from '@mcm/kube';
 
-/** The percentages of requests that a fault affects. */
 const CLOUD_PERCENT = 10;
 const API_PERCENT = 5;
-/** The time for which decisions may use old data after a fault: a refused client waits, and repeats its request. */
 const LAG_MS = 30_000;
-/** Without faults, caches follow the API server within this time. */
 const QUIET_LAG_MS = 1_000;
 
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
@@ -36,7 +33,7 @@ const API_FAULTS: readonly RequestOutcome[] = [
   status(500, 'InternalError'),
 ];
 
-/** Draws the faults of requests to the API server and to the cloud. The seed determines all faults. */
+/** Draws the faults of requests to the API server and to the cloud. */
 export class Faults {
   readonly #dice: Random;
   readonly #clock: Clock;
@@ -62,12 +59,10 @@ export class Faults {
     return this.#on;
   }
 
-  /** The maximum age of the data behind a decision. */
   get lagMs(): number {
     return this.#clock.monotonic() - this.#lastMs < 2 * LAG_MS ? LAG_MS : QUIET_LAG_MS;
   }
 
-  /** Records a fault that delays the decisions of a controller, such as its end. */
   delays(): void {
     this.#lastMs = this.#clock.monotonic();
   }
@@ -80,7 +75,7 @@ export class Faults {
     return outcome;
   }
 
-  /** Returns a connection of a controller to the API server. Faults affect only writes. */
+  /** Returns a connection of a controller to the API server. The faults of the API server affect only writes. */
   api(below: Transport): Transport {
     return (request) => {
       const { method, path } = request;
@@ -90,7 +85,7 @@ export class Faults {
     };
   }
 
-  /** Returns a connection of the driver to the cloud. Only writes find no capacity. */
+  /** Returns a connection of the driver to the cloud. Only writes to the cloud can find no capacity. */
   cloud(below: Transport, { throttled, exhausted, writes }: Dialect): Transport {
     const isWrite = new RegExp(writes ?? '^(POST|PUT|PATCH|DELETE) ');
     return (request) => {

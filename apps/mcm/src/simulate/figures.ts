@@ -1,15 +1,12 @@
 import { Annotations, isReadyPhase, type Machine, phaseOf } from '@mcm/api';
 import type { Change, Clock } from '@mcm/kube';
 
-/** The measurements of one or more histories. Times are in milliseconds. */
+/** The measurements of one or more histories. All measured times are in milliseconds. */
 export interface Figures {
-  /** The times from the creation of a machine until the machine is Running for the first time. */
   readonly readyMs: readonly number[];
   /** The number of machines that were deleted before they were Running. */
   readonly neverReady: number;
-  /** The durations of rolls. */
   readonly rollMs: readonly number[];
-  /** The highest number of unavailable machines of one deployment at the same time. */
   readonly maxUnavailable: number;
 }
 
@@ -36,7 +33,7 @@ export class Measurements {
     this.#floors.set(deployment, replicas);
   }
 
-  /** Records a new size. Machines of a scale-out do not count as unavailable until the deployment is complete. */
+  /** Machines of a scale-out do not count as unavailable until the deployment is complete. */
   resized(deployment: string, replicas: number): void {
     const floor = this.#floors.get(deployment);
     if (floor !== undefined) this.#floors.set(deployment, Math.min(floor, replicas));

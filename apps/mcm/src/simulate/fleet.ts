@@ -38,9 +38,7 @@ import type { ControllerSettings } from './settings.ts';
 import { VmRules } from './vm-rules.ts';
 import { workloadsOf } from './workload.ts';
 
-/** The interval of the checks during a wait. */
 const LOOK_EVERY_MS = 5_000;
-/** The maximum time until the cloud has stopped. */
 const CLOSE_MS = 600_000;
 
 export interface FleetOptions {
@@ -53,7 +51,6 @@ export interface FleetOptions {
 
 type Plane = Awaited<ReturnType<typeof startControlPlane>>;
 
-/** Returns the limit of replacements at the same time. A percentage refers to the largest deployment. */
 function replacementLimit({ settings, inputs }: FleetOptions): number {
   const { maxUnhealthyReplacements: limit } = settings.machines.defaults;
   const largest = Math.max(...inputs.deployments.map(({ spec }) => spec.replicas ?? 0));

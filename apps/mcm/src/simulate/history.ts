@@ -5,11 +5,8 @@ import type { OpenCloud } from './clouds.ts';
 import type { FleetOptions, SimulatedFleet } from './fleet.ts';
 
 const MINUTE = 60_000;
-/** The time limit until the first machines are ready. */
 const START_MS = 120 * MINUTE;
-/** The longest time for which faults continue after the last act. */
 const FAULTS_MS = 30 * MINUTE;
-/** The longest time between two kills of a controller. */
 const MAX_KILL_MS = 10 * MINUTE;
 
 export interface HistoryOptions extends Omit<FleetOptions, 'cloud'> {
@@ -19,14 +16,13 @@ export interface HistoryOptions extends Omit<FleetOptions, 'cloud'> {
   readonly completeMs: number;
 }
 
-/** A fleet with the acts of one history. */
 export class History {
   readonly fleet: SimulatedFleet;
   readonly dice: Random;
   readonly #options: HistoryOptions;
   readonly #before: readonly string[];
   readonly #inventory: () => Promise<readonly string[]>;
-  /** Announces the end of a VM. `interrupt` is undefined if the cloud or the settings do not support notices. */
+  /** Announces the end of a VM. If the cloud or the settings do not support notices, `interrupt` is undefined. */
   readonly interrupt: ((machineName: string, noticeMs: number) => void | Promise<void>) | undefined;
 
   constructor(
@@ -58,7 +54,6 @@ export class History {
     this.fleet.reporter.note('act', text);
   }
 
-  /** Runs an act after some time, while the history continues. */
   later(ms: number, act: () => void): void {
     this.fleet.clock.setTimeout(act, ms);
   }
@@ -68,7 +63,6 @@ export class History {
     await this.fleet.until(() => this.fleet.clock.monotonic() >= until, ms + MINUTE);
   }
 
-  /** Returns the reason why the fleet is not complete. */
   async #incomplete(): Promise<string | undefined> {
     const { fleet } = this;
     const waiting = fleet.machines.find((machine) => machine.metadata.deletionTimestamp !== undefined);
@@ -118,7 +112,6 @@ export class History {
     }
   }
 
-  /** Starts the faults again after a complete fleet. */
   startFaults(): void {
     if (this.#options.faults) this.fleet.faults.start();
   }
@@ -165,7 +158,6 @@ export class History {
 
 const operationOf = ({ status }: Machine): string => status?.lastOperation?.description ?? 'no operation';
 
-/** The end of a history whose fleet does not reach its desired state. */
 export class Incomplete extends Error {
   override readonly name = 'Incomplete';
 }

@@ -77,7 +77,6 @@ test('a percentile is a measured value', () => {
   expect(percentile([], 0.5)).toBeUndefined();
 });
 
-/** Deletes the VM of a machine whose node has a pod, and returns the violations. */
 async function afterDeletion(change: {
   readonly machine?: object;
   readonly pod?: object;

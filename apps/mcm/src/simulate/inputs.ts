@@ -5,13 +5,11 @@ import { UserError } from '../command/errors.ts';
 
 const KIND = 'MachineClass';
 
-/** The objects of the simulated cluster. */
 export interface Inputs {
   /** The namespace of all deployments and classes. */
   readonly namespace: string;
   readonly deployments: readonly MachineDeployment[];
   readonly classes: readonly MachineClass[];
-  /** Workloads and their budgets. */
   readonly others: readonly KubeObject[];
 }
 
@@ -29,7 +27,7 @@ function validated(object: KubeObject, namespace: string): MachineDeployment {
   return deployment;
 }
 
-/** Finds the namespace of the machine objects. Both controllers work in one namespace. */
+/** Finds the namespace of the machine objects. */
 function namespaceOf(objects: readonly KubeObject[], from: string): string {
   const [first = 'default', ...more] = new Set(objects.map(({ metadata }) => metadata.namespace ?? 'default'));
   if (more.length > 0)
@@ -48,7 +46,8 @@ function verifyClasses({ deployments, classes }: Pick<Inputs, 'deployments' | 'c
 }
 
 /**
- * Selects the objects of a simulation. Secrets are ignored, because the simulated cloud has its own credentials.
+ * Selects the objects of a simulation. The simulation ignores Secrets, because the simulated cloud has its own
+ * credentials.
  */
 export function inputsOf(objects: readonly KubeObject[], from: string): Inputs {
   const ours = objects.filter(isOurs);
@@ -63,7 +62,6 @@ export function inputsOf(objects: readonly KubeObject[], from: string): Inputs {
   return { namespace, deployments, classes, others };
 }
 
-/** @throws UserError if a class belongs to another provider, because the simulation runs one driver */
 export function verifyProvider(classes: readonly MachineClass[], provider: string): void {
   const other = classes.find((one) => (one.provider ?? '').toLowerCase() !== provider.toLowerCase());
   if (other)

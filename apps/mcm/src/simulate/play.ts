@@ -7,14 +7,12 @@ export interface PlayOptions extends HistoryOptions {
   readonly scenario: ScenarioName;
 }
 
-/** The result of a history. Equal options always have an equal result. */
+/** Equal options of a history always have an equal result. */
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
   readonly figures: Figures;
-  /** The virtual duration of the history in milliseconds. */
   readonly durationMs: number;
-  /** A readable text of the history. */
   readonly story: string;
 }
 

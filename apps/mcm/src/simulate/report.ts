@@ -2,19 +2,16 @@ import { counted, formatDurationMs } from '@mcm/api';
 import { combined, type Figures, percentile } from './figures.ts';
 import type { HistoryResult } from './play.ts';
 
-/** The result of a simulation. */
 export interface Simulation {
   readonly scenario: string;
   readonly driver: string;
   readonly faults: boolean;
   readonly seeds: { readonly first: number; readonly count: number };
   readonly machines: { readonly count: number; readonly neverReady: number };
-  /** Times in milliseconds. */
   readonly untilReadyMs: { readonly p50: number | null; readonly p99: number | null };
   readonly rollMs: { readonly p50: number | null; readonly max: number | null };
   readonly maxUnavailable: number;
   readonly violations: readonly { readonly seed: number; readonly text: string; readonly replay: string }[];
-  /** The text of the first history with a violation. */
   readonly story: string | undefined;
 }
 
@@ -51,7 +48,6 @@ export function simulationOf(results: readonly HistoryResult[], options: ReportO
 
 const seconds = (ms: number | null): string => (ms === null ? '-' : formatDurationMs(Math.round(ms / 1_000) * 1_000));
 
-/** Returns the lines of a simulation. */
 export function simulationLines(model: Simulation): readonly string[] {
   const { seeds, machines, untilReadyMs, rollMs, violations } = model;
   const last = seeds.first + seeds.count - 1;

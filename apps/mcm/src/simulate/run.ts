@@ -12,7 +12,6 @@ import { simulationLines, simulationOf } from './report.ts';
 import type { ScenarioName } from './scenarios.ts';
 import { controllerSettings } from './settings.ts';
 
-/** The largest values of numbers, so that a typing error does not run for hours. */
 const LIMITS = { histories: 10_000, seed: Number.MAX_SAFE_INTEGER - 10_000, pods: 50 } as const;
 
 export interface SimulateFlags {
@@ -78,7 +77,7 @@ async function playAll(
   return results;
 }
 
-/** Runs `mcm simulate`. The exit code tells whether a history violates a rule. */
+/** Runs `mcm simulate`. */
 export async function reportSimulation(
   flags: SimulateFlags,
   { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,

@@ -5,14 +5,12 @@ import type { History } from './history.ts';
 
 const MINUTE = 60_000;
 const NOTICE_MS = 2 * MINUTE;
-/** The time for which a zone is lost. */
 const ZONE_LOSS_MS = 30 * MINUTE;
 const MAX_SILENCE_MS = 40 * MINUTE;
 const ACTS = 6;
 const MAX_PAUSE_MS = 5 * MINUTE;
 
 export interface Scenario {
-  /** The meaning for the help of the command. */
   readonly means: string;
   readonly play: (history: History) => Promise<void>;
 }
@@ -134,7 +132,6 @@ async function playRepair(history: History): Promise<void> {
   }
 }
 
-/** The scenarios of `mcm simulate`. */
 export const SCENARIOS = {
   roll: { means: 'a change of the template replaces all machines', play: playRoll },
   scale: { means: 'each deployment grows by half, and then returns to its size', play: playScale },

@@ -9,15 +9,12 @@ const MACHINES = { ...machineFlags, 'feature-gates': featureGatesFlag(MACHINE_FE
 /** Flags of features that need a network or another process, so the simulation does not run them. */
 const NOT_SIMULATED = /^(webhook-|autoscaler-(port|cert)|fleet-|hook-webhooks|journal)/;
 
-/** The settings of both controllers. */
 export interface ControllerSettings {
   readonly manager: ReturnType<typeof managerSettingsOf>;
   readonly machines: ReturnType<typeof machineOptionsOf>;
-  /** Whether the machine controller reacts to interruptions. */
   readonly interruptions: boolean;
 }
 
-/** Returns the flags of a text as `--name=value` and `--name`. A value may follow its flag after a space. */
 function flagsIn(text: string): readonly string[] {
   const flags: string[] = [];
   for (const word of text.split(/\s+/).filter((each) => each !== '')) {
@@ -42,7 +39,7 @@ async function valuesOf<F extends Flags>(name: string, flags: F, given: readonly
 }
 
 /**
- * Returns the settings of both controllers. A flag that both programs have applies to both programs.
+ * Returns the settings of both controllers. A flag that both controllers have applies to both controllers.
  * @throws UserError if no program has a flag, and if the simulation does not support a flag
  */
 export async function controllerSettings(texts: readonly string[]): Promise<ControllerSettings> {

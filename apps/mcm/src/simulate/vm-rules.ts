@@ -4,27 +4,22 @@ import type { DriverDefinition, MachineDefaults, MachineRequest } from '@mcm/cor
 import { MachineError } from '@mcm/core';
 import type { Clock, Informer, Node, Pod } from '@mcm/kube';
 
-/** A VM in the list of the driver. */
 export interface ListedVm {
   readonly providerId: string;
   readonly machineName: string;
 }
 
-/** A pod that was bound within this time may be unknown to the machine controller. */
 const NEW_POD_MS = 1_000;
 const EVICTION_MS = 20_000;
 
-/** The simulated cluster, from the view of the rules. */
 export interface VmRulesOptions {
   readonly clock: Clock;
   readonly reporter: Reporter;
   readonly machines: Informer<Machine>;
   readonly classes: readonly MachineClass[];
-  /** The informer has the index `node`. */
   readonly pods: Informer<Pod>;
   readonly nodes: Informer<Node>;
   readonly defaults: MachineDefaults;
-  /** Lists all VMs, with a connection that has no faults. */
   readonly list: () => Promise<readonly ListedVm[]>;
   readonly lagMs: () => number;
 }
@@ -48,11 +43,8 @@ type Method = (...given: readonly unknown[]) => unknown;
  */
 export class VmRules {
   readonly #o: VmRulesOptions;
-  /** The zones of machines, by UID. */
   readonly #zones = new Map<string, string>();
-  /** The names of VMs in the last list, by provider ID. */
   #listed: ReadonlyMap<string, string> = new Map();
-  /** The provider IDs of VMs that a fault may end. */
   readonly #ended = new Set<string>();
   readonly #reported = new Set<string>();
   readonly #lostZones = new Set<string>();
@@ -79,7 +71,7 @@ export class VmRules {
     this.#lostZones.delete(zone);
   }
 
-  /** Wraps the driver of a process. The wrapper verifies deletions, and refuses creations in lost zones. */
+  /** Wraps the driver of a process. */
   wrap(driver: DriverDefinition<unknown, unknown>): DriverDefinition<unknown, unknown> {
     const create = (request: MachineRequest<unknown, unknown>): void => {
       const zone = driver.alternatives?.offering(request.spec).zone ?? '';

@@ -30,8 +30,8 @@ function branchOfCluster(
 }
 
 /**
- * Returns the tree of a fleet: its clusters with their objects. The clusters with a problem are first. For a cluster
- * without a problem, objects are shown only with `all`.
+ * Returns the tree of a fleet: its clusters with their objects. For a cluster without a problem, the tree contains its
+ * objects only with `all`.
  */
 export async function clusterTree(
   client: KubeClient,

@@ -23,12 +23,14 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/** Two reads of a changed fleet have at least this interval. Several changes within the interval cause one output. */
+/**
+ * Two reads of a changed fleet have at least this interval. Several changes of the fleet within this interval cause one
+ * output.
+ */
 const GAP_MS = 1_000;
 /** At this interval, the controllers are assessed, because no event occurs if a controller stops. */
 const LOOK_MS = 2_000;
 
-/** The tree and the states of the controllers at one time. */
 export interface Look {
   readonly model: readonly Branch[];
   readonly health: readonly ControllerHealth[];
@@ -37,16 +39,14 @@ export interface Look {
 export interface FollowOptions {
   readonly allNamespaces: boolean;
   readonly all: boolean;
-  /** The label selector of the deployments. If it is undefined, all deployments are shown. */
   readonly selector?: string | undefined;
-  /** The name of the only deployment to show. If it is undefined, all deployments are shown. */
   readonly name?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
 }
 
-/** Watches a fleet until the signal is aborted. Each tree that differs from the previous one is shown. */
+/** Watches a fleet until the signal is aborted. */
 export async function followTree(
   { client, target, namespace, programs }: Pick<Cluster, 'client' | 'target' | 'namespace' | 'programs'>,
   { allNamespaces, all, selector, name, clock, random, signal }: FollowOptions,

@@ -29,7 +29,6 @@ export type TreeFlags = AskFlags & {
   readonly selector?: string;
   readonly all?: true;
   readonly watch?: true;
-  /** The label selector for the namespaces of a fleet. The value true means the default label. */
   readonly fleet?: true | string;
 };
 
@@ -134,10 +133,7 @@ async function readOne({ client, target, namespace }: Cluster, name: string, unr
   return { deployments: [deployment], sets, machines: owned, nodes: nodesOf(owned, all) };
 }
 
-/**
- * Returns the objects of one namespace or of all namespaces. With a selector, only objects of the selected deployments
- * are read.
- */
+/** Returns the objects of one namespace or of all namespaces. */
 async function readTree(
   { client, target, namespace }: Cluster,
   { allNamespaces, selector }: TreeFlags,

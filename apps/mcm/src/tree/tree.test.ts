@@ -49,7 +49,6 @@ const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
     },
   });
 
-/** A node whose machine-config-daemon needs a user to continue. */
 const configured = (one: Node): Node => ({
   ...one,
   metadata: {

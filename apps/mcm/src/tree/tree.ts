@@ -8,40 +8,30 @@ import { problemOf } from '../explain/reasons/conditions.ts';
 import { waitUnder } from '../explain/reasons/stopped-controllers.ts';
 import { age } from '../output/age.ts';
 
-/** An object in the tree, with a text about it and the objects that it owns. */
 export interface Branch {
   readonly kind: 'Cluster' | 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** The namespace of the object. Only a root has a namespace, and only if the tree contains all namespaces. */
   readonly namespace?: string;
-  /** A short text about the object, such as `3/3 available`, `Running` or `Ready`. */
   readonly state: string;
-  /** The numbers in the text about a deployment or a set. */
   readonly numbers?: Readonly<Record<string, number>>;
-  /** The time since which a machine is in a temporary state, as RFC 3339. */
   readonly since?: string | undefined;
-  /** The time at which the preservation of a machine ends, as RFC 3339. */
   readonly preservedUntil?: string | undefined;
-  /** The problem of the object. If the object has no problem, `problem` is undefined. */
   readonly problem?: string;
-  /** The additional columns for `-o wide`, by their heading. */
   readonly more: Readonly<Record<string, string>>;
   readonly children: readonly Branch[];
 }
 
-/** The objects of a namespace from which the tree is built. */
 export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** The Nodes of the target cluster. If they cannot be read, `nodes` is undefined. */
   readonly nodes: readonly Node[] | undefined;
 }
 
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Groups objects by the UID of their controller. If the controller of an object is not in `owners`, its key is ''. */
+/** Groups objects by the UID of their controller. */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -97,7 +87,7 @@ export function fleetTree(
 interface TreeOptions {
   /**
    * Returns the states of the controllers in a namespace. If a controller has stopped, the tree contains no future
-   * action of it. Without this function, all controllers count as working.
+   * action of the controller.
    */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   readonly allNamespaces?: boolean;
@@ -224,7 +214,6 @@ function branchOfNode(node: Node, problem?: string): Branch {
   };
 }
 
-/** @param namespace The namespace of all objects. Without it, the objects may be in different namespaces. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date, namespace?: string): string[] {
   if (branches.length === 0)
     return [
@@ -239,7 +228,6 @@ export function treeLines(branches: readonly Branch[], wide: boolean, now: Date,
 }
 
 interface Drawing {
-  /** The text before a branch on its first line. `rest` is the text before the lines below the branch. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

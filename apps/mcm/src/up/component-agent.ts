@@ -16,7 +16,8 @@ const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
  * Simulates the agent that removes the taint for critical components from Ready Nodes. User data or an in-place update
- * can add this taint to a Node. Without the agent, the Node would never run pods, and its machine would stay Pending.
+ * can add this taint to a Node. With the taint of the agent, a Node would never run pods, and its machine would stay
+ * Pending.
  *
  * @returns A promise that resolves when the signal is aborted
  */

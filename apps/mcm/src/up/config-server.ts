@@ -5,10 +5,7 @@ import { pointerConfig } from '@mcm/machine-config';
 import { type DataDir, readIfThere } from '../instance/data-dir.ts';
 
 const HOST = '127.0.0.1';
-/**
- * The certificates in a data directory are valid for this time. Users should replace a data directory before its
- * certificates expire.
- */
+/** Users should replace a data directory before its certificates expire. */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -17,16 +14,11 @@ const HOUR_MS = 3_600_000;
  */
 export interface ConfigServerPlace {
   readonly port: number;
-  /** The directory with `tls.crt` and `tls.key`. */
   readonly certificates: string;
-  /** The certificate authority of the config server as PEM, which machines trust. */
   readonly authority: string;
 }
 
-/**
- * Reads the address and certificates of the config server. The first call selects a free port and creates the
- * certificates.
- */
+/** Reads the address and certificates of the config server. */
 export async function configServerPlace(data: DataDir): Promise<ConfigServerPlace> {
   const certificates = data.file('config-server');
   const authority = readIfThere(data.file('config-server', 'ca.crt')) ?? (await issue(data, certificates));
@@ -42,8 +34,8 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // `ca.crt` is the last file that is written. If `ca.crt` is missing, all files are created again. The key of the CA
-  // signs only one certificate, so it is not stored.
+  // `ca.crt` is the last file that is written. If `ca.crt` is missing, all certificates are created again. The key of
+  // the CA signs only one certificate, so the key is not stored.
   put('ca.crt', authority.cert);
   return authority.cert;
 }
@@ -59,7 +51,6 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Adds the URL of a pool's configuration to the user data of a machine. */
 export const pointingTo = (userData: string, { port, authority }: ConfigServerPlace, pool: string): string =>
   `${JSON.stringify(
     {

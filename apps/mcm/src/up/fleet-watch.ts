@@ -21,17 +21,11 @@ import type { ControllerHealth } from '../controllers/health.ts';
 import { ControllerWatch } from '../controllers/watch.ts';
 import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
-/** The fleet in one namespace, as watches report it. */
 export interface FleetWatch {
-  /** Resolves when all kinds of objects were listed once. */
   synced(signal: AbortSignal): Promise<void>;
   view(): FleetView;
 }
 
-/**
- * During this time, a controller may be starting. The controllers start together with the watch. Until they run, the
- * Leases are from the previous run.
- */
 const STARTING_MS = 20_000;
 
 export function watchFleet(

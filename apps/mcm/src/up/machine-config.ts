@@ -21,7 +21,6 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** The second pool, whose nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
 /** Returns the labels that assign a node to a pool, for the template of machines. */
@@ -32,7 +31,8 @@ export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> =>
   });
 
 /**
- * Returns the class for machines of the custom pool. At its boot, such a machine gets the configuration of the pool.
+ * Returns the class for machines of the custom pool. At its boot, a machine of the custom pool gets the configuration
+ * of the pool.
  */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...own,

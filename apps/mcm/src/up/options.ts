@@ -13,23 +13,13 @@ export interface UpFlags {
   readonly quiet?: boolean;
 }
 
-/** The validated options of `mcm up`. */
 export interface UpOptions {
   readonly dataDir: string;
-  /**
-   * The port of the control plane. If `port` is undefined, the first start selects a free port, and later starts use
-   * this port again.
-   */
+  /** If `port` is undefined, the first start selects a free port, and later starts use this port again. */
   readonly port: number | undefined;
-  /**
-   * The number of replicas of the first deployment. If `machines` is undefined, the first start creates 3 replicas, and
-   * later starts change nothing.
-   */
+  /** If `machines` is undefined, the first start creates 3 replicas, and later starts change nothing. */
   readonly machines: number | undefined;
-  /**
-   * The name of a provider, or the driver of a third-party provider. If `provider` is undefined, the first start uses
-   * `local`, and later starts use the provider of the directory.
-   */
+  /** If `provider` is undefined, the first start uses `local`, and later starts use the provider of the directory. */
   readonly provider: string | undefined;
   /**
    * Whether `mcm up` also runs the machine-config-controller. If `machineConfig` is undefined, the choice of the first

@@ -11,23 +11,21 @@ import type { ProgramState } from '../screen/render.ts';
 /** The command with which `mcm up` starts a program. */
 export interface ProgramSpec {
   readonly name: string;
-  /** The URL of the program's main module, from `import.meta.resolve`. */
   readonly module: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
 
-/** The environment variables of each program. If the user has set a variable, the value of the user applies. */
+/** The environment variables of each program. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Limits the C library to two memory pools, as in the images. By default, it has one pool for each thread. This saves
-  // 5 MB of memory per program.
+  // Limits the C library to two memory pools, as in the images.
   MALLOC_ARENA_MAX: '2',
-  // With this variable, the first module of a program uses the compile cache. From source, this saves 40 ms per start.
+  // From source, the compile cache saves 40 ms per start.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** The delay before a program is restarted. The delay is not random, because the screen should be predictable. */
+/** The delay before a restart is not random, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
 /** If a program crashes this often before its first `ready`, it is not restarted. */
@@ -35,29 +33,22 @@ const MAX_CRASHES = 3;
 /** Two reports of dropped log lines have at least this interval. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/**
- * The signals that Node.js sends to its own process, for example when it aborts. Any other signal that ends a program
- * comes from another process.
- */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A program that `mcm up` supervises. If the program ends unexpectedly, it is restarted. */
+/** A program that `mcm up` supervises. If a program of `mcm up` ends unexpectedly, `mcm up` restarts the program. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
-  /** The address that the program has printed after the word `ready`. */
   address = '';
   restarts = 0;
-  /** The reason why log lines were dropped. If no line was dropped, `problem` is empty. */
+  /** If no line was dropped, `problem` is empty. */
   problem = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #reportedProblem = Number.NEGATIVE_INFINITY;
-  /** How often the program has ended before it printed `ready`, without a success in between. */
   #early = 0;
-  /** How often the program has crashed before it printed `ready`, without a success in between. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -91,7 +82,7 @@ export class Program {
 
   /**
    * Starts the program. The promise resolves with the address of the program when the program prints `ready`. If
-   * another process kills the program before this, the program is restarted with a growing delay.
+   * another process kills the program before `ready`, the program is restarted with a growing delay.
    * @param signal ends the wait After the abort, the promise rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, if it exits with an error or crashes three times
    */
@@ -111,8 +102,8 @@ export class Program {
    * restarts is not limited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // The program runs in its own process group, so Ctrl-C reaches only the supervisor. The supervisor then stops the
-    // programs in order. If the supervisor ends, even by a kill, the IPC channel closes.
+    // The program runs in its own process group, so Ctrl-C reaches only the supervisor. The supervisor stops the
+    // programs in order.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -162,10 +153,7 @@ export class Program {
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
-  /**
-   * Returns true if an error of the program ended the program. If another process has killed the program, the result is
-   * false. After an error such as an invalid flag, a restart would only repeat the error.
-   */
+  /** Returns true if an error of the program ended the program. */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
     this.#crashes += 1;
@@ -192,10 +180,7 @@ export class Program {
     this.#onChange();
   }
 
-  /**
-   * Stops the program with a signal. If the program does not end in time, it is killed. The promise resolves when the
-   * program has ended.
-   */
+  /** Stops the program with a signal. The promise resolves when the program has ended. */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;
@@ -212,15 +197,12 @@ export class Program {
 /** The start of the message that Node.js prints when it aborts, for example without free memory. */
 const ABORT = 'FATAL ERROR';
 
-/**
- * Returns the last error in the output of a program, after another line of output. The stack after an abort of Node.js
- * is ignored.
- */
+/** Returns the last error in the output of a program, after another line of output. */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }
 
-/** Returns the message in a line of a structured log. Any other line is returned unchanged. */
+/** Returns the message in a line of a structured log. */
 function sentenceOf(line: string): string {
   if (!line.startsWith('{')) return line.trim();
   try {

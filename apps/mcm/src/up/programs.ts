@@ -5,7 +5,6 @@ import type { ConfigServerPlace } from './config-server.ts';
 import { continueLog } from './log-file.ts';
 import type { ProgramSpec } from './processes.ts';
 
-/** The names of the programs, for the screen and the files in `logs/`. */
 const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
@@ -42,7 +41,10 @@ export const cloudProgram = (
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** The flags for high rate limits. All machines of the fleet have one address, and the limits apply to each address. */
+/**
+ * The flags for high rate limits. All machines of the fleet have one address, and the rate limits apply to each
+ * address.
+ */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
 /**

@@ -10,14 +10,9 @@ import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
 
-/**
- * Shows the progress of `mcm up`. On a terminal, the reporter is a live screen. For a file or a pipe, it prints lines
- * of text.
- */
 export interface Reporter {
-  /** Must be called after a change. The next frame shows the change. */
+  /** Must be called after a change. */
   changed(): void;
-  /** Registers a listener for changes, and returns a function that removes it. */
   onChange(listener: () => void): () => void;
   follow(fleet: FleetWatch): void;
   settled(fleet: FleetView): void;
@@ -43,7 +38,6 @@ const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), eve
 export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
   options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
 
-/** Collects changes. For each frame, `draw` is called at most once. */
 abstract class FramedReporter implements Reporter {
   protected readonly io: ReporterIo;
   protected fleet: FleetWatch | undefined;

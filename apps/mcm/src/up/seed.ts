@@ -12,7 +12,6 @@ import {
 } from '@mcm/kube';
 import type { Provider } from './clouds/index.ts';
 
-/** The names of the objects that `mcm up` creates in a new control plane. */
 export const FIRST_FLEET = {
   namespace: 'default',
   deployment: 'workers',
@@ -27,10 +26,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/**
- * Creates or updates CRDs. By default, these are the CRDs of machines. The promise resolves when the API server serves
- * the CRDs.
- */
+/** Creates or updates CRDs. The promise resolves when the API server serves the CRDs. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,
@@ -56,7 +52,6 @@ export async function seedFleet(
   options: {
     first: boolean;
     machines: number | undefined;
-    /** The labels for the nodes of the first deployment. */
     nodeLabels?: Readonly<Record<string, string>> | undefined;
     signal: AbortSignal;
   },

@@ -5,7 +5,6 @@ import type { ControllerHealth } from '../controllers/health.ts';
 import { CONTROL_PLANE, type SilentProgram, silentHealth } from '../controllers/programs.ts';
 import type { ProgramState } from '../screen/render.ts';
 
-/** A program of `mcm up` that serves an API. */
 interface Served {
   readonly spec: { readonly name: string };
   readonly state: ProgramState;
@@ -14,21 +13,17 @@ interface Served {
 }
 
 const CHECK_MS = 2_000;
-/** A program that has not responded for this time is reported. */
 const SILENT_MS = 10_000;
 
 interface SilenceOptions {
   readonly clock: Clock;
   readonly programs: readonly Served[];
   readonly cloud: string;
-  /** Sends a request, and resolves when the address responds. */
   readonly ask: (address: string, signal: AbortSignal) => Promise<void>;
 }
 
 interface SilenceRun {
-  /** Returns the states of all controllers and programs. */
   readonly health: () => readonly ControllerHealth[];
-  /** Called when the list of programs without a response changes. */
   readonly record: (silent: readonly SilentProgram[]) => void;
   /** Called after each check, because no event occurs if a program stops. */
   readonly onCheck: () => void;
@@ -49,7 +44,7 @@ export class Silence {
     this.#answeredAt = options.clock.now();
   }
 
-  /** Returns the cloud in a list if it does not respond. If it responds, the list is empty. */
+  /** Returns the cloud in a list if it does not respond. */
   health(): readonly ControllerHealth[] {
     const late = this.#options.clock.now().getTime() - this.#answeredAt.getTime() > SILENT_MS;
     return late ? [silentHealth(this.#programOf(this.#options.cloud, this.#answeredAt.toISOString()))] : [];
@@ -74,8 +69,7 @@ export class Silence {
   async #check(): Promise<void> {
     const { clock, ask } = this.#options;
     const program = this.#find(this.#options.cloud);
-    // If a program is starting, the screen already shows this. A driver without a cloud program has an address with the
-    // path "/none".
+    // If a program is starting, the screen already shows this.
     if (program?.state !== 'ready' || program.address.endsWith('/none')) {
       this.#asking?.abort();
       this.#answeredAt = clock.now();
@@ -101,10 +95,7 @@ export class Silence {
   }
 }
 
-/**
- * Sends a request. The promise resolves with any response. The request contains no secret, so the certificate of the
- * server is not verified.
- */
+/** Sends a request. The request contains no secret, so the certificate of the server is not verified. */
 export const askAddress = (address: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const get = address.startsWith('https:') ? getHttps : getHttp;

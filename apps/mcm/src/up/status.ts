@@ -31,14 +31,10 @@ type StatusReport =
       readonly server: string;
       readonly fleet: FleetView;
       readonly quarantinedVms: readonly QuarantinedVm[];
-      /** The disruption budgets and circuit breakers of the namespace. */
       readonly disruptions: readonly ScopeDisruptions[];
     };
 
-/**
- * Reads the status of the local instance in a data directory.
- * @throws KubeError if its control plane does not respond
- */
+/** @throws KubeError if its control plane does not respond */
 async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
   const found = inspectDataDir(dataDir);
   if (!found?.running) return { running: false };

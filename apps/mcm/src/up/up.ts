@@ -35,7 +35,7 @@ import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 import { askAddress, Silence } from './silence.ts';
 
-/** The streams of the terminal, and a signal. The abort of the signal stops all programs. */
+/** The abort of the signal stops all programs. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
   /** Adapts a text to the terminal, for example removes colors. */
@@ -47,7 +47,7 @@ export interface UpIo {
 /**
  * Starts the control plane, the cloud and both controllers. All programs run until the signal is aborted. With
  * `exitWhenReady`, all programs stop when the fleet has reached its desired state.
- * @throws {UserError} if the user can fix the problem. Before this error, all started programs are stopped.
+ * @throws {UserError} if the user can fix the problem.
  */
 export async function up(given: UpOptions, io: UpIo): Promise<void> {
   // If the driver does not exist, the command must not create a directory, so the driver is checked first.
@@ -102,8 +102,8 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // In an older data directory, the pools do not refer to machines. The token of a machine then cannot read a
-  // configuration.
+  // In an older data directory, the pools do not refer to machines. In an older data directory, the token of a machine
+  // cannot read a configuration.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
@@ -173,7 +173,6 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   return fleet;
 }
 
-/** Starts the simulated kubelets of a third-party cloud. */
 async function startNodes(
   client: KubeClient,
   { kubeconfig, text }: { readonly kubeconfig: ClusterConfig; readonly text: string },
@@ -236,7 +235,7 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * Returns the provider in the flag. Without the flag, returns the provider of the data directory.
+ * Returns the provider in the flag.
  * @throws {UserError} if the data directory belongs to another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
@@ -250,8 +249,7 @@ function providerOf({ provider }: UpOptions, data: DataDir): Provider {
 }
 
 /**
- * Returns true if the instance uses machine configs. The first start decides, because the nodes of the first deployment
- * need labels.
+ * Returns true if the instance uses machine configs.
  * @throws {UserError} if the flag contradicts the first start, or the provider does not support machine configs
  */
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {

@@ -5,33 +5,24 @@ import { readNodes } from '../cluster/allowed.ts';
 import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The deployments that `mcm zone` lists or changes. */
 export interface ZoneTarget {
   readonly client: KubeClient;
-  /** The namespace of the deployments. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
-  /** The client of the cluster with the nodes. If this cluster is unknown, the value is undefined. */
+  /** If the target cluster is unknown, `target` is undefined. */
   readonly target?: KubeClient | undefined;
-  /**
-   * The name of the only deployment that is changed. If `deployment` is undefined, all deployments that use the zone
-   * are changed.
-   */
+  /** If `deployment` is undefined, all deployments that use the zone are changed. */
   readonly deployment?: string | undefined;
-  /** The label selector of the deployments. */
   readonly selector?: string | undefined;
 }
 
-/** The result of the command for one deployment. */
 export interface ZoneChange {
   readonly namespace: string;
   readonly deployment: string;
   readonly zone: string;
   readonly action: 'evacuated' | 'returned' | 'unchanged';
-  /** The reason why the command cannot change the deployment. */
   readonly problem?: string;
 }
 
-/** A zone of a deployment, with the numbers of its machines. */
 export interface ZoneRow {
   readonly namespace: string;
   readonly deployment: string;
@@ -41,7 +32,7 @@ export interface ZoneRow {
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
 }
 
-/** After this number of conflicts, a write fails. The manager may write the deployment at the same time. */
+/** The manager may write the deployment at the same time. */
 const TRIES = 20;
 
 const placeOf = ({ namespace }: ZoneTarget): string =>
@@ -121,7 +112,7 @@ async function write(
 }
 
 /**
- * Evacuates a zone. The machines of the zone are replaced in other zones, and the zone gets no new machines.
+ * The machines of the zone are replaced in other zones, and the zone gets no new machines.
  * @throws UserError if no deployment uses the zone
  */
 export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
@@ -134,7 +125,6 @@ export const evacuate = (target: ZoneTarget, zone: string): Promise<readonly Zon
 export const returnZone = (target: ZoneTarget, zone: string): Promise<readonly ZoneChange[]> =>
   change(target, zone, 'returned', (evacuated, zones) => zones.filter((name) => name !== zone && evacuated.has(name)));
 
-/** Returns the zones of deployments, with the number of machines in each zone. */
 export async function zoneRows(target: ZoneTarget): Promise<readonly ZoneRow[]> {
   const deployments = await listed(target);
   const reading = await readNamespace(target.client, target.namespace);

@@ -2,33 +2,24 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Clock, createAccess, type KubeClient, type Logger, type Refusal } from '@mcm/kube';
 
-/**
- * The non-resource URL in the permission for the dashboard. A user of the dashboard needs the verb `get` for this URL.
- */
+/** A user of the dashboard needs the verb `get` for the path `/dashboard`. */
 const ACCESS_PATH = '/dashboard';
 
-/** The lifetime of a session. In a session, the API server must also accept the user's token at each request. */
+/** In a session, the API server must also accept the user's token at each request. */
 const SESSION_MS = 8 * 3_600_000;
-/** The dashboard stores at most this number of sessions. Without a limit, logins could exhaust the memory. */
+/** Without a limit for sessions, logins could exhaust the memory. */
 const MOST_SESSIONS = 1_000;
-/** The maximum length of a request body in bytes. */
 const MOST_BODY = 16_384;
 /**
- * The name of the session cookie. Because of its prefix, browsers accept the cookie only over HTTPS and from the host
- * of the dashboard.
+ * Because of the prefix of the session cookie, browsers accept the cookie only over HTTPS and from the host of the
+ * dashboard.
  */
 const COOKIE = '__Host-mcm-dashboard';
 
 /** Decides whether a request from another computer is allowed. */
 export interface Gate {
-  /** Returns the refusal of a request. If the request is allowed, the result is undefined. */
   check(request: IncomingMessage): Promise<Refusal>;
-  /** Logs a user in with the token in a form. The result is the cookie of the new session, or the refusal. */
   logIn(request: IncomingMessage): Promise<{ readonly cookie: string } | NonNullable<Refusal>>;
-  /**
-   * Ends the session to which a request belongs. The result is a cookie that removes the session from the browser, or
-   * the refusal.
-   */
   logOut(request: IncomingMessage): { readonly cookie: string } | NonNullable<Refusal>;
 }
 
@@ -40,7 +31,7 @@ const cookieOf = ({ headers }: IncomingMessage): string | undefined =>
 
 /**
  * Returns true if a form was sent from a page of the dashboard. Without the check, another site could log a user in
- * with the token of an attacker, or end the session of the user.
+ * with the token of an attacker, or end the user's session.
  */
 function isSameOrigin({ headers }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined) return headers['sec-fetch-site'] === 'same-origin';

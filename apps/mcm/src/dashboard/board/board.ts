@@ -27,10 +27,7 @@ import type { Sources } from './sources.ts';
 import { Table } from './table.ts';
 import { Unreachable } from './unreachable.ts';
 
-/**
- * The maximum number of samples of one rollout. The same number limits the rollouts with samples. All samples together
- * use at most 20 MB.
- */
+/** The samples of all rollouts together use at most 20 MB. */
 const MOST_SAMPLES = 600;
 const MOST_ROLLOUTS = 500;
 /** The maximum number of samples of the trend: six hours with a sample every ten seconds. */
@@ -40,7 +37,6 @@ const TREND_MS = 10_000;
 export interface BoardOptions {
   readonly sources: Sources;
   readonly namespace: string | undefined;
-  /** The label selector for the clusters of a fleet. Without a fleet, the value is undefined. */
   readonly fleet: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -49,16 +45,12 @@ export interface BoardOptions {
   readonly controllers: Controllers;
   /** Whether users must log in. */
   readonly login: boolean;
-  /** Called when data of the dashboard has changed. */
   readonly onDirty: () => void;
 }
 
 type Kind = 'machines' | 'deployments' | 'classes' | 'pools' | 'clusters';
 
-/**
- * The rows of the dashboard and their history. A watch event only stores the key of its object. `flush` later computes
- * the row of each stored key. The cost of a change does not depend on the size of the fleet.
- */
+/** The cost of a watch event does not depend on the size of the fleet. */
 export class Board {
   readonly lives = new Lives();
   readonly samples = new Map<string, Samples>();
@@ -169,10 +161,7 @@ export class Board {
     onDirty();
   }
 
-  /**
-   * Raises the level of objects that wait for too long, and removes old history. The caller must call `tick` every few
-   * seconds.
-   */
+  /** The caller must call `tick` every few seconds. */
   tick(): void {
     const now = this.#now();
     for (const [key, { risesAt }] of this.#assessed)
@@ -186,10 +175,6 @@ export class Board {
     this.#options.onDirty();
   }
 
-  /**
-   * Computes the rows of changed objects. Returns the message for the pages. If nothing changed, the result is
-   * undefined.
-   */
   flush(): Frame | undefined {
     const now = this.#now();
     const trendBefore = this.#trend.all.at(-1);
@@ -384,9 +369,7 @@ export class Board {
     if (this.#deployments.put(assessed.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
   }
 
-  /**
-   * Returns the samples of a rollout. If too many rollouts have samples, the samples of the oldest rollout are removed.
-   */
+  /** Returns the samples of a rollout. */
   #samplesOf(key: string): Samples {
     const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
     this.samples.delete(key);

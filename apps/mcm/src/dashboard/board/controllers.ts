@@ -5,16 +5,12 @@ import { type ControllerHealth, isFirst } from '../../controllers/health.ts';
 import type { ControllerWatch } from '../../controllers/watch.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The objects whose namespaces need controllers. */
 interface Fleet {
   readonly deployments: Pick<Informer<MachineDeployment>, 'store'>;
   readonly machines: Pick<Informer<Machine>, 'store'>;
 }
 
-/**
- * The level for each state of a controller. A controller without leader election has no Lease, so its state `unknown`
- * is not a problem.
- */
+/** A controller without leader election has no Lease, so its state `unknown` is not a problem. */
 const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   acts: 'ready',
   stopped: 'failed',
@@ -22,28 +18,23 @@ const LEVEL_OF: Readonly<Record<ControllerState, Level>> = {
   unknown: 'leaving',
 };
 
-/** The state of the controllers in each watched namespace. {@link Controllers.assess} updates the states. */
 export class Controllers {
   readonly #watch: ControllerWatch;
   readonly #namespace: string | undefined;
   #known: ReadonlyMap<string, readonly ControllerHealth[]> = new Map();
   #programs: readonly ControllerHealth[] = [];
 
-  /** @param namespace the watched namespace; undefined for all namespaces */
   constructor(watch: ControllerWatch, namespace: string | undefined) {
     this.#watch = watch;
     this.#namespace = namespace;
   }
 
-  /** Returns the state of the controllers in a namespace. Before the first assessment, the list is empty. */
+  /** Returns the state of the controllers in a namespace. */
   of(namespace: string): readonly ControllerHealth[] {
     return this.#known.get(namespace) ?? [];
   }
 
-  /**
-   * Sets the programs of the local instance that do not respond to requests. The next assessment contains these
-   * programs.
-   */
+  /** Sets the programs of the local instance that do not respond to requests. */
   notePrograms(programs: readonly ControllerHealth[]): void {
     this.#programs = programs;
   }

@@ -6,30 +6,25 @@ import { needsText } from '../../cluster/allowed.ts';
 import { BLOCKED_LIMIT_MS } from '../rows/machine-row.ts';
 import { brieflyVisible, millisOf } from '../rows/text.ts';
 
-/** The dashboard watches the pods of at most this number of drains. Each drain needs a few watches. */
+/** Each watched drain needs a few watches. */
 const MOST_WATCHED = 10;
 
 interface Watch {
   readonly drain: FollowedDrain;
   readonly node: string;
   ready: boolean;
-  /** The highest number of pods on the node since the start of the drain. */
   pods: number;
   blockedSince: number | undefined;
   readonly end: AbortController;
 }
 
 export interface DrainOptions {
-  /**
-   * The client of the cluster with the pods. In a fleet, `target` is undefined and no drain is watched, because the
-   * pods are in other clusters.
-   */
+  /** In a fleet, `target` is undefined and no drain is watched, because the pods are in other clusters. */
   readonly target: KubeClient | undefined;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a watched drain has changed. */
   readonly onChange: () => void;
-  /** Returns the settings of the machine controller. If a setting is unknown, its default is used. */
+  /** Returns the settings of the machine controller. */
   readonly defaults: () => MachineDefaults;
   readonly classOf: (machine: Machine) => MachineClass | undefined;
 }
@@ -41,7 +36,6 @@ const byDeletion = (a: Machine, b: Machine): number =>
   (a.metadata.deletionTimestamp ?? '').localeCompare(b.metadata.deletionTimestamp ?? '') ||
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** Watches the pods, disruption budgets and volumes of each drain until the drain ends. */
 export class Drains {
   readonly #options: DrainOptions;
   readonly #watches = new Map<string, Watch>();
@@ -51,7 +45,6 @@ export class Drains {
     this.#options = options;
   }
 
-  /** Updates the list of machines that are being deleted. Of the machines with a Node, the ten oldest are watched. */
   follow(going: readonly Machine[]): void {
     const { target } = this.#options;
     if (target === undefined) return;
@@ -90,7 +83,7 @@ export class Drains {
     return watch?.ready ? watch.drain.explain(machine, classOf(machine), defaults()) : undefined;
   }
 
-  /** Returns the reasons why a drain makes no progress. If the drain is not watched, the list is empty. */
+  /** Returns the reasons why a drain makes no progress. */
   blockersOf(machine: Machine): readonly string[] {
     return this.explain(machine)?.blockers.map(({ text }) => text) ?? [];
   }

@@ -3,14 +3,11 @@ import type { EventObject } from '@mcm/kube';
 import { eventRow } from '../rows/other-rows.ts';
 import { Table } from './table.ts';
 
-/** The dashboard stores at most this number of events. */
 const MOST_EVENTS = 1_000;
 
-/** The newest events of machines, sets, deployments, classes, pools and nodes. */
 export class Events {
   readonly table = new Table<EventRow>();
 
-  /** Adds an event. Returns true if the dashboard shows such events. */
   add(event: EventObject, now: number): boolean {
     const row = eventRow(event, now);
     if (row === undefined || !this.table.put(row)) return false;

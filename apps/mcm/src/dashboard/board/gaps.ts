@@ -4,11 +4,9 @@ import { needsText } from '../../cluster/allowed.ts';
 import { visible } from '../rows/text.ts';
 
 export interface Gaps {
-  /** The kinds that the dashboard has not read yet. */
   readonly missing: readonly string[];
   /** The kinds that the user may not read, with the missing permissions. */
   readonly refused: ReadonlyMap<string, string>;
-  /** The kinds whose watch does not work, each with the time of the last response. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
   /** The error of the last attempt to read one of the missing or outdated kinds. */
   readonly why: string | undefined;

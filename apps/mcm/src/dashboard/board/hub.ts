@@ -1,12 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Frame } from '@mcm/dashboard';
 
-/** After a lost connection, a browser reconnects after this number of milliseconds. */
 const RETRY_MS = 1_000;
-/**
- * A client may have at most this number of unread bytes. Above the limit, the client gets no more changes. After the
- * client has read the bytes, it gets all rows again.
- */
+/** A client with too many unread bytes gets no more changes. */
 const MOST_BEHIND = 4_000_000;
 
 interface Client {
@@ -16,12 +12,11 @@ interface Client {
 
 const encoded = (frame: Frame): string => `data: ${JSON.stringify(frame)}\n\n`;
 
-/** Sends messages to all connected pages. Each message is converted to JSON only once. */
+/** Sends messages to all connected pages. */
 export class Hub {
   readonly #clients = new Set<Client>();
   readonly #first: () => Frame;
 
-  /** @param first creates the first message of a connection, with all rows */
   constructor(first: () => Frame) {
     this.#first = first;
   }
@@ -30,7 +25,6 @@ export class Hub {
     return this.#clients.size;
   }
 
-  /** Sends all rows to a new client, and then each change until the client closes the connection. */
   join(response: ServerResponse): void {
     const client: Client = { response, behind: false };
     response.write(`retry: ${RETRY_MS}\n\n`);
@@ -50,9 +44,6 @@ export class Hub {
     for (const client of this.#clients) this.#write(client, text);
   }
 
-  /**
-   * Sends an empty message to all pages. The message keeps the connections open, and shows that the server is running.
-   */
   beat(): void {
     for (const client of this.#clients) this.#write(client, ': beat\n\n');
   }

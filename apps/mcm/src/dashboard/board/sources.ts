@@ -29,7 +29,6 @@ import { type MachineConfigPool, machineConfigPools } from '@mcm/machine-config'
 import { type ClusterSource, NO_CLUSTERS } from './clusters.ts';
 import { GapKeeper, type Gaps } from './gaps.ts';
 
-/** The caches of all objects that the dashboard shows. Watches update the caches. */
 export interface Sources {
   readonly deployments: Informer<MachineDeployment>;
   readonly sets: Informer<MachineSet>;
@@ -37,7 +36,6 @@ export interface Sources {
   readonly classes: Informer<MachineClass>;
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
-  /** The pools. If the CRD does not exist, the list stays empty, and no missing data is reported. */
   readonly pools: Informer<MachineConfigPool>;
   /** The objects of the clusters in a fleet. Without a fleet, no watch runs, and the list stays empty. */
   readonly clusters: Informer<KubeObject>;
@@ -47,17 +45,10 @@ export interface Sources {
   readonly clusterRow: (cluster: string, unreachable: string) => ClusterRow | undefined;
   /** The Leases by which the replicas of a fleet find each other. Without a fleet, the list stays empty. */
   readonly peers: Informer<Lease>;
-  /**
-   * Returns the machines of a set. The argument is the UID of the set. The time depends only on the number of these
-   * machines.
-   */
   machinesOf(setUid: string): readonly Machine[];
-  /** Returns the machines that are being deleted. The time depends only on the number of these machines. */
+  /** Returns the machines that are being deleted. */
   going(): readonly Machine[];
-  /**
-   * The disruption budgets and circuit breakers. A budget belongs to one namespace, so `guards` is undefined if all
-   * namespaces are watched.
-   */
+  /** A disruption budget belongs to one namespace, so `guards` is undefined if all namespaces are watched. */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
   /** Starts all watches. The handlers of changes must be registered before. */
@@ -67,7 +58,6 @@ export interface Sources {
 export interface SourceOptions {
   readonly client: KubeClient;
   readonly target: KubeClient;
-  /** The watched namespace. For all namespaces, the value is undefined. */
   readonly namespace: string | undefined;
   /**
    * The objects of the clusters in a fleet. In a fleet, nodes and pools are in other clusters, so they are not watched.
@@ -77,7 +67,6 @@ export interface SourceOptions {
   readonly peersIn: string;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
-  /** Called when a kind is read for the first time, when a read is refused, or when a watch ends. */
   readonly onGap: () => void;
 }
 
@@ -93,7 +82,6 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Removes images and volumes, the largest parts of a Node. The dashboard does not show them. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
@@ -128,7 +116,8 @@ export function watchSources(options: SourceOptions): Sources {
     kinds.classes.refused !== undefined;
   for (const informer of [...needed, pools as Informer<KubeObject>]) {
     informer.onRefused(onGap);
-    // If no objects exist, the first list causes no change event. The dashboard must still know that the list was read.
+    // If no objects exist, the first list causes no change event. The dashboard must know that the first list was read,
+    // even if the list is empty.
     informer.whenSynced(signal).then(onGap, () => undefined);
   }
   return {

@@ -2,13 +2,12 @@ import type { Delta } from '@mcm/dashboard';
 
 type Row = { readonly key: string };
 
-/** The rows of one table, and their changes since the last message. */
 export class Table<T extends Row> {
   readonly rows = new Map<string, T>();
   readonly #put = new Map<string, T>();
   readonly #drop = new Set<string>();
 
-  /** Adds or replaces a row. Returns true if the row changed. */
+  /** Adds or replaces a row. */
   put(row: T): boolean {
     const before = this.rows.get(row.key);
     if (before !== undefined && isSame(before, row)) return false;
@@ -30,7 +29,7 @@ export class Table<T extends Row> {
     for (const row of rows) this.put(row);
   }
 
-  /** Returns the changes since the previous call. If nothing has changed, the result is undefined. */
+  /** Returns the changes since the previous call. */
   take(): Delta<T> | undefined {
     if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
     const delta = {

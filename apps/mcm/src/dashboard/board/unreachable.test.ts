@@ -31,7 +31,7 @@ test('the dashboard reports a cluster that live replicas cannot reach, until the
   );
   expect(unreachable.of('c3')).toBe('');
   expect(unreachable.assess()).toEqual([]);
-  // Replica 1 renews its peer Lease and reaches the cluster. Replica 0 was killed.
+  // Replica 1 renews its peer Lease and reaches the cluster.
   await clock.advance(10_000);
   all = [peer('machine-controller-aws-fleet-1', 4, []), all[1] as Lease];
   expect(unreachable.assess()).toEqual(['c1']);

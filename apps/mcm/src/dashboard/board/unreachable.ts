@@ -1,10 +1,7 @@
 import type { Clock, Informer, Lease } from '@mcm/kube';
 import { peerOf, unreachableOf } from '../../members/peers.ts';
 
-/**
- * The last observed version of a replica's Lease. The clocks of the replicas may differ, so the clock of this process
- * measures the age of the version.
- */
+/** The clocks of the replicas may differ, so the clock of this process measures the age of the version. */
 interface Observed {
   readonly version: string | undefined;
   readonly atMs: number;
@@ -22,10 +19,7 @@ export class Unreachable {
     this.#clock = clock;
   }
 
-  /**
-   * Returns a sentence about the replicas that cannot reach the API server of a cluster. If all live replicas reach the
-   * API server, the text is empty.
-   */
+  /** Returns a sentence about the replicas that cannot reach the API server of a cluster. */
   of(cluster: string): string {
     return this.#texts.get(cluster) ?? '';
   }

@@ -1,18 +1,11 @@
 import type { DrainSample, MachineLife, MachineRow, Mark, Segment } from '@mcm/dashboard';
 
-/** All machines together have at most this number of segments. All segments of the histories use about 30 MB. */
+/** All segments of the histories use about 30 MB. */
 const MOST_SEGMENTS = 100_000;
-/**
- * After its deletion, the history of a machine is kept for this time. If too many segments exist, it is removed
- * earlier.
- */
 const KEPT_MS = 6 * 3_600_000;
-/** A drain has at most this number of samples. Above the limit, every second older sample is removed. */
+/** Above the limit of samples for a drain, every second older sample is removed. */
 const MOST_DRAIN_SAMPLES = 300;
-/**
- * A machine has at most this number of marks. Above the limit, the oldest marks are removed, except the mark of the
- * creation.
- */
+/** Above the limit of marks for a machine, the oldest marks are removed, except the mark of the creation. */
 const MOST_MARKS = 100;
 
 interface Life {
@@ -22,14 +15,12 @@ interface Life {
   gone: number;
   successor: string;
   predecessor: string;
-  /** The provider ID of the VM. Until the VM exists, `vm` is empty. */
   vm: string;
   readonly segments: Segment[];
   readonly marks: Mark[];
   drain: DrainSample[];
 }
 
-/** The history of a machine that the dashboard has recorded. */
 export interface Remembered {
   readonly row: MachineRow;
   readonly life: MachineLife;
@@ -41,16 +32,10 @@ export interface Remembered {
 
 const MARKS: Readonly<Record<string, string>> = { join: 'VM created', run: 'joined and Ready', delete: 'drained' };
 
-/**
- * The histories of all machines, including machines that were deleted in the last hours. If too many segments exist,
- * the oldest segments are removed. The cost of a change does not depend on the size of the fleet.
- */
 export class Lives {
   readonly #lives = new Map<string, Life>();
   readonly #ofDeployment = new Map<string, Set<Life>>();
-  /** One entry for each segment, oldest first. The entry is the machine to which the segment belongs. */
   #order: Life[] = [];
-  /** The deleted machines, in the order of their deletion. */
   readonly #gone: Life[] = [];
   #dropped = 0;
   readonly #most: number;
@@ -92,7 +77,7 @@ export class Lives {
     const others = this.#ofDeployment.get(group) ?? new Set();
     if (others.size === 0) this.#ofDeployment.set(group, others);
     others.add(life);
-    // The dashboard did not observe the start of this state, so the time comes from the row of the machine.
+    // The dashboard did not observe the start of the state, so the time comes from the row of the machine.
     const from = isNew ? row.created : Math.min(row.since, now);
     this.#segment(life, { from, stage: row.stage, level: row.level, why: row.why });
   }
@@ -143,7 +128,6 @@ export class Lives {
     if (life !== undefined && providerID !== '') life.vm = providerID;
   }
 
-  /** Stores that the machine `next` replaces the machine `gone`. */
   pair(gone: string, next: string): void {
     const [before, after] = [this.#lives.get(gone), this.#lives.get(next)];
     if (before === undefined || after === undefined) return;
@@ -158,10 +142,6 @@ export class Lives {
     return { row, life: lifeOf(life), drain, successor, predecessor, vm };
   }
 
-  /**
-   * Returns the histories of the newest machines of a deployment, the oldest of them first. `most` is the maximum
-   * number of histories.
-   */
   ofDeployment(ns: string, name: string, most: number): readonly MachineLife[] {
     const all = [...(this.#ofDeployment.get(`${ns}/${name}`) ?? [])];
     return all
@@ -170,10 +150,6 @@ export class Lives {
       .map(lifeOf);
   }
 
-  /**
-   * Removes the histories of machines whose deletion was too long ago. The time depends only on the number of removed
-   * histories.
-   */
   expire(now: number): void {
     const first = this.#gone.findIndex(({ gone }) => now - gone <= KEPT_MS);
     const expired = this.#gone.splice(0, first < 0 ? this.#gone.length : first);
@@ -188,8 +164,7 @@ export class Lives {
   #segment(life: Life, segment: Segment): void {
     life.segments.push(segment);
     this.#order.push(life);
-    // If the oldest segment must stay, it moves to the end of the list. The loop tries only a few times to find a
-    // segment that can be removed.
+    // If the oldest segment must stay, it moves to the end of the list.
     for (let tries = 0; tries < 4 && this.size > this.#most; tries += 1) this.#dropOldest();
     this.#compact();
   }

@@ -1,16 +1,11 @@
-/** A time in milliseconds, and the values at this time. */
 export type Sample = readonly [at: number, ...values: number[]];
 
-/**
- * A series of samples with a maximum length. When the series is full, every second sample of the older half is dropped.
- * The series therefore covers many hours, and the last minutes stay exact.
- */
+/** When the series of samples is full, every second sample of the older half is dropped. */
 export class Samples {
   #all: Sample[] = [];
   readonly #most: number;
   readonly #apartMs: number;
 
-  /** @param apartMs The minimum interval between two samples. Samples with a smaller interval are merged. */
   constructor(most: number, apartMs: number) {
     this.#most = most;
     this.#apartMs = apartMs;
@@ -20,7 +15,6 @@ export class Samples {
     return this.#all;
   }
 
-  /** Adds a sample, unless the last sample has the same values. */
   add(sample: Sample): void {
     const last = this.#all.at(-1);
     if (last !== undefined && String(last.slice(1)) === String(sample.slice(1))) return;
@@ -33,7 +27,7 @@ export class Samples {
     this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
   }
 
-  /** Removes the samples before a time. The last of these samples stays, because it contains the value at that time. */
+  /** The last sample before the limit stays, because it contains the value at that time. */
   expire(before: number): void {
     const first = this.#all.findIndex(([at]) => at >= before);
     if (first > 1) this.#all = this.#all.slice(first - 1);

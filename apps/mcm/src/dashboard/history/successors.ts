@@ -1,8 +1,6 @@
 import type { MachineRow } from '@mcm/dashboard';
 
-/** A machine that is created later than this time after a deletion cannot be the successor of the deleted machine. */
 const WITHIN_MS = 1_800_000;
-/** For each deployment, at most this number of machines wait for a successor or predecessor. */
 const MOST_WAITING = 1_000;
 
 interface Waiting {
@@ -18,12 +16,12 @@ export class Successors {
   readonly #newcomers = new Map<string, Waiting[]>();
   readonly #leavers = new Map<string, Waiting[]>();
 
-  /** Must be called after a machine was created. Returns the machine that the created machine replaces. */
+  /** Must be called after a machine was created. */
   created(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#leavers, this.#newcomers);
   }
 
-  /** Must be called when the deletion of a machine starts. Returns the successor, if it already exists. */
+  /** Must be called when the deletion of a machine starts. */
   leaves(row: MachineRow, now: number): string | undefined {
     return this.#match(row, now, this.#newcomers, this.#leavers);
   }

@@ -6,7 +6,6 @@ import { isIntendedWait, problemsOf } from '../../explain/reasons/conditions.ts'
 import { BLOCKED_LIMIT_MS } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The row of a deployment. Without an event, its state becomes failed at the given time. */
 export interface AssessedDeployment {
   readonly row: DeploymentRow;
   readonly base: RolloutState;
@@ -25,10 +24,8 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 
 const MANAGER = 'machine-controller-manager';
 const MACHINE_CONTROLLER = 'machine-controller';
-/** The states of a rollout that end only if both controllers work. */
 const NEEDING: readonly RolloutState[] = ['rolling', 'scaling', 'deleting'];
 
-/** Returns the reason why the controllers cannot end a state. If the controllers work, the reason is empty. */
 function standstillOf(state: RolloutState, controllers: readonly ControllerHealth[], name: string): string {
   const needsBoth = NEEDING.includes(state);
   // For an intended wait, such as the soak time of a canary, only the manager must work.
@@ -41,7 +38,6 @@ function standstillOf(state: RolloutState, controllers: readonly ControllerHealt
 
 /**
  * Returns the row of a deployment, from its status and the health of its manager.
- * @param before the previous result, which contains the start of the current state
  * @param controllers the controllers in the namespace of the deployment
  */
 export function deploymentRow(

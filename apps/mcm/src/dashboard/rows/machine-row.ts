@@ -8,12 +8,10 @@ import { waitUnder } from '../../explain/reasons/stopped-controllers.ts';
 import { phaseName } from '../../screen/fleet.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** The objects in addition to a machine that determine its row. */
 export interface AroundMachine {
-  /** The name of the MachineDeployment of the machine, or an empty string. */
   readonly deployment: string;
   readonly machineClass: MachineClass | undefined;
-  /** Whether all classes were read. If so, a class that is not in the list does not exist. */
+  /** Whether all classes were read. If `classesAreKnown` is true, a class that is not in the list does not exist. */
   readonly classesAreKnown: boolean;
   readonly node: Node | undefined;
   /** The reasons why the drain makes no progress. If the drain is not watched, `blockers` is empty. */
@@ -22,16 +20,13 @@ export interface AroundMachine {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** The row of a machine. Without an event, its level becomes more urgent at the given time. */
+/** The row of a machine, whose level can rise without an event at the given time. */
 export interface AssessedRow {
   readonly row: MachineRow;
-  /** The level without the effect of a deadline or a long wait. */
   readonly base: Level;
-  /** The next time at which the level can become more urgent. If the level stays the same, `risesAt` is undefined. */
   readonly risesAt: number | undefined;
 }
 
-/** The dashboard shows an object as failed if it has been blocked for this time. */
 export const BLOCKED_LIMIT_MS = 600_000;
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -39,7 +34,6 @@ const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
 
 /**
  * Returns the zone of a machine, from the first of: its Node, its capacity alternative, its node template, its class.
- * If the zone is unknown, the text is empty.
  */
 function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
   const own: Readonly<Record<string, string>> = node?.metadata.labels ?? {};
@@ -48,7 +42,6 @@ function zoneOf(machine: Machine, machineClass: MachineClass | undefined, node: 
   return own[ZONE] ?? own[LEGACY_ZONE] ?? offeringOf(machine)?.zone ?? first;
 }
 
-/** Returns the zone in which a class creates all machines. If the zone is unknown, the result is empty. */
 export function classZone(machineClass: MachineClass | undefined): string {
   const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
   const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;
@@ -103,10 +96,7 @@ function raised(
   return { level: base, risesAt: undefined };
 }
 
-/**
- * Returns the row of a machine. The time does not depend on the size of the fleet.
- * @param before the previous result for the machine, which contains the start of its level
- */
+/** @param before the previous result for the machine, which contains the start of its level */
 export function machineRow(
   machine: Machine,
   around: AroundMachine,

@@ -7,7 +7,6 @@ import { brief } from '../../explain/reasons/brief.ts';
 import { classZone } from './machine-row.ts';
 import { brieflyVisible, millisOf } from './text.ts';
 
-/** Returns the row of a class. The row does not contain the provider spec. */
 export function classRow(machineClass: MachineClass): ClassRow {
   const { metadata, provider, nodeTemplate, providerSpec } = machineClass;
   const inSpec = providerSpec as { readonly machineType?: unknown } | null | undefined;
@@ -22,7 +21,6 @@ export function classRow(machineClass: MachineClass): ClassRow {
   };
 }
 
-/** Returns the row of a pool. A pool with a degraded node has the level failed. */
 export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow {
   const { machineCount = 0, updatedMachineCount = 0, readyMachineCount = 0, degradedMachineCount = 0 } = status ?? {};
   const degraded = status?.conditions?.find(({ type, status: is }) => /Degraded$/.test(type) && is === 'True');

@@ -3,10 +3,9 @@
  * look like another name.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** A text in a row has at most this number of characters. The page of the object shows the whole text. */
 const LONGEST = 300;
 
-/** Replaces invisible characters with a visible character. Line breaks and tabs stay in the text. */
+/** Replaces invisible characters with a visible character. */
 export const visible = (text: string): string =>
   text.replace(INVISIBLE, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
@@ -16,7 +15,7 @@ export function brieflyVisible(text: string): string {
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
 }
 
-/** Converts an RFC 3339 time to milliseconds. If the text is not a time, the result is undefined. */
+/** Converts an RFC 3339 time to milliseconds. */
 export function millisOf(time: string | undefined | null): number | undefined {
   const at = Date.parse(time ?? '');
   return Number.isNaN(at) ? undefined : at;

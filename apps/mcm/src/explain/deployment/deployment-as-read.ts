@@ -15,7 +15,7 @@ interface Around {
   readonly controllers: readonly ControllerHealth[];
 }
 
-/** Explains a deployment whose sets or machines the user may not read. Without them, the next step is unknown. */
+/** Explains a deployment whose sets or machines the user may not read. */
 export function explainAsFarAsRead(
   { deployment, sets, fleet, classes, others }: ReadableEnvironment,
   { now, nodes, manager, ofMachines, controllers }: Around,

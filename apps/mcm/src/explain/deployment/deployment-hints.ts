@@ -2,7 +2,6 @@ import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditio
 import type { Node } from '@mcm/kube';
 import { refusalOf } from '../machine/machine-wait.ts';
 
-/** A hint names at most this number of machines or nodes. */
 const MOST_NAMES = 3;
 
 interface MachineCure {

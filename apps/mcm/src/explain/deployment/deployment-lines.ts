@@ -6,15 +6,10 @@ import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import { blockLines } from '../reasons/block-lines.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** Up to this number of machines with equal waits, each machine has its own line. */
 const ONE_BY_ONE = 3;
 
-/**
- * Returns lines about the waits of machines. Many machines with equal waits share a line, which names the machine with
- * the earliest deadline.
- */
+/** Returns lines about the waits of machines. */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // Returns a key for a wait. Two waits have the same key if their texts differ only in the names of the machines.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {

@@ -52,37 +52,26 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The next step of the manager. The manager's own decision function computes it. */
+  /** The decision function of the manager computes the next step. */
   readonly next: string;
-  /** The changes in the next step, one line each. If the manager only waits, `changes` is empty. */
+  /** If the manager only waits, `changes` is empty. */
   readonly changes: readonly string[];
   readonly waitsFor: readonly MachineWait[];
-  /** Lines about the used disruption budget and about failed machines: replaced, waiting or kept. */
   readonly disruption: readonly string[];
-  /** The flags of the manager that affect the explanation, or a note that the flags are unknown. */
   readonly remarks: readonly string[];
-  /**
-   * VMs without a Machine whose class belongs to the deployment. Such a VM stays until a user decides what happens to
-   * it.
-   */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** The messages of the conditions because of which the deployment makes no progress. */
   readonly blockers: readonly string[];
-  /** The field `status.blockedBy`. The manager writes the field with the flag `--blocked-by`. */
+  /** The manager writes `status.blockedBy` with the flag `--blocked-by`. */
   readonly blockedBy?: readonly Block[] | undefined;
-  /** The controllers that are not working. The explanation states no next action of these controllers. */
   readonly controllers: readonly ControllerHealth[];
-  /** Commands and edits with which the rollout continues. */
   readonly hints: readonly string[];
-  /** The errors of the API server for objects that the user may not read. */
   readonly unread?: readonly string[];
 }
 
-/** Data that the caller already has in its caches. Without caches, the command reads the data once. */
 export interface Watched {
   readonly guards?: GuardsAt | undefined;
   readonly nodeOf?: ((name: string) => Node | undefined) | undefined;
-  /** The states of the controllers. If `controllers` is undefined, all controllers count as working. */
+  /** If `controllers` is undefined, all controllers count as working. */
   readonly controllers?: readonly ControllerHealth[];
 }
 
@@ -256,10 +245,7 @@ export function withoutStep(
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
-/**
- * Returns the reason why a deployment has no next step. Only reasons in the deployment itself count, not its sets and
- * machines. If a next step is possible, the result is undefined.
- */
+/** Returns the reason why a deployment has no next step. */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'hints'> | undefined {
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
@@ -313,13 +299,10 @@ type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
-/**
- * Matches the texts of the controller about a rollout that only waits for machines. Instead of such a text, the
- * explanation names the machines.
- */
+/** Matches the texts of the controller about a rollout that only waits for machines. */
 const ROUTINE = /^(no old machine remains|machines of the current set are not available)/;
 
-/** Returns how many machines must start, and how many must end. If both numbers are 0, the result is undefined. */
+/** Returns how many machines must start, and how many must end. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
@@ -352,7 +335,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // If both limits are 0, one machine may be unavailable. Without it, the rollout could not start.
+  // If both limits are 0, one machine may be unavailable. With both limits 0, a rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
   const floor = nothing ? ` (maxSurge ${maxSurge}, maxUnavailable ${maxUnavailable})` : '';
   const limits =
@@ -363,7 +346,6 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}${followedBuffer({ ...deployment, spec })}`;
 }
 
-/** Returns the part of a sentence about the CapacityBuffer that determines the warm machines, or an empty text. */
 function followedBuffer(deployment: MachineDeployment): string {
   const buffer = bufferOf(deployment);
   if (buffer === undefined) return '';

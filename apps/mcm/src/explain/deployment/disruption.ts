@@ -1,9 +1,5 @@
 import { type DisruptionBudget, type RepairPlan, vmStatesText, whyWaiting } from '@mcm/core';
 
-/**
- * Returns lines about the disruption budget: the causes of missing machines, and the remaining budget. If no machine is
- * missing or terminating, the list is empty.
- */
 function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
   if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
   // If no machine starts or terminates, the replacements of the missing machines do not exist yet, for example because

@@ -3,11 +3,9 @@ import { CALL_RETRIES, type CreationStep, type DrainExplanation, type MachineDef
 import type { LivingMachine } from './living-machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
-/** Data about a machine that the Machine object does not contain. */
 interface Known {
   readonly cause: LivingMachine['cause'];
   readonly drain: DrainExplanation | undefined;
-  /** The first step of the creation that is not complete, if the machine has not joined. */
   readonly step: CreationStep | undefined;
   readonly settings: Pick<MachineDefaults, 'resourceExhaustedRetryMs'>;
   /** False if evidence shows that the machine controller does not work. The hints then contain none of its steps. */

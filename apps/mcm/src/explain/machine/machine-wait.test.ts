@@ -14,11 +14,9 @@ interface Parts {
   readonly state?: LastOperation['state'];
   readonly conditions?: readonly object[];
   readonly going?: boolean;
-  /** The last operation. The default is a health check, or the deletion for a machine that is being deleted. */
   readonly type?: LastOperation['type'];
 }
 
-/** A machine that entered its phase three minutes ago. The last operation of the machine was two minutes ago. */
 const machine = ({
   phase,
   description,

@@ -31,22 +31,14 @@ import { brief, KEPT_UPDATE } from '../reasons/brief.ts';
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** The time since which the machine waits, as RFC 3339. See {@link sinceOf}. */
   readonly since?: string | undefined;
-  /** The text of the controller, without the parts that do not help users. */
   readonly doing: string;
-  /**
-   * The latest end of the phase, and what happens at this time. If the phase has no deadline, `deadline` is undefined.
-   */
+  /** If the phase has no deadline, `deadline` is undefined. */
   readonly deadline?: { readonly at: Date; readonly then: string } | undefined;
-  /** The code of the last error that the cloud returned. */
   readonly errorCode?: string | undefined;
 }
 
-/**
- * Returns the wait of a Running machine for the node readiness controller. If the Node has no readiness taint, the
- * result is undefined.
- */
+/** Returns the wait of a Running machine for the node readiness controller. */
 function readinessWait(machine: Machine, phase: string): MachineWait | undefined {
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
@@ -61,13 +53,13 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
 }
 
 /**
- * Returns what a machine waits for. For a healthy Running machine without a readiness taint, the result is undefined.
- * Deadlines come from the spec of the machine, or from the flags of the machine controller.
+ * Returns what a machine waits for. Deadlines come from the spec of the machine, or from the flags of the machine
+ * controller.
  *
- * @param machineClass The class of the machine, which may contain the undrainable policy. Without a class, the policy
- * in the machine applies.
+ * @param machineClass The class of the machine, which may contain the undrainable policy. Without a class, the
+ * undrainable policy of the machine applies.
  * @param holds The reasons from `replacementHolds` that prevent a replacement now.
- * @param defaults The flags of the machine controller. If they are unknown, the built-in defaults.
+ * @param defaults The flags of the machine controller. If the flags are unknown, the built-in defaults apply.
  */
 export function machineWait(
   machine: Machine,
@@ -98,10 +90,7 @@ export function machineWait(
   };
 }
 
-/**
- * Adds the taint because of which a machine with a Ready Node waits. `step` is the first step of the creation that is
- * not complete.
- */
+/** Adds the taint because of which a machine with a Ready Node waits. */
 export function withTaint(wait: MachineWait, step: CreationStep | undefined): MachineWait {
   switch (step?.type) {
     case 'CriticalComponentsReady':
@@ -113,7 +102,7 @@ export function withTaint(wait: MachineWait, step: CreationStep | undefined): Ma
   }
 }
 
-/** Returns the wait of a warm machine, which waits for a scale-up. For any other machine, the result is undefined. */
+/** Returns the wait of a warm machine, which waits for a scale-up. */
 function warmWait(machine: Machine, phase: string): MachineWait | undefined {
   const state = warmStateOf(machine);
   if (state === undefined) return undefined;
@@ -149,7 +138,6 @@ export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/** Returns the text for an unhealthy machine. The conditions of a missing Node are outdated, so the text omits them. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -159,10 +147,6 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/**
- * Returns the time since which the machine waits. The result is the start of the deletion, the creation (before the
- * join), or the start of the phase.
- */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
@@ -175,7 +159,6 @@ export function refusalOf({ status }: Machine): string | undefined {
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Returns true if the drain of a machine in deletion has ended. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
@@ -196,10 +179,6 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Fail: 'the drain fails, and mcm keeps the VM until the remaining pods end or the label force-deletion is set',
 };
 
-/**
- * Returns what follows from a failure. The text contains "may": an unreachable API server stops health checks, and a
- * reason against the replacement can end.
- */
 function outcomeOf(consequence: string, { metadata }: Machine, holds: readonly string[]): string {
   // No controller replaces a machine without a MachineSet, so the text mentions no replacement.
   if (!metadata.ownerReferences?.some(({ controller }) => controller)) return `the machine may be ${consequence}`;

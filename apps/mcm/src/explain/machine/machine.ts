@@ -61,7 +61,6 @@ import { machineHints } from './machine-hints.ts';
 import { machineWait, refusalOf, sinceOf, withTaint } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
-/** A machine, and the clients that can read its objects. */
 export interface MachineTarget {
   readonly client: KubeClient;
   readonly target: KubeClient;
@@ -70,19 +69,12 @@ export interface MachineTarget {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /**
-   * The states of the controllers, if the caller watches them. If `controllers` is undefined, the function reads the
-   * states.
-   */
   readonly controllers?: readonly ControllerHealth[];
   /** Returns the programs of the local instance that do not respond. */
   readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
 
-/**
- * Reads a machine.
- * @throws UserError if the machine does not exist
- */
+/** Reads a machine. */
 const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 
@@ -96,29 +88,20 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   }
 };
 
-/** The explanation of a machine contains at most this number of events. */
 const EVENTS_TOLD = 5;
 
-/** The explanation of a machine. For a deleted machine, the explanation contains the stored data about its failure. */
+/** For a deleted machine, the explanation contains the stored data about its failure. */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 
-/** Stored data about a machine. The machine may be deleted. */
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** The evidence of the machine's failures, the newest first. */
   readonly evidence: readonly KeptEvidence[];
-  /** The VMs of the machine that mcm keeps for an investigation. */
   readonly keptVms: readonly KeptVm[];
-  /** The errors of the API server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
-/**
- * Explains what a machine does or waits for.
- * @throws UserError if the machine does not exist, and no data about it is stored
- */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
   const unread = new Set<string>();
@@ -135,10 +118,7 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
   return living ? { ...reported, there: true, ...living } : { ...reported, there: false };
 }
 
-/**
- * Adds the VMs in quarantine to an explanation. After a restore of the API server, a machine may be missing, and its VM
- * is in quarantine.
- */
+/** After a restore of the API server, a machine may be missing, and its VM is in quarantine. */
 async function withQuarantine(
   error: UserError,
   { client, namespace }: MachineTarget,
@@ -161,7 +141,6 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   ]);
   const machineClass = ownClass ?? undefined;
   const holds = [...managerHold(controllers), ...(await holdsOf(target, machine, node ?? undefined, unread))];
-  // Without the permission to read the Node, the steps of the creation are unknown.
   const birth = node === null ? undefined : creationStepsOf(machine, node);
   const step = birth?.find(({ status }) => status !== 'True');
   const waiting = machineWait(machine, machineClass, settings.defaults, holds);
@@ -214,17 +193,12 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** Returns the labels, annotations and taints of the Node that differ from the machine, if the policy is `Warn`. */
 function driftLines(machine: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string[] {
   const drift = node ? warnedDrift(machine, machineClass, node) : [];
   if (drift.length === 0) return [];
   return [`${drift.join(', ')}: the drift policy is Warn, so mcm keeps the change`];
 }
 
-/**
- * Returns the reasons that prevent the replacement of a machine. Only for a machine that may become Failed, the
- * function reads objects.
- */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -245,7 +219,6 @@ function alternativeOf(machine: Machine): string | undefined {
   return alternativeText(alternative);
 }
 
-/** Returns the steps of the creation of a machine that has not joined. */
 function creationStepsOf(machine: Machine, node: Node | undefined): readonly CreationStep[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
@@ -253,7 +226,6 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
   return metadata.deletionTimestamp || born ? undefined : creationSteps(machine, node);
 }
 
-/** Returns the type of the cloud's error, and whether a person or a component can fix the cause. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
@@ -261,20 +233,15 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
 
 export interface DrainPreview {
   readonly machine: string;
-  /** The name of the Node. If the machine has no Node, the name is null. */
+  /** If the machine has no Node, `node` is null. */
   readonly node: string | null;
-  /**
-   * The progress of the drain. If the Node does not exist, or the user may not read the Node or its pods, `drain` is
-   * null.
-   */
+  /** If the Node does not exist, or the user may not read the Node or its pods, `drain` is null. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
   readonly controllers: readonly ControllerHealth[];
-  /** The errors of the API server for objects that the user may not read. */
   readonly unread: readonly string[];
 }
 
-/** Returns the progress of a machine's drain. If the machine is not in deletion, the result is a preview. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();

@@ -1,10 +1,9 @@
 import { Annotations } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** The states in which the machine-config-daemon waits for an action of a user. */
 const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
-/** Returns a text about the machine configuration of a node. If the node is up to date, the result is undefined. */
+/** Returns a text about the machine configuration of a node. */
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))

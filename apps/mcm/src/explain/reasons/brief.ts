@@ -3,10 +3,6 @@ import { Annotations, DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 /** The reason why mcm does not replace a machine whose in-place update has failed. */
 export const KEPT_UPDATE = `annotation ${Annotations.RolloutOnCannotUpdateInPlace} of the MachineDeployment has the value Stop`;
 
-/**
- * Matches the ends of texts that do not help users, such as the next step of the controller or a retry. The explanation
- * contains deadlines and hints instead.
- */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
   'Aborting operation.',
@@ -15,8 +11,8 @@ const ENDINGS = [
 ];
 
 /**
- * Shortens the text of a status or an event for users: removes the parts that do not help them. At the end, the list of
- * node conditions is removed too, because `kubectl describe node` prints it.
+ * Shortens the text of a status or an event for users: removes the parts that do not help them. The list of node
+ * conditions at the end is removed too, because `kubectl describe node` prints it.
  */
 export function brief(description: string): string {
   const text = description
@@ -36,7 +32,6 @@ export function brief(description: string): string {
   return withoutEnding(text);
 }
 
-/** Adds the error code to a message, unless the message already starts with it. */
 const withCode = (code: string, message: string): string =>
   message.startsWith(`${code}:`) ? message : `${code}: ${message}`;
 

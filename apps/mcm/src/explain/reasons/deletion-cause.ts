@@ -10,16 +10,10 @@ interface Target {
 
 const BY_HAND = 'manual (no event or annotation of a controller contains another cause; events expire)';
 
-/**
- * The cause of a deletion for which the MachineSet writes no event. The machine controller deletes an interrupted
- * machine itself.
- */
+/** The machine controller deletes an interrupted machine itself. */
 const BY_CLOUD = 'interruption by the cloud';
 
-/**
- * Returns the cause of a machine's deletion, from an event of its MachineSet or from the machine. If the machine is not
- * in deletion, or the user may not read the objects, the result is undefined.
- */
+/** Returns the cause of a machine's deletion, from an event of its MachineSet or from the machine. */
 export async function deletionCauseOf(
   { client, namespace }: Target,
   machine: Machine,

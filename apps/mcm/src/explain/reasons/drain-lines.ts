@@ -33,7 +33,6 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** A line about a blocker names at most this number of pods. A separate list contains all pods. */
 const NAMED = 5;
 
 /** Returns lines about pods and volumes that need no action of a user, with their deadlines. */
@@ -84,7 +83,6 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** A placeholder for the name of a pod in a text. No text about a pod contains this character. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {

@@ -1,7 +1,6 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './brief.ts';
 
-/** mcm prints at most this number of console lines. The ConfigMap contains all lines. */
 const CONSOLE_LINES = 15;
 
 /** Returns lines about the evidence of a machine: the complete newest evidence, and the names of earlier evidence. */

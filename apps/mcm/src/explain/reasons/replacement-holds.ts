@@ -26,19 +26,18 @@ import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../../cluster/allowed.ts';
 import { KEPT_UPDATE } from './brief.ts';
 
-/** The data that decides whether mcm replaces a Failed machine. An undefined field is unknown. */
+/** The data that decides whether mcm replaces a Failed machine. */
 export interface ReplacementContext {
   readonly set?: MachineSet | undefined;
   readonly deployment?: MachineDeployment | undefined;
-  /** All machines in the namespace of the Failed machine. */
   readonly fleet?: readonly Machine[] | undefined;
   readonly guards?: Guards | undefined;
   readonly node?: Node | undefined;
 }
 
 /**
- * Returns the reasons that currently prevent the replacement of a machine. In a sentence, each reason can follow "as
- * long as". The function has no side effects.
+ * Returns the reasons that currently prevent the replacement of a machine. Each reason can follow "as long as" in a
+ * sentence. The function has no side effects.
  */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   const { deployment } = context;
@@ -103,7 +102,6 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Reads this data for one machine. If a read is refused, its error is added to `unread`. */
 export async function readReplacementContext(
   { client, target, namespace }: Target,
   machine: Machine,

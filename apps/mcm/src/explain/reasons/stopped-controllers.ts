@@ -3,17 +3,13 @@ import { type ControllerHealth, doesAct, notActing } from '../../controllers/hea
 const MANAGER = 'machine-controller-manager';
 const MACHINES = 'machine-controller';
 
-/** A wait with its deadline and what follows. */
 interface Wait {
   readonly phase: string;
   readonly doing: string;
   readonly deadline?: unknown;
 }
 
-/**
- * Changes a wait if the machine controller is not working. The deadline is removed, because the controller does
- * nothing, and the text contains its last report.
- */
+/** Changes a wait if the machine controller is not working. */
 export function waitUnder<T extends Wait>(wait: T, controllers: readonly ControllerHealth[]): T {
   if (doesAct(controllers, MACHINES)) return wait;
   const { deadline: _, ...rest } = wait;
@@ -21,13 +17,12 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
 }
 
 /**
- * Returns the reason why no machine is replaced, if the manager is not working. In a sentence, the reason can follow
- * "as long as".
+ * Returns the reason why no machine is replaced, if the manager is not working. The reason can follow "as long as" in a
+ * sentence.
  */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 
-/** The parts of an explanation that state future actions of controllers. */
 interface Announcing {
   readonly name: string;
   readonly next: string;

@@ -2,26 +2,17 @@ import { MACHINE_DEFAULTS, type MachineDefaults, machineDefaultsOf, machineFlags
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedValues } from './reported-flags.ts';
 
-/** The settings of the machine controller that holds the Lease. If a setting is unknown, its default is used. */
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
-  /**
-   * A text about unknown settings, or about deadlines that differ from the defaults. Without differences, `remark` is
-   * undefined.
-   */
   readonly remark: string | undefined;
 }
 
-/** The settings to use if the flags of the machine controller are unknown. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
-/**
- * Reads the flags of the machine controller from its Lease. If the flags are unknown, the result is the defaults with a
- * remark.
- */
+/** Reads the flags of the machine controller from its Lease. */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller');
   if ('flags' in reported) return machineSettings(reported.flags);

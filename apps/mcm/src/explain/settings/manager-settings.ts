@@ -2,13 +2,9 @@ import { SAFEGUARD_DEFAULTS, type SafeguardSettings, safeguardFlags, safeguardsO
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, reportedFeatures, reportedFlag, reportedValues } from './reported-flags.ts';
 
-/** The settings of the manager that holds the Lease. If a setting is unknown, its default is used. */
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
-  /**
-   * A text about unknown settings, or about settings that differ from the defaults. Without differences, `remark` is
-   * undefined.
-   */
+  /** A text about unknown settings, or about settings that differ from the defaults. */
   readonly remark: string | undefined;
 }
 
@@ -18,9 +14,7 @@ export const assumedSettings = (why: string): ManagerSettings => ({
   remark: `assuming the default flags of the manager: ${why}`,
 });
 
-/**
- * Reads the flags of the manager from its Lease. If the flags are unknown, the result is the defaults with a remark.
- */
+/** Reads the flags of the manager from its Lease. */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const reported = await readToldFlags(client, namespace, 'machine-controller-manager');
   return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);

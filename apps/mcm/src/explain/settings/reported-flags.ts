@@ -10,7 +10,6 @@ import {
   leases,
 } from '@mcm/kube';
 
-/** The flags in a Lease, or the reason why the flags are unknown. */
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
 export async function readToldFlags(client: KubeClient, namespace: string, name: string): Promise<ToldFlags> {
@@ -34,9 +33,7 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/**
- * Returns the value of a flag in the Lease. If the value is missing or has a wrong type, the result is the fallback.
- */
+/** Returns the value of a flag in the Lease. */
 export const reportedFlag = <T>(reported: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(reported[name], fallback);
 

@@ -5,7 +5,6 @@ import { withDashboardOptions } from '../../dashboard/command.ts';
 /** The flags of the programs that the chart runs. */
 export interface ProgramFlags {
   readonly manager: Flags;
-  /** The flags of the machine controllers, by the name of the provider. */
   readonly controllers: Readonly<Record<string, Flags>>;
   readonly configController: Flags;
   readonly configDaemon: Flags;
@@ -34,7 +33,6 @@ const FIXED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   dashboard: { namespace: NAMESPACE, port: 'the Service of the dashboard uses the default port' },
 };
 
-/** The template that refuses values of {@link FIXED} with the reason. */
 export const FIXED_FLAGS = Object.entries(FIXED)
   .flatMap(([container, flags]) =>
     Object.entries(flags).map(
@@ -46,7 +44,6 @@ export const FIXED_FLAGS = Object.entries(FIXED)
 
 const SIMPLE = { type: ['string', 'number', 'boolean'] };
 
-/** The schemas of the values, by the placeholder of the flag. `--set` may create numbers and booleans. */
 const SCHEMAS: Readonly<Record<string, object>> = {
   '[true|false]': { type: ['boolean', 'string'], pattern: '^(true|false)$' },
   '<int>': { type: ['integer', 'string'], pattern: '^[+-]?[0-9]+$' },
@@ -98,8 +95,8 @@ export const flagSchemas = ({ manager, controllers, configController, configDaem
 });
 
 /**
- * Returns schemas of all values that refuse unknown flags of the machine controllers of this project. The flags of
- * another provider are unknown, so the schemas accept all of them.
+ * Returns schemas of all values that refuse unknown flags of the machine controllers of this project. The flags of a
+ * third-party provider are unknown, so the schemas accept all of them.
  */
 export const flagsByProvider = ({ controllers }: ProgramFlags): readonly object[] =>
   Object.entries(controllers).map(([provider, flags]) => ({

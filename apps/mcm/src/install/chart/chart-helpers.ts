@@ -76,13 +76,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{- end }}
 `;
 
-/** The template without objects that refuses values which contradict each other. */
 export const CHECKS = `{{- if and .Values.fleet.enabled .Values.separateController.enabled }}
 {{- fail "fleet.enabled and separateController.enabled must not both be true: a fleet runs both programs in each pod" }}
 {{- end }}
 ${FIXED_FLAGS}`;
 
-/** The text that Helm prints after an installation or an upgrade. */
 export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
 {{- if .Values.fleet.enabled }}
 

@@ -4,28 +4,23 @@ import { CONFIG_APP } from '../objects/machine-config.ts';
 import { CONTROLLER_APP, FLEET_APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
-/**
- * The chart adds the fields in its values to the pods. The objects contain markers where the chart has template fields,
- * and `filledIn` replaces the markers by templates. Users without Helm change these fields with patches.
- */
+/** The chart adds the fields in its values to the pods. */
 
-/** The markers in objects, which templates of the chart replace. A marker is a key or a value. */
 const FIELD = '__field__';
 const SCALAR = '__scalar__';
 const MORE = '__more__';
 const LABELS = '__labels__';
 const KEEP = '__keep__';
-/** The marker that contains the condition for an object of the chart. */
 export const WHEN = '__when__';
 
 /**
- * Returns the marker for a field `key` whose content is a value of the chart. If the value is empty, the chart omits
- * the field.
+ * Returns the marker for a field `key` whose content is a value of the chart. If the value for the field is empty, the
+ * chart omits the field.
  */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
 /**
- * Returns the marker for a field `key` whose text is a value of the chart. If the text is empty, the chart omits the
- * field.
+ * Returns the marker for a field `key` whose text is a value of the chart. If the text for the field is empty, the
+ * chart omits the field.
  */
 const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
@@ -34,10 +29,7 @@ const items = (value: string): readonly object[] => [{ [MORE]: value }];
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IS_SEPARATE = '.Values.separateController.enabled';
-/**
- * Adds a condition to the last item of a list, which only the machine controller needs. If the machine controller runs
- * in separate pods, the chart omits this item.
- */
+/** Adds a condition to the last item of a list, which only the machine controller needs. */
 const lastIfShared = (list: readonly object[]): readonly object[] =>
   list.map((item, index) => (index > 0 && index === list.length - 1 ? itemIf(`not ${IS_SEPARATE}`, item) : item));
 
@@ -49,20 +41,13 @@ const LABEL_LINES = /^( *)__labels__: true$/gm;
 const KEEP_LINES = /^( *)__keep__: true$/gm;
 const RUNBOOKS = /^( *)runbook: (\S+)$/gm;
 const FILES = /^( *)(\S+): __file__(\S+)$/gm;
-/**
- * Matches the default spread constraints, which a value of the chart can replace. In the chart, each constraint in the
- * value gets the selector of the pods.
- */
 const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 /**
  * Matches the marker for a list of flags. Numbers need `toJson`, because `%v` formats large numbers with an exponent.
  */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
-/** Matches the markers for the Secret with the webhooks of machine hooks: its flag, its mount and its volume. */
 const HOOKS = /^( *)- (?:--)?__hooks__(?:: |=)(\w+)$/gm;
-/** Matches the marker for the flag that limits the caches. */
 const CACHE_LIMIT = /^( *)- --__cacheLimit__=$/gm;
-/** Matches the flag that selects the namespaces of a fleet. */
 const FLEET_SOURCE = /^( *)(- --fleet-namespaces=.*)$/gm;
 const FLEET_SOURCE_LINES = [
   '$1{{- if .Values.fleet.clusters }}',
@@ -218,7 +203,7 @@ function hookVolumes(containers: readonly Container[], all: boolean): readonly o
   return [{ __hooks__: !all && containers.length > 1 ? 'sharedVolume' : 'volume' }];
 }
 
-// Adds markers to a pod template. Only the pods of a StatefulSet contain all containers.
+// Adds markers to a pod template.
 const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -268,7 +253,6 @@ interface PolicySpec {
 
 const when = (condition: string, object: object): object => ({ [WHEN]: condition, ...object });
 
-/** Adds the labels or annotations in a value of the chart to the metadata. */
 const withMetadata = <T extends { readonly metadata: Metadata }>(object: T, more: object): T => ({
   ...object,
   metadata: { ...object.metadata, ...more },

@@ -63,9 +63,7 @@ const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
 const COUNT = { type: 'integer', minimum: 0 };
 const QUANTITY = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' };
 const DURATION = { type: 'string', pattern: '^([0-9]+(ms|s|m|h))*$' };
-/** The schema of labels for pods. The schema refuses the labels in the selector of the Deployment. */
 const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
-/** The schema of labels for all objects. The schema refuses the labels that the chart itself sets. */
 const COMMON_LABELS = {
   ...TEXTS,
   propertyNames: {
@@ -75,8 +73,8 @@ const COMMON_LABELS = {
 const ANYTHING = { type: 'object' };
 
 /**
- * The schemas of pod fields, with their allowed members. For an unknown member, Helm reports an error. The API server
- * would ignore it.
+ * The schemas of pod fields, with their allowed members. For an unknown member of a pod field, Helm reports an error.
+ * The API server would ignore an unknown member of a pod field.
  */
 const ENV = {
   type: 'array',
@@ -446,7 +444,10 @@ function textOf(fields: Fields, indent = ''): string {
     .join('');
 }
 
-/** Returns the text of values.yaml, with a comment for each value. The defaults are the defaults of `mcm install`. */
+/**
+ * Returns the text of values.yaml, with a comment for each value. The defaults in values.yaml are the defaults of
+ * `mcm install`.
+ */
 export const valuesText = (programs: ProgramFlags): string => textOf(values(programs));
 
 const schemaOf = (fields: Fields): object =>
@@ -461,7 +462,6 @@ const schemaOf = (fields: Fields): object =>
 export const valuesSchema = (programs: ProgramFlags): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
-    // A parent chart uses this value to share values with its child charts.
     global: { type: 'object' },
     ...schemaOf(values(programs)),
   }),

@@ -18,10 +18,6 @@ const number = (template: string): string => `__number__${template}__`;
 const imageTemplate = (container: string): string =>
   `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
 
-/**
- * The settings for the chart, whose values are Helm templates. With these settings, the chart contains the objects that
- * `mcm install` creates.
- */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   name: '{{ include "mcm.fullname" . }}',
@@ -31,7 +27,6 @@ const SYMBOLIC: InstallSettings = {
     controller: '{{ include "mcm.controllerAccount" . }}',
     fleet: '{{ include "mcm.fleetAccount" . }}',
   },
-  // The chart contains both variants of the machine controller, each with a condition, so this value has no effect.
   isSeparate: false,
   fleetNamespaces: '{{ include "mcm.fleetNamespaces" . }}',
   fleetFlags: { __cacheLimit__: '' },
@@ -77,10 +72,7 @@ function templated(object: object): string {
   return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
 }
 
-/**
- * The template for the RoleBindings of a fleet, one in the namespace of each cluster. In a template, `range` changes
- * the dot, and `with` restores it.
- */
+/** In a template, `range` changes the dot, and `with` restores it. */
 const FLEET_BINDINGS = `{{- range $cluster := .Values.fleet.namespaces }}
 {{- with $ }}
 ${templated(fleetBinding(SYMBOLIC, '{{ $cluster }}'))}{{- if .Values.fleet.cacheLimit }}
@@ -93,7 +85,6 @@ ${templated(clusterApiBinding(SYMBOLIC))}{{- end }}
 ${templated(profileBinding(SYMBOLIC))}{{- end }}
 `;
 
-/** The conditions of sections that need another section. */
 const NEEDS: Readonly<Record<string, string>> = {
   webhooks: '.Values.workload.enabled',
   'network-policy': '.Values.workload.enabled',

@@ -4,7 +4,10 @@ import { isConfigMonitor } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
-/** Returns the files for kustomize, by their path in the folder. Each optional part is a kustomize component. */
+/**
+ * Returns the files for kustomize, by their path in the folder. Each optional part of the installation is a kustomize
+ * component.
+ */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);
@@ -122,7 +125,6 @@ function fleetPatches(): readonly object[] {
   }));
 }
 
-/** The patches in the kustomize components that change objects of the base. */
 const PATCHES: Readonly<Record<string, () => readonly object[]>> = {
   'separate-controller': separatingPatches,
   fleet: fleetPatches,

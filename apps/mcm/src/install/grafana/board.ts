@@ -3,19 +3,13 @@ interface Query {
   readonly legend: string;
 }
 
-/** A panel of a Grafana dashboard, without its position. */
 export interface PanelSpec {
   readonly title: string;
   /** The description of the panel: what it shows, and which values need attention. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
-  /** A unit of Grafana, such as `s`, `bytes`, `short` or `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /**
-   * The two limits for the colors of the panel. Above the first limit, the panel is orange. Above the second limit, the
-   * panel is red.
-   */
   readonly thresholds?: readonly [warning: number, critical: number] | undefined;
 }
 
@@ -25,12 +19,11 @@ interface RowSpec {
 }
 
 export interface BoardSpec {
-  /** The ID of the dashboard. Links and later imports use the ID, so it must not change. */
+  /** Links and later imports use the ID of a dashboard, so the ID must not change. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
-  /** The links at the top of the dashboard to all other dashboards of mcm. */
   readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }
@@ -112,7 +105,7 @@ function panel(spec: PanelSpec, id: number, gridPos: Place): object {
   };
 }
 
-/** Computes the positions of panels, from left to right. A full line is followed by the next line. */
+/** Computes the positions of panels, from left to right. */
 function laidOut(
   { title, panels }: RowSpec,
   top: number,

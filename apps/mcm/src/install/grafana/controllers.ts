@@ -4,10 +4,6 @@ const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${met
 const p95 = (metric: string, by: string): string =>
   `histogram_quantile(0.95, ${rate(`${metric}_bucket`, `le, ${by}`)})`;
 
-/**
- * The Grafana dashboard about the processes of the controllers. Users open this dashboard when a controller is slow or
- * restarts.
- */
 export const CONTROLLERS: BoardSpec = {
   uid: 'mcm-controllers',
   title: 'Machine controllers: processes',

@@ -12,10 +12,7 @@ const condition = (names: string, value: number): string =>
 const stageQuantile = (quantile: number): string =>
   `histogram_quantile(${quantile}, sum by (le, stage) (rate(mcm_machine_stage_duration_seconds_bucket[$__rate_interval])))`;
 
-/**
- * The Grafana dashboard about machines, deployments and the cloud. Users open this dashboard, for example, when a
- * rollout is slow.
- */
+/** The Grafana dashboard about machines, deployments and the cloud. */
 export const MACHINES: BoardSpec = {
   uid: 'mcm-machines',
   title: 'Machines',

@@ -24,22 +24,21 @@ const alert = (
 });
 
 /**
- * Returns a Prometheus query for the increase of a counter. `increase` ignores the first value of a new series, so the
- * query adds this value.
+ * Returns a Prometheus query for the increase of a counter. The function `increase` of Prometheus ignores the first
+ * value of a new series, so the query adds this value.
  */
 const rises = (counter: string, time: string): string =>
   `((${counter} unless ${counter} offset ${time}) or increase(${counter}[${time}]))`;
 
 /**
- * The selector for driver calls that failed. The selector excludes the codes NotFound (5), Unimplemented (12) and
- * Uninitialized (17), which are normal responses.
+ * The selector for driver calls that failed. Failed driver calls do not include the codes NotFound (5), Unimplemented
+ * (12) and Uninitialized (17), which are normal responses.
  */
 const CALLS_FAILED = 'mcm_cloud_api_driver_requests_failed_total{error_code!~"5|12|17"}';
 const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
 const ALL_CALLS = `sum by (provider, operation) (${rises(CALLS_FAILED, '1h')} or ${rises(CALLS_WORKED, '1h')})`;
 const byCode = (rising: string): string => `sum by (provider, operation, error_code) (${rising})`;
 
-/** The alerts in `mcm install` and in the chart. Each alert has a runbook with its name. */
 const ALERTS: readonly Alert[] = [
   alert(
     'McmDown',

@@ -8,10 +8,7 @@ const OWNER = { account: DAEMON_APP, labels: LABELS };
 /** The name of the ServiceAccount and its Secret, for daemons in another cluster than the MachineConfigs. */
 const CONTROL = `${DAEMON_APP}-control`;
 
-/**
- * Permissions that the daemon needs and that a kubelet does not have. A machine that booted without a config server
- * needs the permission for pools.
- */
+/** Permissions that the daemon needs and that a kubelet does not have. */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: ['list'] },
@@ -88,7 +85,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // The daemon may stop at any time. The next process continues with the step in the journal.
+          // The daemon may stop at any time.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

@@ -38,7 +38,7 @@ const TARGET_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: READ },
 ];
 
-/** Returns the Deployment of the dashboard. Sessions are stored in memory, so the Deployment has only one pod. */
+/** Sessions are stored in memory, so the Deployment has only one pod. */
 const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): object => {
   const { readinessProbe, livenessProbe, args, ...container } = securedContainer({
     name: DASHBOARD_APP,
@@ -90,7 +90,7 @@ const deployment = ({ namespace, kubeconfigs, dashboard }: InstallSettings): obj
   };
 };
 
-/** Returns the role that a user needs for a login. An operator binds the role to users. */
+/** Returns the role that a user needs for a login. */
 const userRole = (namespace: string): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

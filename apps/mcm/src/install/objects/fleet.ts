@@ -4,26 +4,17 @@ import { APP, CONTROLLER_APP, FLEET_APP, type InstallSettings, labelsOf, shared 
 import { fleetWorkload } from './workload.ts';
 
 const LEASES = ['coordination.k8s.io'];
-/** The default of the flag `--fleet-secret`. */
 const SECRET = 'fleet-kubeconfig';
 
-/**
- * Permissions of a fleet in the whole seed. With these permissions, the fleet finds its clusters and observes the
- * Leases of all clusters.
- */
 const DISCOVERY_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [SECRET], verbs: ['list', 'watch'] },
   { apiGroups: LEASES, resources: ['leases'], resourceNames: [APP, CONTROLLER_APP], verbs: ['list', 'watch'] },
 ];
 
-/** The name of the ConfigMap in the flag `--fleet-rollout-budget`. */
 const ROLLOUT_BUDGET = 'mcm-rollout-budget';
 
-/**
- * Permissions in the namespace of the fleet's pods, for the peer Leases and the rollout budget. RBAC cannot limit the
- * access to Leases whose names start with a prefix.
- */
+/** RBAC cannot limit the access to Leases whose names start with a prefix. */
 const PEER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROLLOUT_BUDGET], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: LEASES, resources: ['leases'], verbs: ['get', 'list', 'watch', 'create', 'update'] },
@@ -34,10 +25,7 @@ const CLUSTER_RULES: readonly Rule[] = [
   ...new Map([...MANAGER_RULES, ...CONTROLLER_RULES].map((rule) => [JSON.stringify(rule), rule])).values(),
 ];
 
-/**
- * The permission to mark the namespace of a large cluster (`--fleet-cache-limit`). A RoleBinding in a namespace also
- * grants permissions for the Namespace object itself.
- */
+/** A RoleBinding in a namespace also grants permissions for the Namespace object itself. */
 const HAND_OVER_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }];
 
 /** Permissions in the whole seed for the flag `--fleet-clusters`. */
@@ -93,11 +81,6 @@ export const clusterApiBinding = (settings: InstallSettings): object => {
 export const profileBinding = (settings: InstallSettings): object =>
   bindingOf(settings, settings.namespace, profileRoleName(settings));
 
-/**
- * Returns the roles of a fleet. In the namespace of each cluster, a RoleBinding grants the ClusterRole for clusters. In
- * other namespaces, the fleet has no access. By default, no binding grants the ClusterRoles for hand-overs, Clusters of
- * Cluster API and ClusterProfiles.
- */
 const fleetRoles = (settings: InstallSettings): readonly object[] => {
   const { namespace, accounts } = settings;
   const labels = labelsOf(settings);

@@ -27,7 +27,7 @@ const endpointOf = (port: string) => ({
 
 /**
  * Returns the endpoint of a PodMonitor. A PodMonitor cannot name a file with a token. The chart adds `authorization`
- * with a Secret instead.
+ * with a Secret to a PodMonitor.
  */
 const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
 

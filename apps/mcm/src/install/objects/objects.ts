@@ -13,13 +13,9 @@ import { budget, deployment, networkPolicy, separateWorkload, service } from './
 
 /** A group of objects that are installed together. */
 export interface InstallSection {
-  /**
-   * The name of the section, and of its file without extension. In the chart, the value that enables the section has
-   * the name of the section.
-   */
+  /** In the chart, the value that enables a section has the name of the section. */
   readonly name: string;
   readonly objects: readonly object[];
-  /** The cluster that contains the objects. */
   readonly cluster: 'control' | 'target';
   /** Whether a user must request the section, because some clusters do not have its kinds. */
   readonly optional?: boolean;

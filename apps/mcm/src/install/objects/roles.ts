@@ -84,7 +84,7 @@ export const ACCESS_RULES: readonly Rule[] = [
 
 /**
  * Permissions in the namespace `kube-system` of the target cluster, for bootstrap tokens and for a Lease. The holder of
- * this Lease is the active control cluster.
+ * the Lease in `kube-system` is the active control cluster.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
@@ -145,7 +145,7 @@ const serviceAccount = (name: string, { namespace, ...settings }: InstallSetting
 const accessRole = (name: string, { namespace }: InstallSettings, owner: RoleOwner): readonly object[] =>
   role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner);
 
-/** Returns the roles in the control cluster. Each program has its own role. */
+/** Returns the roles in the control cluster. */
 export const controlRoles = (settings: InstallSettings): readonly object[] => {
   const { name, namespace, accounts } = settings;
   const manager = ownerOf(settings, 'manager');

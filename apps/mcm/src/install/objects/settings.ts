@@ -1,21 +1,18 @@
-/** Which objects to install: those of the control cluster, those of the target cluster, or all. */
 export type InstallPart = 'all' | 'control' | 'target';
 
-/** The flags of a container. The names have no dashes at the start. */
+/** The names of container flags have no dashes at the start. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
-/** The settings of an installation. In the chart, string values are Helm templates. */
+/** The settings of an installation. In the chart, string settings are Helm templates. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** The name of the objects. If a namespace contains several installations, they must have different names. */
+  /** If a namespace contains several installations, they must have different names. */
   readonly name: string;
-  /** The label `app.kubernetes.io/name`, with which selectors find the pods. */
   readonly app: string;
-  /** The ServiceAccounts of the two programs. If both programs run in one pod, they have one ServiceAccount. */
+  /** If both programs run in one pod, they have one ServiceAccount. */
   readonly accounts: { readonly manager: string; readonly controller: string; readonly fleet: string };
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
-  /** The label selector of the namespaces that a fleet serves. */
   readonly fleetNamespaces: string;
   /**
    * The flag with which a fleet finds clusters of other projects, instead of labelled namespaces. The value is a label
@@ -26,60 +23,40 @@ export interface InstallSettings {
   readonly fleetFlags: ContainerFlags;
   /** During an upgrade, only the pods of a fleet from this ordinal on are replaced. */
   readonly fleetPartition: number | string;
-  /** The name of the provider: one of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
-  /** The number of replicas, or a Helm template for the number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
   /**
    * The values of the kubeconfig flags: `inClusterConfig`, `none` (only for target), `/etc/mcm/control/kubeconfig` or
-   * `/etc/mcm/target/kubeconfig`. The files come from the Secrets machine-controller-manager-control and
+   * `/etc/mcm/target/kubeconfig`. The kubeconfig files come from the Secrets machine-controller-manager-control and
    * machine-controller-manager-target (key `kubeconfig`).
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
-  /**
-   * The share of the API server's capacity, relative to the other priority levels. The value is a number, or a Helm
-   * template for the number.
-   */
   readonly shares: number | string;
-  /**
-   * The address of the folder with `docs/runbooks`, for links in alerts. If `runbookBaseUrl` is undefined, alerts
-   * contain no links.
-   */
+  /** If `runbookBaseUrl` is undefined, alerts contain no links. */
   readonly runbookBaseUrl?: string;
-  /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
-  /** The optional dashboard. */
   readonly dashboard: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
-  /** The machine-config-daemon as a pod on each node, for nodes on which systemd does not start it. */
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
-/**
- * The resource requests, and the memory limit. Without CPU time, a controller loses its Lease, so there is no CPU
- * limit.
- */
+/** Without CPU time, a controller loses its Lease, so there is no CPU limit. */
 export interface Resources {
   readonly cpu: string;
   readonly memory: string;
   readonly memoryLimit: string;
 }
 
-/**
- * The default name of all objects of an installation. As in the original, the container and the Lease of the manager
- * also have this name.
- */
+/** As in the original, the container and the Lease of the manager have the name of the installation. */
 export const APP = 'machine-controller-manager';
 
 /**
- * The name of the machine controller, which is equal for all providers. The container, the Lease, the roles and the
- * separate pods of the machine controller have this name.
+ * The container, the Lease, the roles and the separate pods of the machine controller have the name `CONTROLLER_APP`.
  */
 export const CONTROLLER_APP = 'machine-controller';
 
-/** The name of the objects of a fleet. */
 export const FLEET_APP = 'mcm-fleet';
 
 /** The sections that are not part of a fleet. */
@@ -103,7 +80,7 @@ export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Recor
 
 /**
  * Returns the name of a cluster-wide object, which consists of the name and the namespace of the installation. A
- * namespace contains no dot, so two installations have different names.
+ * namespace contains no dot, so the names of two installations are different.
  */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 
@@ -113,15 +90,12 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
-/** The providers of this project. The name of a provider is a part of the image name. */
+/** The name of a provider is a part of the image name. */
 export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
 
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
-/**
- * The values of the flag `--with`, each of which selects an optional part. A part includes its objects for the target
- * cluster.
- */
+/** Each value of the flag `--with` selects an optional part of the installation. */
 export const OPTIONAL_SECTIONS = [
   'separate-controller',
   'fleet',

@@ -12,14 +12,12 @@ import {
   shared,
 } from './settings.ts';
 
-/** The security context of all containers: no privilege escalation, a read-only root file system, no capabilities. */
 const SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 } as const;
 
-/** The security context of all pods. Only the pods of the machine-config-daemon need more. */
 export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -79,7 +77,7 @@ interface Pods {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Returns the pods of the manager. Unless the machine controller runs separately, it is in these pods too. */
+/** Returns the pods of the manager. */
 const sharedPods = (settings: InstallSettings): Pods => ({
   name: settings.name,
   account: settings.accounts.manager,
@@ -172,9 +170,7 @@ const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, cont
   },
 });
 
-/**
- * Returns the Deployment of the manager. Unless the machine controller runs separately, the Deployment contains it too.
- */
+/** Returns the Deployment of the manager. */
 export const deployment = (settings: InstallSettings): object =>
   deploymentOf(settings, sharedPods(settings), [
     managerContainer(settings),
@@ -230,7 +226,7 @@ export const METADATA_EGRESS = {
 
 /**
  * Returns a network policy that allows connections to the ports of the pods, and to the ports of API servers, the cloud
- * and DNS. The addresses of these servers are unknown, so any address is allowed.
+ * and DNS. The addresses of API servers, the cloud and DNS are unknown, so any address is allowed.
  */
 export const networkPolicyFor = (
   name: string,
@@ -266,9 +262,7 @@ export const networkPolicy = (settings: InstallSettings): object =>
     settings.isSeparate ? [] : cloudEgress(settings),
   );
 
-/**
- * Returns the objects of a separate machine controller. Prometheus finds its Service by the label of the installation.
- */
+/** Prometheus finds the Service of a separate machine controller by the label of the installation. */
 export const separateWorkload = (settings: InstallSettings): readonly object[] => {
   const pods = separatePods(settings);
   const { namespace } = settings;
@@ -285,7 +279,6 @@ export const separateWorkload = (settings: InstallSettings): readonly object[] =
   ];
 };
 
-/** Returns the settings for the pods of a fleet. */
 const fleetPods = ({ accounts }: InstallSettings): Pods => ({
   name: FLEET_APP,
   account: accounts.fleet,

@@ -7,7 +7,8 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 const fresh = (): string => randomBytes(24).toString('base64url');
 
 /**
- * Returns the program that emulates a cloud. The accounts that may send requests are in the environment of the program.
+ * Returns the program that emulates a cloud. The accounts that may send requests are in the environment of the
+ * emulator.
  */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
@@ -82,8 +83,7 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
-        // The emulator also works as a proxy. Through the proxy, clients reach the emulated hosts of the sovereign
-        // clouds. The proxy connects to no real host.
+        // The emulator also works as a proxy. The proxy of the emulator connects to no real host.
         HTTPS_PROXY: address.replace('127.0.0.1', 'localhost'),
         NO_PROXY: '',
         no_proxy: '',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { DataDir } from '../../instance/data-dir.ts';
 
-/** Reads a secret from a data directory. The first call creates the secret. */
+/** Reads a secret from a data directory. */
 export function keptSecret(data: DataDir, name: string, make: () => string): string {
   const file = data.file(name);
   if (!existsSync(file)) writeFileSync(file, make(), { mode: 0o600 });

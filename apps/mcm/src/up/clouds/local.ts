@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { keptSecret } from './kept-secret.ts';
 import type { ProviderFor } from './provider.ts';
 
-/** Runs the cloud of the local provider on a free port. At each start, the current address is written to the Secret. */
+/**
+ * Runs the cloud of the local provider on a free port. At each start, the current address of the cloud is written to
+ * the Secret.
+ */
 export const localProvider: ProviderFor = (data) => {
   const token = keptSecret(data, 'cloud-token', () => randomBytes(24).toString('base64url'));
   return {

@@ -7,12 +7,8 @@ import type { DataDir } from '../../instance/data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/**
- * More credentials for an emulated cloud, in addition to the default Secret. To use them, a class refers to another
- * Secret.
- */
+/** More credentials for an emulated cloud, in addition to the default Secret. */
 export interface Logins {
-  /** The settings of the emulator for these credentials. */
   readonly account: object;
   /** The environment variables with which the machine controller accepts these credentials. */
   readonly env: Readonly<Record<string, string>>;
@@ -85,8 +81,8 @@ function variablesOf(file: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns credentials for the emulated AWS: a workload token, and the keys of the controller. The keys come from the
- * profile `default` in the file `aws-config`, or from the agent of EKS Pod Identity. Variables in the file
+ * Returns credentials for the emulated AWS: a workload token, and the keys of the controller. The AWS keys come from
+ * the profile `default` in the file `aws-config`, or from the agent of EKS Pod Identity. Variables in the file
  * `aws-environment` change the environment of the controller.
  */
 export function awsLogins(data: DataDir, address: string): Logins {
@@ -114,10 +110,9 @@ export function awsLogins(data: DataDir, address: string): Logins {
 const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
 const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
 
-/** Returns the domain of Google Cloud. If the user has set the domain of a private cloud, the result is this domain. */
 const universeDomain = (): string => process.env.GOOGLE_CLOUD_UNIVERSE_DOMAIN || 'googleapis.com';
 
-/** Returns an account as JSON for a Secret. For a private cloud, the JSON contains its domain. */
+/** Returns an account as JSON for a Secret. */
 export const gcpAccount = (account: object): string =>
   JSON.stringify({ ...account, universe_domain: universeDomain() });
 

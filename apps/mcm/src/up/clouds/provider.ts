@@ -5,9 +5,7 @@ import type { DataDir } from '../../instance/data-dir.ts';
 export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** The address of the running cloud, which the other programs need. */
 export interface CloudSide {
-  /** The origin in the URLs of the cloud API. */
   readonly address: string;
 }
 
@@ -15,20 +13,18 @@ export type SecretsByName = Readonly<Record<string, Readonly<Record<string, stri
 
 /** The part of `mcm up` that is different for each cloud. */
 export interface Provider {
-  /** The name of the provider: one of {@link PROVIDERS}, or the path of a driver module. */
   readonly name: string;
   readonly cloud: ProgramOf;
-  /** Returns the command of the machine controller. Call this function after the start of the cloud. */
+  /** Returns the command of the machine controller. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
   /** Returns the data for the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /** Returns the data for Secrets with other credentials of this cloud, without `userData`. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
   /** Whether the credentials contain user data already. */
   readonly keepsUserData?: boolean;
   /** Whether `mcm up` simulates the nodes, because the VMs of this cloud boot no operating system. */
   readonly simulatesNodes?: boolean;
-  /** Whether a Node has the name of its machine. If not, the Node has the host name of the VM. */
+  /** Whether a Node has the name of its machine. If the flag is false, the Node has the host name of the VM. */
   readonly nodeIsMachine: boolean;
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,
@@ -36,7 +32,6 @@ export interface Provider {
   >;
 }
 
-/** The command of a program: its module, its flags and its environment. */
 export interface ProgramOf {
   readonly name: string;
   readonly module: string;
@@ -44,5 +39,4 @@ export interface ProgramOf {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Creates a provider. Generated secrets are stored in the data directory. */
 export type ProviderFor = (data: DataDir) => Provider;

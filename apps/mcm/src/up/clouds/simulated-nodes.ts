@@ -21,20 +21,16 @@ import {
 } from '@mcm/provider-local';
 import { isPastDrain } from '../../explain/machine/machine-wait.ts';
 
-/** All kubelets together use at most this number of connections. */
 const CONNECTIONS = 16;
 const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 16, gpus: 0 };
 
-/** The cluster that the nodes join. */
 export interface SimulatedNodeOptions {
   readonly client: KubeClient;
   readonly namespace: string;
   readonly connections: Pick<KubeletHostOptions, 'connect' | 'nodeCluster'>;
-  /** The user data of the VMs, with placeholders for the bootstrap token and the name of the machine. */
   readonly userData: string;
-  /** The default behavior of the kubelets. */
   readonly defaults?: KubeletBehaviour;
-  /** Returns random hexadecimal digits for a bootstrap token. By default, the digits are cryptographically secure. */
+  /** Returns random hexadecimal digits for a bootstrap token. */
   readonly hex?: (bytes: number) => string;
   readonly clock: Clock;
   readonly random: Random;
@@ -44,7 +40,6 @@ export interface SimulatedNodeOptions {
 
 const secureHex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** Returns the connections of kubelets to an API server on the network. */
 export const connectionsTo = (cluster: ClusterConfig): SimulatedNodeOptions['connections'] => ({
   connect: (address) => undiciTransport({ server: address.server, ca: address.ca || undefined }),
   nodeCluster: {
@@ -79,7 +74,7 @@ async function newToken({ client, signal, hex = secureHex }: SimulatedNodeOption
 
 /**
  * Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. The node ends with its
- * VM. The host orders the kubelet of a machine by the UID of the machine.
+ * VM.
  */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<KubeletHost> {
   const { client, namespace, connections, clock, random, log, signal, defaults = {} } = options;
@@ -115,7 +110,7 @@ export async function simulateNodes(options: SimulatedNodeOptions): Promise<Kube
   return host;
 }
 
-/** Returns the VM of a machine. While the VM is being created, the result is undefined. */
+/** Returns the VM of a machine. */
 function instanceOf({ metadata, spec }: Machine, userData: string): Instance | undefined {
   const name = metadata.labels?.[Labels.Node];
   if (!spec.providerID || !name) return undefined;

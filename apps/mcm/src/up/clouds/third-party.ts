@@ -9,7 +9,7 @@ import { version } from '../../command/version.ts';
 import type { CloudSide, ProviderFor } from './provider.ts';
 
 const CONFIG = 'conformance.yaml';
-/** The paths in a folder where a driver module can be. The field `mcm.driver` in package.json can name another path. */
+/** The field `mcm.driver` in package.json can name another path. */
 const PLACES = ['src/driver.ts', 'dist/driver.js', 'src/driver.js', 'driver.ts', 'driver.js'];
 
 interface DriverPlace {
@@ -24,10 +24,7 @@ interface Manifest {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/**
- * Returns the closest parent folder with a package.json or a configuration. If no such folder exists, the result is the
- * given folder.
- */
+/** Returns the closest parent folder with a package.json or a configuration. */
 function packageOf(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, 'package.json')) || existsSync(join(at, CONFIG))) return at;
@@ -50,7 +47,7 @@ function moduleOf(folder: string, text: string): string {
   return found;
 }
 
-/** Returns the folder of an installed package. Node.js resolves the package from the folder `from`. */
+/** Returns the folder of an installed package. */
 function installed(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -74,8 +71,8 @@ export function findDriver(text: string, from: string): DriverPlace {
 }
 
 /**
- * Returns a program in the copy of the conformance package that the driver imports. Another copy of this package would
- * have other error classes.
+ * Returns a program in the copy of the conformance package that the driver imports. Another copy of the conformance
+ * package would have other error classes.
  */
 function programOf({ module, folder }: DriverPlace, name: string): string {
   const kit = isKit(folder) ? folder : installed('@mcm/conformance', dirname(module));
@@ -88,16 +85,12 @@ function programOf({ module, folder }: DriverPlace, name: string): string {
   }
 }
 
-/** Returns true if the driver is the example in the conformance package. */
 function isKit(folder: string): boolean {
   const file = join(folder, 'package.json');
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Manifest).name === '@mcm/conformance';
 }
 
-/**
- * Returns the paths where the configuration of a driver can be. In a folder with several drivers, each driver has its
- * own file, such as `toy.yaml` for `toy-driver.ts`.
- */
+/** In a folder with several drivers, each driver has its own file, such as `toy.yaml` for `toy-driver.ts`. */
 export function configPlaces({ module, folder }: DriverPlace): readonly string[] {
   const own = `${basename(module, extname(module)).replace(/-driver$/, '')}.yaml`;
   return [join(dirname(module), CONFIG), join(dirname(module), own), join(folder, CONFIG)];
@@ -116,7 +109,7 @@ export function configOf({ module, folder }: DriverPlace): ConformanceConfig {
 
 /**
  * Returns the provider for a third-party driver. If the driver module exports `openCloud`, an emulated cloud runs in a
- * separate process. Any other driver uses the real cloud. The class and the Secret come from `conformance.yaml`.
+ * separate process.
  */
 export const thirdPartyProvider =
   (module: string): ProviderFor =>

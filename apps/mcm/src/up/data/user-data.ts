@@ -1,6 +1,5 @@
 import { parse } from 'yaml';
 
-/** The fields of a kubeconfig with which a node joins. */
 interface KubeconfigFile {
   clusters: { cluster: { server: string; 'certificate-authority-data'?: string } }[];
 }
@@ -8,7 +7,6 @@ interface KubeconfigFile {
 /**
  * Creates the user data for simulated kubelets: the API server, its CA, and a placeholder for the bootstrap token of
  * each machine.
- * @param options.nodeIsMachine If false, the Node has the host name of the VM.
  */
 export function userDataFor(
   kubeconfig: string,
