@@ -26,10 +26,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { issueCertificate } from './harness/certificates.ts';
 import { freePort } from './harness/free-port.ts';
 
-/**
- * Tests the server for the external gRPC protocol of the autoscaler. The manager runs this server. The test uses the
- * gRPC client over TLS and an API server in the same process.
- */
+/** Tests the server for the external gRPC protocol of the autoscaler. */
 
 const NAMESPACE = 'default';
 const ID = 'default/pool';
@@ -81,7 +78,6 @@ async function started() {
     { control: client, target: client, namespace: NAMESPACE, runtime, clock, log, served, meters: metrics.meters },
   );
   onTestFinished(() => stop?.());
-  /** Returns the lines of the metrics page for one metric. */
   const metric = async (name: string): Promise<readonly string[]> =>
     (await metrics.registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#'));
   return { plane, deployments, port, authority, metric, goDown };
@@ -155,7 +151,6 @@ test('a cluster autoscaler finds the groups, changes sizes, and reads the templa
   );
 });
 
-/** Returns the bytes of a Node as the API server reads them. */
 function enveloped(node: Buffer): Buffer {
   const field = (id: number, bytes: Uint8Array): Buffer => {
     const length: number[] = [];

@@ -15,7 +15,6 @@ import { startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from './harness/api-server.ts';
 
-/** An independent Kubernetes client over HTTPS, with the kubeconfig of the control plane. */
 let plane: ApiServer;
 let config: KubeConfig;
 

@@ -20,25 +20,19 @@ const program = await sharedBundle('mcm');
 
 const PATIENCE_MS = 600_000;
 const LIMIT = { timeout: PATIENCE_MS };
-/** The billed resources of a machine of the first class. */
 const KINDS = {
   aws: ['instance', 'networkInterface', 'volume'],
   azure: ['disk', 'instance', 'networkInterface'],
   gcp: ['disk', 'instance'],
 };
 
-/**
- * Secrets with a different login than the first Secret. For each login, the test creates a machine with the whole
- * product. A plain run uses a sample, and only a thorough run includes sovereign clouds. The tests of the drivers
- * verify every login in every run.
- */
+/** Secrets with a different login than the first Secret. */
 const LOGINS = {
   aws: sampled(['aws-workload', 'aws-controller'], 2),
   azure: sampled(['azure-certificate', 'azure-workload', 'azure-system-identity', 'azure-user-identity'], 3),
   gcp: sampled(['gcp-workload-file', 'gcp-workload-url', 'gcp-workload-aws', 'gcp-host', 'gcp-impersonation'], 4),
 };
 
-/** The regions of classes in sovereign clouds, by `cloudConfiguration.name`. */
 const SOVEREIGN = { AzureChina: 'chinaeast2', AzureGovernment: 'usgovvirginia' };
 
 const ROLE_ARN = 'arn:aws:iam::111122223333:role/emulated-role';
@@ -49,14 +43,12 @@ const INSTANCE = '/latest/meta-data/iam/security-credentials/emulated-role';
 const KEY_REQUESTS = ['AssumeRole', 'AssumeRoleWithWebIdentity', CONTAINER, INSTANCE];
 
 interface OwnLogin {
-  /** The name of a file in the data directory: `aws-config` or `aws-environment`. */
   readonly file: string;
   readonly text: string;
   /** Entries of `KEY_REQUESTS`: the requests that the cloud receives during the login. */
   readonly asks: readonly string[];
 }
 
-/** Returns all sources from which the machine controller can read its own keys. */
 function ownLogins(cwd: string): readonly OwnLogin[] {
   const token = join(cwd, '.mcm', 'workload-token');
   const profile = (text: string, ...asks: string[]) => ({ file: 'aws-config', text: `[default]\n${text}\n`, asks });
@@ -173,7 +165,6 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
       for (const name of logins) await resource.delete(name);
       await untilInCloud((all) => instancesOf(all).filter((name) => logins.includes(name))).toEqual([]);
     });
-  /** Resolves with the number of requests to the cloud since its start, by action. */
   const counts = async (): Promise<Readonly<Record<string, number>>> => {
     const { cloudAddress }: { cloudAddress: string } = JSON.parse(readFileSync(join(cwd, '.mcm', 'mcm.json'), 'utf8'));
     const ca = join(cwd, '.mcm', 'cloud', 'ca.crt');
@@ -184,7 +175,6 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     await transport.close();
     return reported;
   };
-  /** Deletes both deployments, and waits until the listing of the cloud is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {
     await scale('workers', 0);
     await scale(`${provider}-large`, 0);
@@ -200,7 +190,7 @@ const kindsOf = (all: InCloud): readonly string[] => [...new Set(all.map(({ kind
 
 /** The tests run concurrently, because they mostly wait for machines and processes that start. */
 const clouds = test.concurrent;
-/** A plain run starts the product with one cloud. The tests of the drivers verify each cloud in every run. */
+/** A plain run starts the product with one cloud. */
 const thoroughly = test.runIf(isThorough).concurrent;
 
 clouds(

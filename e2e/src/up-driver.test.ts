@@ -21,10 +21,6 @@ const program = await sharedBundle('mcm');
 const PATIENCE_MS = 300_000;
 const EXAMPLES = join(ROOT, 'packages/conformance/examples');
 
-/**
- * The package of a third-party driver, with the example of an asynchronous cloud. The creations of this cloud take up
- * to two seconds.
- */
 function authorsPackage() {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm driver '));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));

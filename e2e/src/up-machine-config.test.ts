@@ -26,10 +26,7 @@ import { mcm } from './harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
 
-/**
- * Runs `mcm up --machine-config` in separate processes, from the view of a user. The test changes a file, writes an
- * invalid file, and reverts it.
- */
+/** Runs `mcm up --machine-config` in separate processes, from the view of a user. */
 
 let cwd: string;
 beforeEach(() => {
@@ -39,7 +36,7 @@ afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
 const PATIENCE_MS = 240_000;
 
-/** Follows the pools and nodes of a running `mcm up`. `until` waits for the next watch events. */
+/** Follows the pools and nodes of a running `mcm up`. */
 async function follow(dataDir: string) {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
@@ -73,7 +70,6 @@ async function follow(dataDir: string) {
     nodesOf,
     said,
     until,
-    /** Whether all nodes of a deployment have the target of the pool, and the status of the pool shows it. */
     isAt: (name: string, prefix: string, count: number) => {
       const { status } = pool(name) ?? {};
       const own = nodesOf(prefix);

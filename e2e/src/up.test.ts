@@ -19,10 +19,7 @@ const LOGS = {
   'machine-controller': 'machine-controller-local.log',
 };
 
-/**
- * Resolves with the metrics of the original that the running binaries lack, with names and types. Metrics of Go
- * libraries are excluded.
- */
+/** Resolves with the metrics of the original that the running binaries lack, with names and types. */
 async function missingMetrics(logs: string): Promise<string[]> {
   const missing: string[] = [];
   for (const [binary, log] of Object.entries(LOGS)) {
@@ -38,7 +35,6 @@ async function missingMetrics(logs: string): Promise<string[]> {
   return missing;
 }
 
-/** Resolves with the provider ID and the UID of each machine by its name, from the running instance. */
 async function fleetOf(dataDir: string): Promise<Record<string, string>> {
   const transport = undiciTransport(await loadKubeconfig(join(dataDir, 'kubeconfig')));
   const client = createClient({ transport, userAgent: 'mcm-e2e', clock: realClock });
@@ -50,7 +46,6 @@ async function fleetOf(dataDir: string): Promise<Record<string, string>> {
 }
 
 describe('mcm up', () => {
-  /** The directory of the first tests. Each test continues with the state after the previous test. */
   const used = mkdtempSync(join(tmpdir(), 'mcm e2e '));
   afterAll(() => rmSync(used, { recursive: true, force: true }));
   let fleet: Record<string, string> = {};
@@ -59,8 +54,7 @@ describe('mcm up', () => {
   test('mcm up starts three machines and ends, and a later start continues with the same fleet', {
     timeout: PATIENCE_MS,
   }, async () => {
-    // In `.ci/run`, the first start uses the source files, like `pnpm start`. All other starts use bundles, which need a
-    // third of the CPU time.
+    // In `.ci/run`, the first start uses the source files, like `pnpm start`.
     const options = { cwd: used, program: isThorough ? undefined : program };
     const first = await mcm(['up', '--exit-when-ready', '--no-tty'], options).ended;
     expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -69,7 +63,7 @@ describe('mcm up', () => {
     second = mcm(['up', '--no-tty'], { cwd: used, program });
     await second.line(/^ready: 3 machines Running/);
     fleet = await fleetOf(join(used, '.mcm'));
-    // The fleet exists from the start. The test waits, because each controller appears only when it is the leader.
+    // The fleet exists from the start.
     await expect.poll(() => missingMetrics(join(used, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
   });

@@ -16,10 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, startStack } from '../harness/stack.ts';
 
-/**
- * Tests the webhooks of the real manager. The real control plane calls the webhooks over TLS, with certificates that
- * the manager created.
- */
+/** Tests the webhooks of the real manager. */
 
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
@@ -97,7 +94,7 @@ test('the API server trusts self-signed certificates, refuses bad manifests, and
     while (!(await trusted()) && Date.now() < end) await sleep(realClock, LOOK_EVERY_MS);
     expect(await trusted()).toBe(true);
 
-    // The CRDs accept an invalid annotation for scale-in. Only the webhook validates the annotation.
+    // The CRDs accept an invalid annotation for scale-in.
     const scaleIn = { [Annotations.ScaleIn]: 'rubbish' };
     const refused = await create(pool('bad', { type: 'Recreate' }, scaleIn));
     expect(refused).toMatchObject({ code: 422 });

@@ -6,16 +6,11 @@ import { CLOUDS } from './clouds.ts';
 import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
-/**
- * Invalid input for the real drivers, with clouds that verify credentials. The class and its machines report the
- * problem with the field and a hint. The invalid class delays no machine of a valid class, causes no constant requests,
- * and reveals no secret.
- */
+/** Invalid input for the real drivers, with clouds that verify credentials. */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // Without the variable, requests would go to the hosts of the real cloud.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());
@@ -26,12 +21,8 @@ afterEach(async () => {
 });
 
 const MINUTE = 60_000;
-/** The duration for which the test observes the machines of the invalid class. */
 const WATCHED_MS = 50 * MINUTE;
-/**
- * The maximum number of requests for two machines. Every three minutes, each machine causes one status request and one
- * creation request, each with a login. The limit also includes the requests for listings.
- */
+/** Every three minutes, each machine causes one status request and one creation request, each with a login. */
 const MOST_CALLS = 160;
 
 async function expectReported(two: TwoClasses, { event, says }: Case): Promise<void> {

@@ -22,10 +22,8 @@ import { SAMPLES } from './providers.ts';
 // Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
 await loadSdk();
 
-/** A provider with a cloud that verifies credentials, its driver and a valid class. */
 export interface CloudOf {
   readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
-  /** Returns the server at an origin. If a connection to the origin fails, returns the error. */
   readonly origins: (origin: string) => Transport | Error;
   readonly ordinary: ClassInput;
 }
@@ -33,9 +31,7 @@ export interface CloudOf {
 interface Environment {
   readonly clock: VirtualClock;
   readonly client: KubeClient;
-  /** The environment variables of the machine controller. By default, the controller has none. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** The files that the machine controller can read. By default, the controller has none. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -77,10 +73,6 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/**
- * Returns a metadata server that refuses some identities. The name of a refused identity contains the error for the
- * response.
- */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {
@@ -90,10 +82,8 @@ const metadataOf =
     return cloud(request);
   };
 
-/** The access key of a controller whose clock is wrong. */
 export const LATE_KEY = 'AKIALATE';
 export const EXPIRED_KEY = 'ASIAEXPIRED';
-/** If a path, a form field or an issuer contains this text, the clock of the controller is ahead. */
 export const LATE = 'late-clock';
 const LATE_MS = 20 * 60_000;
 
@@ -107,10 +97,7 @@ const dated = (clock: VirtualClock, lateMs: number, status: number, body: string
   };
 };
 
-/**
- * Wraps EC2 and STS: expired keys, and a controller whose clock is ahead, cause an error. EC2 returns one error code
- * for both cases.
- */
+/** Wraps EC2 and STS: expired keys, and a controller whose clock is ahead, cause an error. */
 const withExpiredRequests =
   (clock: VirtualClock, cloud: Transport): Transport =>
   async (request) => {
@@ -127,7 +114,6 @@ const ENTRA: Readonly<Record<string, string>> = {
   'refusing-tenant': 'AADSTS53003: Access has been blocked by Conditional Access policies.',
   [LATE]: 'AADSTS700024: Client assertion is not within its valid time range.',
 };
-/** The name of a subscription or project that the account may not use. */
 export const FORBIDDEN = 'forbidden-by-the-account';
 
 /** Wraps Azure's login service and Resource Manager, and adds errors that the emulator does not have. */
@@ -162,10 +148,7 @@ const withGoogle =
     return dated(clock, 0, 403, JSON.stringify({ error }));
   };
 
-/**
- * Returns a host with a metadata service in front of a cloud. At the host `page.example`, the service returns an HTML
- * page.
- */
+/** Returns a host with a metadata service in front of a cloud. */
 const hostsOf = (cloud: Transport) => {
   const known = originsOf(cloud, ['.amazonaws.com', '169.254.169.254', '169.254.170.2']);
   return (origin: string): Transport | Error =>
@@ -181,7 +164,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const pem = (key: typeof publicKey, type: 'spki' | 'pkcs8'): string =>
   key.export({ type, format: 'pem' } as never).toString();
 const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email: 'machines@project-p.example' };
-/** Returns the JSON key of a service account. `change` replaces some fields of the key. */
+/** Returns the JSON key of a service account. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
 

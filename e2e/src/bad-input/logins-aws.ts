@@ -4,7 +4,6 @@ import { type Case, sample } from './sample.ts';
 /** AWS credentials with which each login fails. */
 
 const aws = sample('AWS');
-/** A Secret with blank keys. A class with this Secret uses the keys of the machine controller. */
 const ownKeys = aws.secret({ providerAccessKeyId: ' ', providerSecretAccessKey: ' ' });
 const METADATA = { AWS_EC2_METADATA_DISABLED: 'false' };
 const WEB = { userData: '#cloud-config of this test', roleARN: 'arn:aws:iam::111122223333:role/r' };

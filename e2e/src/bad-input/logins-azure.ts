@@ -17,7 +17,6 @@ const workload = (token: string, change: Readonly<Record<string, string>> = {}):
   files: { '/tokens/azure': token },
 });
 const FIX = String.raw`.*; correct the credentials in Secret default\/odd \(data\.`;
-/** Returns the expected text in the status of a machine: the event of its class, without the reason. */
 const withoutReason = ({ source }: RegExp): RegExp => new RegExp(source.replace('^CredentialsRefused: .*', ''));
 const refusal = (text: string): RegExp => new RegExp(`^CredentialsRefused: .*${text}${FIX}`);
 const ofCertificate = (from: number, change: Readonly<Record<string, string>>) => ({

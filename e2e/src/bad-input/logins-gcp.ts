@@ -6,9 +6,6 @@ import { type Case, sample } from './sample.ts';
 
 const gcp = sample('GCP');
 const deletedKey = pemOf(rsaKeys().privateKey);
-/**
- * Returns the credentials of a workload. `credential_source` states where the driver reads the token of the workload.
- */
 const external = (credential_source: object, change: object = {}): string =>
   JSON.stringify({
     type: 'external_account',

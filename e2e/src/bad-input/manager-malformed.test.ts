@@ -22,7 +22,6 @@ import { expect, test } from 'vitest';
 
 const NAMESPACE = 'default';
 
-/** CRDs without validation, which accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources, ...version }) => {

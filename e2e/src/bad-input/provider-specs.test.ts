@@ -5,10 +5,7 @@ import { realClock, type Secret, seededRandom, silentLogger } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { SAMPLES, type Sample } from './providers.ts';
 
-/**
- * The driver reports problems of classes and Secrets without a request to the cloud. The test changes every field of
- * every provider spec.
- */
+/** The driver reports problems of classes and Secrets without a request to the cloud. */
 
 const meta = {
   name: 'odd',

@@ -4,15 +4,12 @@ import { createAzureDriver } from '@mcm/provider-azure';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { createLocalDriver } from '@mcm/provider-local';
 
-/** A provider with a valid class and a valid Secret. Each test makes one field invalid. */
 export interface Sample {
   readonly provider: string;
   readonly createDriver: (context: DriverContext) => DriverDefinition<unknown, unknown>;
   readonly spec: Readonly<Record<string, unknown>>;
   readonly secret: Readonly<Record<string, string>>;
-  /** The required fields at the top level of the class's provider spec. */
   readonly required: readonly string[];
-  /** The required keys of the Secret. */
   readonly keys: readonly string[];
   /** Changes that make the provider spec contradictory, with the expected errors. */
   readonly contradictions: readonly { readonly change: Readonly<Record<string, unknown>>; readonly says: RegExp }[];

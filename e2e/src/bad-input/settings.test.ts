@@ -6,17 +6,13 @@ import { sampled } from '@mcm/kube/testing';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
-/** Invalid settings of machine controllers. At the start, the real binaries report the name of each setting. */
+/** Invalid settings of machine controllers. */
 
 interface Ended {
   readonly code: number;
   readonly said: string;
 }
 
-/**
- * @param until The output after which the test stops the process. Without `until`, the process must end without a
- * signal.
- */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
@@ -79,9 +75,6 @@ test.each(sampled(refused, 3))(
   },
 );
 
-/**
- * The kubeconfig of an API server that does not respond. The machine controller waits until this API server responds.
- */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config

@@ -26,14 +26,10 @@ const NEVER_MS = 0;
 const reported = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
-/**
- * Runs the real machine controller with a real driver and two classes, in this process and with a virtual clock. One
- * class is valid and has a running machine. The invalid class has two machines, which are created later.
- */
+/** Runs the real machine controller with a real driver and two classes, in this process and with a virtual clock. */
 export class TwoClasses {
   readonly clock: VirtualClock;
   readonly log = createMemoryLogger();
-  /** For each origin, the number of requests. A failed connection counts as a request. */
   readonly asked = new Map<string, number>();
   readonly #client: KubeClient;
   readonly #cloud: CloudOf;
@@ -106,7 +102,7 @@ export class TwoClasses {
     await this.#client.resource<MachineClass>(machineClasses, NAMESPACE).create(draft as Draft<MachineClass>);
   }
 
-  /** Creates `count` machines of a class. The number in the first name is `from`. */
+  /** Creates `count` machines of a class. */
   async make(name: string, count: number, from = 0): Promise<void> {
     const resource = this.#client.resource<Machine>(machines, NAMESPACE);
     for (let i = from; i < from + count; i++)
@@ -134,7 +130,6 @@ export class TwoClasses {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }
 
-  /** Resolves with the warning events of a class, as `Reason: message` and the number of repetitions. */
   async warnings(name: string): Promise<readonly { readonly text: string; readonly count: number }[]> {
     const { items } = await this.#client.resource(events, NAMESPACE).list();
     return items

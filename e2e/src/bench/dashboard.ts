@@ -14,14 +14,10 @@ const BANDS = 10;
 const MACHINES = 5_000;
 const CHANGES_PER_SECOND = 50;
 const SECONDS = 20;
-/** The goals for the CPU time, in percent of one core. */
 const PAGE_PERCENT = 20;
 const SERVER_PERCENT = 10;
 
-/**
- * The metric with the CPU time of the page's main thread, in seconds. Other processes affect the duration of tasks, but
- * not their CPU time.
- */
+/** Other processes affect the duration of tasks, but not their CPU time. */
 const TASKS = 'ThreadTime';
 
 /**

@@ -6,12 +6,7 @@ import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 /** The cost of a reconcile of one deployment in a fleet with many deployments. */
 export interface DeploymentCost {
   readonly deployments: number;
-  /**
-   * The CPU time of the manager per changed deployment: its watch event, its reconcile and its status write. The value
-   * is the median over several rounds.
-   */
   readonly cpuMsEach: number;
-  /** The median time from the write of a user until the status contains this change. */
   readonly latencyMs: number;
   readonly rssMb: number;
 }
@@ -19,17 +14,13 @@ export interface DeploymentCost {
 const MACHINES_EACH = 10;
 const CHANGES = 200;
 const ROUNDS = 5;
-/** The number of changes before the measurement, because V8 has not compiled the code of a new process yet. */
 const WARM_UP = 2_000;
 const CREATES_AT_ONCE = 16;
 const CLASS = 'blue';
 
 const nameOf = (index: number): string => `bench-${index}`;
 
-/**
- * Measures a reconcile in one process, with few and with many deployments. Each deployment has ten machines. The
- * benchmark itself sets the machines to Running, so only the deployment controller is measured.
- */
+/** Measures a reconcile in one process, with few and with many deployments. */
 export async function* deploymentCosts(counts: readonly number[]): AsyncGenerator<DeploymentCost> {
   const stack = await startStack();
   const end = new AbortController();
@@ -85,7 +76,6 @@ async function makeDeployments(stack: Stack, from: number, to: number): Promise<
   await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
 }
 
-/** Changes deployments one after the other. The next change starts when the status contains the previous change. */
 async function change(stack: Stack, count: number, changes: number): Promise<number[]> {
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
   const { metadata } = await resource.list({ limit: 1 });

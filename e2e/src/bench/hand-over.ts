@@ -18,7 +18,7 @@ const KILLS = 3;
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
 
-/** Several replicas of one program. The replicas become the leader one after the other, with the default timings. */
+/** Several replicas of one program. */
 class Relay {
   readonly #stack: Stack;
   #replicas = FLEET;
@@ -45,10 +45,7 @@ class Relay {
     this.#next = await this.#start();
   }
 
-  /**
-   * Ends the leader with a signal. Resolves with the seconds until a new replica holds the Lease, and until this
-   * replica has created a machine.
-   */
+  /** Ends the leader with a signal. */
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
@@ -87,9 +84,7 @@ class Relay {
   }
 }
 
-/**
- * Stops a machine controller with SIGTERM while its cloud does not respond. Resolves with the seconds until its end.
- */
+/** Stops a machine controller with SIGTERM while its cloud does not respond. */
 async function stopDuringCall(stack: Stack): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const cloud = createServer(() => asked.resolve());
@@ -118,7 +113,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
 
 const spread = (times: readonly number[]): string => `of ${times.map((time) => time.toFixed(2)).join(', ')}`;
 
-/** Measures the time without a leader. The programs and the control plane are real processes. */
+/** Measures the time without a leader. */
 export async function* handOverFigures(): AsyncGenerator<Figure> {
   const stack = await startStack({ planeFlags: ['--no-controllers'] });
   const relay = new Relay(stack);

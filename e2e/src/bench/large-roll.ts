@@ -63,7 +63,7 @@ function joinNodes(client: KubeClient, signal: AbortSignal): void {
   void informer.run(signal);
 }
 
-/** A rollout of many deployments in one namespace. At the same time, disruption budgets block some drains. */
+/** A rollout of many deployments in one namespace. */
 class LargeRoll {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -118,7 +118,6 @@ class LargeRoll {
     await createPersistently(() => this.#stack.client.resource<Machine>(machines, NAMESPACE).create(draft));
   }
 
-  /** Resolves when the rollout of all deployments is complete. */
   async #complete(): Promise<void> {
     const isDone = ({ metadata, status }: MachineDeployment): boolean =>
       status?.observedGeneration === metadata.generation &&
@@ -224,10 +223,7 @@ class LargeRoll {
     );
   }
 
-  /**
-   * Creates a machine and a deployment in turn until the signal is aborted, and then deletes them. Returns for each
-   * probe the seconds until a new machine has a VM, or until a new deployment has a machine.
-   */
+  /** Creates a machine and a deployment in turn until the signal is aborted, and then deletes them. */
   async #probe(signal: AbortSignal): Promise<{ readonly vms: readonly number[]; readonly sets: readonly number[] }> {
     const [vms, sets]: [number[], number[]] = [[], []];
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
@@ -254,7 +250,7 @@ class LargeRoll {
     return { vms, sets };
   }
 
-  /** Restarts both programs. A machine is created while both programs are stopped. */
+  /** Restarts both programs. */
   async *#restart(size: string): AsyncGenerator<Figure> {
     const { client, requests, manager, machineController } = this.#stack;
     await sleep(realClock, SETTLE_MS);

@@ -60,10 +60,7 @@ const configOf = (files: number, mark: string) => ({
   },
 });
 
-/**
- * The CPU time of the thread that renders the configurations. Other load on the computer affects the elapsed time, but
- * not the CPU time.
- */
+/** Other load on the computer affects the elapsed time, but not the CPU time. */
 interface Spent {
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -153,7 +150,6 @@ class Bench {
   readonly daemons = { writes: 0 };
   readonly #stop = new AbortController();
   readonly client: KubeClient;
-  /** The disk of a new machine after its first boot, with the pool's configuration from the config server. */
   firstImage: DiskImage = {};
   readonly #close: () => Promise<void>;
 
@@ -195,7 +191,7 @@ class Bench {
     this.#runDaemons(createClient({ transport: counting(fetch, this.daemons), userAgent: 'daemons', clock }), runtime);
   }
 
-  /** Runs a daemon for each node. Writes to the disk and reboots take no time. */
+  /** Runs a daemon for each node. */
   #runDaemons(client: KubeClient, runtime: InformerRuntime): void {
     const cache = createInformer<Node>(client, nodes, runtime);
     const { signal } = this.#stop;

@@ -84,7 +84,10 @@ async function sizing(machines: number, pods: number): Promise<void> {
   }
 }
 
-/** Measures the bundled programs, which the images contain too. Programs from source use more memory. */
+/**
+ * Measures the bundled programs, which the images contain too. Programs from source use more memory than bundled
+ * programs.
+ */
 async function fleet(
   machines: number,
   tasks: { readonly roll?: boolean; readonly idle?: boolean } = {},
@@ -97,7 +100,6 @@ async function fleet(
   }
 }
 
-/** Matches the flag with the number of machines of `large-roll`. */
 const SIZE = /^--machines=(\d+)$/;
 const LARGE = 10_000;
 const machinesOf = (argv: readonly string[]): number =>
@@ -147,13 +149,11 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Benchmarks that take more than ten minutes. Such a benchmark runs only if the user names it. */
 const LONG_WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'control-plane --large': () => verify(largeFigures()),
 };
 
 const all = { ...WORKS, ...LONG_WORKS };
-// A flag applies to the name before it.
 const asked = process.argv
   .slice(2)
   .filter((argument) => !SIZE.test(argument))

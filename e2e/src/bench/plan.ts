@@ -22,10 +22,7 @@ const templateOf = (name: string) => ({
   spec: { class: { kind: 'MachineClass', name } },
 });
 
-/**
- * Returns the input of a rollout: many machines of one class, whose template changes. The rollout replaces one machine
- * at a time.
- */
+/** Returns the input of a rollout: many machines of one class, whose template changes. */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
@@ -75,7 +72,7 @@ function asked(count: number): SimulationInput {
   };
 }
 
-/** Measures how long `mcm plan` computes after its reads. The rollout replaces many machines one by one. */
+/** Measures how long `mcm plan` computes after its reads. */
 export function* planFigures(): Generator<Figure> {
   const input = asked(MACHINES);
   const before = process.cpuUsage();

@@ -10,20 +10,11 @@ import { atMost, type Figure, percentile } from './machines/figure.ts';
 
 const RUNS = 5;
 const COMMAND_RUNS = 10;
-/**
- * The goal for the time from the start of a process until it has parsed its flags, measured with `--help`, in
- * milliseconds. The goal also applies to the commands of `mcm`.
- */
+/** The goal for the start of a process applies to the commands of `mcm` too. */
 const START_MS = 400;
-/**
- * The goal for the time of a command including its requests, in milliseconds. A user runs the command with the file
- * `mcm` in a clone.
- */
 const COMMAND_MS = 500;
-/** The goal for the time from the start of a process to its line `ready`, in milliseconds. */
 const READY_MS = 2_000;
 
-/** The cost of a program from its start to the line that it prints. */
 interface Said {
   readonly ms: number;
   readonly cpuMs: number;
@@ -34,7 +25,7 @@ interface Running extends Said {
   stop(): Promise<void>;
 }
 
-/** Starts a program. The promise resolves when the program prints `ready`. */
+/** Starts a program. */
 async function start(args: readonly string[]): Promise<Running> {
   const begin = performance.now();
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -55,18 +46,16 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** Each program runs this code when it exits. The code prints the cost of the program to standard error. */
+/** Each program runs this code when it exits. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
 });`;
 
-/** A command of `mcm` with its arguments and its folder. */
 interface Called {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd?: string;
-  /** The exit codes that mean success. */
   readonly codes?: readonly number[];
 }
 
@@ -115,7 +104,6 @@ function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string,
   };
 }
 
-/** The commands of `mcm` that send no requests. */
 const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
 
 /** Measures commands that users run often, in a clone and with the fleet of `mcm up`. */

@@ -3,11 +3,8 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Program } from './suite.ts';
 
-/** The content of `e2e/clients/conformance.yaml`. */
 export interface Selection {
-  /** The specs that do not run, grouped by the reason. A text excludes every spec whose name contains it. */
   readonly excluded: Readonly<Record<string, readonly string[]>>;
-  /** The specs that need the scheduler. */
   readonly scheduler: readonly string[];
   /** The specs whose pods must run, so they need simulated kubelets. */
   readonly kubelets: readonly string[];
@@ -16,11 +13,10 @@ export interface Selection {
 export const readSelection = (): Selection =>
   parse(readFileSync(join(import.meta.dirname, '../../clients/conformance.yaml'), 'utf8')) as Selection;
 
-/** Returns a regular expression in the syntax of Go that matches names with one of the texts. */
 const anyOf = (texts: readonly string[]): string =>
   texts.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('|');
 
-/** If no scheduler runs, pods have no Node. Without a kubelet, the API server deletes such pods immediately. */
+/** If no scheduler runs, pods have no Node. */
 const CONTROLLERS = ['*', '-nodelifecycle'];
 
 /**

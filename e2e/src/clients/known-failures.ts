@@ -1,7 +1,6 @@
 import { parse } from 'yaml';
 import type { Outcome } from './outcomes.ts';
 
-/** The expected failures with their reasons, by suite and test. */
 export type KnownFailures = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
@@ -22,10 +21,7 @@ export function readKnownFailures(text: string): KnownFailures {
   );
 }
 
-/**
- * Returns sentences about the differences between the results and the expected failures. Without differences, the list
- * is empty.
- */
+/** Returns sentences about the differences between the results and the expected failures. */
 export function surprises(outcomes: readonly Outcome[], known: Readonly<Record<string, string>>): string[] {
   const passed = new Set(outcomes.filter((each) => each.passed).map(({ name }) => name));
   const failed = new Set(outcomes.filter((each) => !each.passed).map(({ name }) => name));

@@ -1,4 +1,3 @@
-/** The result of one test in a suite. */
 export interface Outcome {
   readonly name: string;
   readonly passed: boolean;
@@ -11,13 +10,10 @@ interface GinkgoSpec {
   readonly State?: string;
 }
 
-/**
- * The states of Ginkgo specs that have run. A spec with another state, such as `pending` or `skipped`, has no result.
- */
 const RAN: ReadonlySet<string> = new Set(['passed', 'failed', 'panicked', 'timedout', 'interrupted', 'aborted']);
 
 /**
- * Parses a JSON report of Ginkgo (`--ginkgo.json-report`). A failed setup is a failure with the name of the setup.
+ * Parses a JSON report of Ginkgo (`--ginkgo.json-report`).
  * @throws Error if the text is not a Ginkgo report.
  */
 export function readGinkgo(text: string): Outcome[] {
@@ -33,10 +29,7 @@ export function readGinkgo(text: string): Outcome[] {
   );
 }
 
-/**
- * Parses the output of a Go test program that runs with `-test.v`. A test with subtests is omitted, because the
- * subtests are counted. If a test has no result, the program ended during the test, so it has failed.
- */
+/** Parses the output of a Go test program that runs with `-test.v`. */
 export function readGoTest(text: string): Outcome[] {
   const results = new Map<string, boolean | undefined>();
   for (const [, name = ''] of text.matchAll(/^\s*=== RUN\s+(\S+)$/gm)) results.set(name, false);
@@ -55,10 +48,7 @@ export function readGoTest(text: string): Outcome[] {
 const hasFailedChild = (parent: string, results: ReadonlyMap<string, boolean | undefined>): boolean =>
   [...results].some(([name, passed]) => name.startsWith(`${parent}/`) && passed === false);
 
-/**
- * Parses the output of `pytest -v`. Skipped tests are omitted. If the setup of a test has an error, the test has
- * failed.
- */
+/** Parses the output of `pytest -v`. */
 export function readPytest(text: string): Outcome[] {
   const results = new Map<string, boolean>();
   for (const [, name = '', result] of text.matchAll(/^(\S+\.py::.+?) (PASSED|FAILED|ERROR)\b/gm)) {

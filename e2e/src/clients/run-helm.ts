@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Outcome } from './outcomes.ts';
 import { runTests } from './run-tests.ts';
 
-/** The path of Helm, relative to the folder that contains the programs. */
 export const HELM = join('helm', 'helm');
 
 /**

@@ -29,10 +29,6 @@ async function lintMetrics(dir: string, plane: ControlPlane): Promise<boolean> {
   });
 }
 
-/**
- * Returns a Prometheus configuration. As usual, Prometheus finds the API server through its Service and reads its
- * metrics.
- */
 function configuration(kubeconfig: string, folder: string): string {
   const { clusters, users } = parse(kubeconfig);
   const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
@@ -73,7 +69,6 @@ async function soon(done: () => Promise<boolean>): Promise<boolean> {
   return true;
 }
 
-/** Returns whether a query has a result. */
 async function hasResult(port: number, query: string): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`);

@@ -33,10 +33,6 @@ function run(program: Program, dir: string, args: readonly string[], kubeconfig:
   });
 }
 
-/**
- * Runs a program and returns its results. If a program fails without reporting a failure, the result is a failure with
- * the end of its output.
- */
 async function outcomesOf(program: Program, dir: string, folder: string): Promise<Outcome[]> {
   const kubeconfig = join(folder, 'kubeconfig');
   const report = join(folder, `${basename(program.path)}.json`);
@@ -54,7 +50,7 @@ async function outcomesOf(program: Program, dir: string, folder: string): Promis
   return [...outcomes, { name: `${prefix}ended with status ${code}: ${end}`, passed: false }];
 }
 
-/** Creates Nodes that are ready. No controller watches their Leases, so the Nodes stay ready. */
+/** Creates Nodes that are ready. */
 async function createNodes(plane: ControlPlane, names: readonly string[]): Promise<void> {
   const transport = handlerTransport((request) => plane.fetch(request));
   const client = createClient({ transport, userAgent: 'clients', clock: realClock });
@@ -64,7 +60,7 @@ async function createNodes(plane: ControlPlane, names: readonly string[]): Promi
     const resources = { cpu: '4', memory: '8Gi', pods: '110' };
     const status = { capacity: resources, allocatable: resources, conditions: [{ type: 'Ready', status: 'True' }] };
     await client.resource(nodes).patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
-    // Admission adds a taint to each new Node. No controller removes the taint, so the patch does.
+    // Admission adds a taint to each new Node.
     await client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
   }
 }

@@ -5,7 +5,6 @@ import { delimiter, join } from 'node:path';
 import { ROOT } from '../docs/sources.ts';
 import type { Outcome } from './outcomes.ts';
 
-/** The results in a JSON report of Vitest. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -14,7 +13,7 @@ interface Report {
   }[];
 }
 
-/** Parses a JSON report of Vitest. If a file cannot be loaded, this is one failure. Skipped tests have no result. */
+/** Parses a JSON report of Vitest. */
 export function readVitest(text: string): Outcome[] {
   const { testResults } = JSON.parse(text) as Report;
   return testResults.flatMap(({ name, status, assertionResults }) => {
@@ -25,11 +24,6 @@ export function readVitest(text: string): Outcome[] {
   });
 }
 
-/**
- * Runs test files of this repository. The tests start a program of another project. If this program is missing, the
- * tests are skipped.
- * @param folder the folder with the program
- */
 export async function runTests(folder: string, files: readonly string[]): Promise<Outcome[]> {
   const output = mkdtempSync(join(tmpdir(), 'mcm tests '));
   try {

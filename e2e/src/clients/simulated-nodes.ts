@@ -7,8 +7,7 @@ const SHAPE = { name: 'simulated', cpus: 4, memoryGi: 8, gpus: 0 };
 const LOOK_EVERY_MS = 100;
 
 /**
- * Starts simulated kubelets, and resolves when their Nodes accept pods. The kubelets report the status of pods, but run
- * no containers.
+ * Starts simulated kubelets, and resolves when their Nodes accept pods.
  * @returns A function that stops the kubelets.
  */
 export async function startKubelets(plane: ControlPlane, names: readonly string[]): Promise<() => Promise<void>> {

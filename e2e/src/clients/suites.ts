@@ -9,7 +9,6 @@ import { HELM, runHelm } from './run-helm.ts';
 import { PROMETHEUS, PROMTOOL, runPrometheus } from './run-prometheus.ts';
 import type { Program, Scenario, Suite } from './suite.ts';
 
-/** With this variable, tests of envtest use the cluster in `KUBECONFIG` instead of starting one. */
 const EXISTING = { USE_EXISTING_CLUSTER: 'true' };
 
 const goPackages = (suite: string, folder: string, names: readonly string[], results: Program['results']): Program[] =>
@@ -21,7 +20,6 @@ const goPackages = (suite: string, folder: string, names: readonly string[], res
     results,
   }));
 
-/** All test suites of other projects. The README of `e2e/clients` describes their programs. */
 export const SUITES: readonly (Suite | Scenario)[] = [
   {
     name: 'controller-runtime',
@@ -41,7 +39,6 @@ export const SUITES: readonly (Suite | Scenario)[] = [
   {
     name: 'conformance',
     controllers: true,
-    // These tests need Nodes that are ready.
     nodes: ['node-1', 'node-2'],
     programs: conformancePrograms(readSelection()),
   },
@@ -52,7 +49,6 @@ export const SUITES: readonly (Suite | Scenario)[] = [
       {
         path: 'kopf/venv/bin/pytest',
         cwd: 'kopf/src',
-        // With this flag, a socket that an earlier example left open does not fail a later example.
         args: ['tests/e2e', '--only-e2e', '-v', '-p', 'no:cacheprovider', '-W', 'ignore::ResourceWarning'],
         env: {},
         results: 'pytest',

@@ -11,8 +11,7 @@ const machineClass: MachineClass = {
 };
 
 /**
- * Sends one request to AWS with each type of credentials, in real time. During these requests, the SDK loads modules
- * and reads files. A virtual clock would not wait for this.
+ * Sends one request to AWS with each type of credentials, in real time.
  * @param variables The AWS variables, which are set in the process during the requests.
  */
 export async function warmUp(variables: Readonly<Record<string, string>>): Promise<void> {

@@ -20,7 +20,7 @@ import { expect, test } from 'vitest';
 
 /**
  * Runs the daemon as in the pod of the installed DaemonSet: with the same arguments, environment, ServiceAccounts and
- * roles. A temporary folder replaces the mounted root directory of the machine.
+ * roles.
  */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =

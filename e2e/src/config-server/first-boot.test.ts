@@ -50,9 +50,7 @@ let log: MemoryLogger;
 let onInfo: (message: string) => void = () => undefined;
 let directory: string;
 let ca: string;
-/** The requests that the config server sends to the API server. */
 let asked: string[];
-/** The names of certificates whose expiry the config server monitors. */
 let watched: string[];
 let clock: VirtualClock;
 const metrics = () => createMetrics({ prefix: 'mcc_' });

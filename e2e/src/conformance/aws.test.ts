@@ -59,7 +59,7 @@ test.each([
   expectScenarioToPass(target(4_000), name),
 );
 
-/** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`. See `providers/aws/README.md`. */
+/** Uses a moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`. */
 const { MCM_MOTO_URL: server } = process.env;
 
 describe.skipIf(!server)('on moto', () => {
@@ -76,8 +76,7 @@ describe.skipIf(!server)('on moto', () => {
           'deletion of a VM that no longer exists',
           'deletion of an orphan',
           'lost responses to the requests of a deletion',
-          // moto uses only the last of several filters with one name. A listing has two `tag-key` filters, for the
-          // cluster and for the role.
+          // moto uses only the last of several filters with one name.
           'the listing excludes VMs of other clusters',
         ],
         // A listing of moto has only one page.

@@ -35,10 +35,7 @@ test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (nam
   expectScenarioToPass(target, name, ['initialize', 'interruption', 'interruption: wait']),
 );
 
-/**
- * Uses a gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`. See
- * `providers/gcp/README.md`.
- */
+/** Uses a gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`. */
 const { MCM_GCPLOCAL_URL: server } = process.env;
 
 describe.skipIf(!server)('on gcplocal', () => {

@@ -15,13 +15,12 @@ const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',
 } as const;
-/** The credentials for Compute Engine, a JSON document. */
 export const GCP_KEYS = {
   CONFORMANCE_KEY: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'not-to-be-told' }),
 } as const;
 
 /**
- * Returns a configuration in `e2e/testdata/conformance`. Tests also pass its file to the command.
+ * Returns a configuration in `e2e/testdata/conformance`.
  * @param variables the environment from which the Secret in the configuration reads values
  */
 export function configOf(
@@ -51,10 +50,7 @@ export async function expectScenarioToPass(
       expect.fail(outcomeText(outcome));
 }
 
-/**
- * Runs all scenarios with the emulator of another project. A scenario may fail only if it is in the list of known
- * differences. If a scenario in this list passes, the test fails.
- */
+/** Runs all scenarios with the emulator of another project. */
 export async function expectScenariosToPass(
   target: ConformanceTarget,
   { otherwise = [], skipped }: { readonly otherwise?: readonly string[]; readonly skipped: readonly string[] },

@@ -7,7 +7,6 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const VIOLATIONS = `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })
   .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((n) => n.html).join(' ')))`;
 
-/** The number of pixels by which the page is wider than the window. */
 const TOO_WIDE = 'document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth';
 
 /** The accessibility problems of a page, and the number of pixels by which the page is wider than the window. */

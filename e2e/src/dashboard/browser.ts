@@ -5,10 +5,6 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/**
- * The path of Chromium: `$MCM_CHROMIUM`, or the first Chromium in the search path. If Chromium is missing, the value is
- * undefined.
- */
 export const chromiumPath: string | undefined = [
   process.env.MCM_CHROMIUM ?? '',
   ...(process.env.PATH ?? '').split(delimiter).flatMap((dir) => NAMES.map((name) => join(dir, name))),
@@ -21,7 +17,7 @@ export const chromiumPath: string | undefined = [
   }
 });
 
-/** Starts a browser with a new profile. The browser can connect only to the requested address. */
+/** Starts a browser with a new profile. */
 export async function startBrowser(
   executablePath: string,
 ): Promise<{ readonly context: BrowserContext; close(): Promise<void> }> {

@@ -17,7 +17,6 @@ const PIXELS_OF_THE_LINE = `(() => {
   return found;
 })()`;
 
-/** Code that runs in the browser page and finds names that the browser broke after a hyphen. */
 const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap((element) => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   const broken = [];
@@ -31,7 +30,6 @@ const BROKEN_NAMES = `[...document.querySelectorAll('.attention .why')].flatMap(
   return broken;
 })`;
 
-/** The dashboard in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => {
   let view: View;
   let stage: DashboardStage;

@@ -10,7 +10,6 @@ import { chromiumPath, startBrowser } from './browser.ts';
 const FLEET = { flag: 'fleet-namespaces', selector: 'mcm-fleet' } as const;
 const LEASES = ['machine-controller-manager', 'machine-controller'];
 
-/** The dashboard of a fleet in a real browser. Without Chromium, these tests are skipped. */
 describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser', () => {
   let plane: ControlPlane;
   let client: KubeClient;
@@ -37,7 +36,6 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
     await client.resource(namespaces).create({ metadata: { name, labels } });
     for (const lease of held) await hold(name, lease);
   };
-  /** Resolves with the names of the clusters in the order in which the dashboard shows them. */
   const order = (): Promise<unknown> =>
     page.evaluate(`[...document.querySelectorAll('.rollout-head a')].map((link) => link.textContent)`);
   const cluster = (name: string) => page.getByRole('listitem').filter({ hasText: name });

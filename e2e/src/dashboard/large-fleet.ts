@@ -11,7 +11,6 @@ import {
 } from '@mcm/api';
 import { type KubeClient, type Lease, leases, type Random, withoutUndefined } from '@mcm/kube';
 
-/** One deployment of the fleet. */
 export interface FleetPart {
   readonly name: string;
   readonly machines: number;
@@ -58,7 +57,7 @@ export function statusOf(state: State | 'running', at = new Date()): NonNullable
   } as NonNullable<Machine['status']>;
 }
 
-/** Creates deployments with many machines in three zones. No controllers run. Returns the names of all machines. */
+/** Creates deployments with many machines in three zones. */
 export async function addLargeFleet(
   client: KubeClient,
   bands: readonly FleetPart[],

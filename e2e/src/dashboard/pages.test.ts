@@ -18,7 +18,6 @@ const PAGES = [
   '/yaml/machine/default/workers-1',
 ];
 
-/** The colors and widths of the pages. A plain run opens every second page with the first look. */
 const LOOKS = [
   ['light', 400],
   ['light', 1_400],
@@ -26,7 +25,7 @@ const LOOKS = [
   ['dark', 1_400],
 ] as const;
 
-/** Properties of all pages of the dashboard in a real browser. Without Chromium, these tests are skipped. */
+/** Properties of all pages of the dashboard in a real browser. */
 describe.skipIf(chromiumPath === undefined)('every page of mcm dashboard', () => {
   let view: View;
   let stage: DashboardStage;

@@ -23,15 +23,11 @@ import {
   seededRandom,
 } from '@mcm/kube';
 
-/** A text with HTML. Tests verify that the dashboard escapes this text in statuses and events. */
 export const HOSTILE = `</pre></section><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'"&amp;`;
 
 export const NAMESPACE = 'default';
 
-/**
- * A dashboard for a control plane in this process. In its fleet, a disruption budget blocks a drain, for which a
- * rollout waits.
- */
+/** A dashboard for a control plane in this process. */
 export interface DashboardStage {
   readonly url: string;
   readonly client: KubeClient;
@@ -40,7 +36,7 @@ export interface DashboardStage {
   setPhase(name: string, phase: string, description?: string): Promise<void>;
   /** Deletes a machine as its controller does. */
   remove(name: string): Promise<void>;
-  /** Stops the dashboard. The promise resolves to a function that starts the dashboard again, on the same port. */
+  /** Stops the dashboard. */
   interrupt(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

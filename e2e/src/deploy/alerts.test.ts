@@ -6,10 +6,7 @@ import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-/**
- * Tests each alert with the rule tests of Prometheus, if promtool is installed. The alert must fire in its own
- * situation, but not in similar situations.
- */
+/** Tests each alert with the rule tests of Prometheus, if promtool is installed. */
 
 interface Rule {
   readonly alert: string;
@@ -29,16 +26,12 @@ const [spec] = installSections(DEFAULT_INSTALL)
   );
 const rules = new Map((spec?.groups ?? []).flatMap((group) => group.rules).map((rule) => [rule.alert, rule]));
 
-/** The values of series for each minute, in the short form of promtool. */
 type Series = Readonly<Record<string, string>>;
 
 interface Situation {
-  /** Series with which the alert must fire after the `for` time of its rule. */
   readonly fires: Series;
   readonly labels: Series;
-  /** Groups of series that describe similar situations. With each group, the alert must not fire. */
   readonly quiet: readonly Series[];
-  /** The minutes until the alert must fire, if the alert needs longer than the `for` time of its rule. */
   readonly after?: number;
 }
 
@@ -111,7 +104,6 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
     quiet: [{ [phase]: always(-3) }, { [phase]: '-4x100 1x300' }],
   },
   McmMachinesDoNotJoin: {
-    // The first failure in a zone creates its series, so its value does not increase.
     fires: { [join_('a')]: '_x20 1x400', [join_('b')]: '_x21 1x400' },
     labels: { namespace: 'n', machine_deployment: 'w' },
     quiet: [{ [join_('a')]: '_x20 1x400' }, { [join_('a')]: always(7), [join_('b')]: always(3) }],

@@ -10,7 +10,7 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
  * Applies the objects of each installation method to an API server over HTTPS: the embedded control plane, or a
- * selected real API server. All methods contain equal objects, so the second and the third method change nothing.
+ * selected real API server.
  */
 
 const isThere = (command: string): boolean => spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined;
@@ -30,9 +30,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/**
- * Applies objects server-side with the real kubectl and the field manager of `mcm install`. `apply` returns the output.
- */
+/** Applies objects server-side with the real kubectl and the field manager of `mcm install`. */
 const apply = (args: readonly string[], input = ''): Promise<string> =>
   new Promise((resolve, reject) => {
     const flags = ['--kubeconfig', kubeconfig, 'apply', '--server-side', '--field-manager=mcm-install', ...args];

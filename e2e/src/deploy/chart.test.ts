@@ -115,7 +115,7 @@ describe.runIf(hasHelm)('the chart', () => {
     },
   );
 
-  /** Every component and every part of the chart is enabled. The controllers run in shared pods, separately, or as a fleet. */
+  /** Every component and every part of the chart is enabled. */
   const EVERYTHING = [
     ...['provider=aws', 'machineConfig', 'machineConfigTarget', 'machineConfigDaemon', 'dashboard', 'dashboardTarget'],
     ...['policies', 'monitoring', 'monitoring.podMonitor'],
@@ -128,7 +128,6 @@ describe.runIf(hasHelm)('the chart', () => {
   const MONITORS = /^(Service|Pod)Monitor$/;
   const RUNS = /^(Deployment|Service|PodDisruptionBudget|NetworkPolicy|ServiceMonitor|PodMonitor)$/;
   const CONFIG = /^machine-config-controller$/;
-  /** The objects of each switch. */
   const OWNED: readonly (readonly [name: string, isOwned: (object: Rendered) => boolean])[] = [
     ['crds', ofKinds(/^CustomResourceDefinition$/)],
     ['rbac', ofKinds(/^(Role|ServiceAccount)/, OF_MANAGER)],
@@ -321,7 +320,6 @@ describe.runIf(hasHelm)('the chart', () => {
           await expect(replicas()).rejects.toThrow(/not found/);
           const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/machines.machine.sapcloud.io';
           await expect(client.request('GET', crds)).resolves.toMatchObject({ kind: 'CustomResourceDefinition' });
-          // The second release takes over the CRDs of the first release.
           await helm('install', 'mcm', CHART, '--set', 'provider=local', '--take-ownership');
           expect(await replicas()).toBe(2);
         } finally {

@@ -32,10 +32,7 @@ import { createConfigControllers, TEMPLATES } from '@mcm/machine-config-controll
 import { expect, test } from 'vitest';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
-/**
- * Runs the machine-config-controller with the ServiceAccount of the installation. The server must refuse no request,
- * and the controller must use every permission.
- */
+/** Runs the machine-config-controller with the ServiceAccount of the installation. */
 
 const USER = 'system:serviceaccount:default:machine-config-controller';
 const objects = installSections(DEFAULT_INSTALL)
@@ -45,14 +42,12 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = objects.filter(isRole).filter(({ metadata }) => metadata.name.startsWith('machine-config-controller'));
 const installed = objects.filter((object) => 'kind' in object && /Role|ServiceAccount/.test(String(object.kind)));
 
-/** Permissions that the test does not use, with the reasons why the controller needs them. */
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /secrets get': 'of two replicas that make certificates at once one is late, and takes the other’s',
   'default /secrets update': 'certificates that are renewed',
   '* /pods delete': 'a drain at an API server without an eviction API',
 };
 
-/** The permissions for clusters in which an object contains the TLS profile of the API server. */
 const API_SERVERS = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -207,8 +202,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
     await clock.advance(60_000);
     const drain = { metadata: { annotations: { [DesiredDrain]: 'drain-x' } } };
     await admin.resource(nodes).patch('n', { type: 'merge', body: drain });
-    // A node without pods is drained immediately. Before the controller writes the result of the drain, it reads the
-    // node again.
+    // A node without pods is drained immediately.
     await admin.resource(nodes).create({ metadata: { name: 'm', ...drain.metadata }, spec: {} });
     await clock.advance(120_000);
     const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -249,10 +243,7 @@ test('no request of the machine-config-controller is refused, and each of its pe
     expect(await access({ ...asked, path: '/metrics', verb: 'get' })).toMatchObject({ status: 403 });
   }
 
-  /**
-   * Updates the machine of a pool, and then replaces the machine with another strategy. Each controller event of the
-   * test occurs twice.
-   */
+  /** Updates the machine of a pool, and then replaces the machine with another strategy. */
   async function ofMachines(): Promise<void> {
     const owner = (kind: string, { name, uid }: KubeObject['metadata']) => ({
       apiVersion: 'machine.sapcloud.io/v1alpha1',

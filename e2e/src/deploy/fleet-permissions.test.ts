@@ -33,11 +33,7 @@ import { createLocalDriver } from '@mcm/provider-local';
 import { expect, onTestFinished, test } from 'vitest';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
-/**
- * Runs a fleet of both programs with the ServiceAccount and the roles of the installation. The server must refuse no
- * request in the namespace of a bound cluster. Outside of these namespaces, the fleet reads only its kubeconfig and the
- * Leases.
- */
+/** Runs a fleet of both programs with the ServiceAccount and the roles of the installation. */
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const BOUND = 'shoot--a';
@@ -50,7 +46,6 @@ interface Rbac extends RoleObject {
 const objects = (installSections(DEFAULT_INSTALL).find(({ name }) => name === 'fleet')?.objects ?? []).filter(
   (object): object is Rbac => 'kind' in object && /^(Cluster)?Role(Binding)?$/.test(String(object.kind)),
 );
-/** The permissions of the fleet outside of the namespaces of its clusters. */
 const own = allowedBy(
   objects.filter(
     (object) =>
@@ -115,7 +110,6 @@ async function setUp(): Promise<Setting> {
   };
 }
 
-/** Runs a program until the end of the test. */
 async function run<F extends Flags>(
   definition: BinaryDefinition<F>,
   t: Setting,

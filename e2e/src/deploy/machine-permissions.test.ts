@@ -9,11 +9,9 @@ import { allowedBy, neededPermissions, type RoleObject } from './needed-permissi
 
 /**
  * Runs the machine controller with the ServiceAccount and the roles of the installation, in histories with pods,
- * budgets, volumes, faults and kills. The server must refuse no request. `EVIDENCE` contains a reason for each unused
- * permission.
+ * budgets, volumes, faults and kills.
  */
 
-/** Permissions that no history uses, with the reasons why they are necessary. */
 const EVIDENCE = 'what is kept of a machine that failed is asked of a VM whose driver tells its console';
 const ELECTION = 'at the start of the binary, as e2e/src/hand-over does';
 const REQUESTS = 'only an API server with the alpha API is asked, as in packages/core/src/run/permissions.test.ts';

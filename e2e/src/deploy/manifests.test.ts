@@ -24,7 +24,6 @@ interface Named {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Labels that only the chart adds. */
 const OF_CHART = [
   ...['helm.sh/chart', 'app.kubernetes.io/instance', 'app.kubernetes.io/version', 'app.kubernetes.io/managed-by'],
 ];
@@ -196,8 +195,7 @@ test.runIf(isThere('helm') && isThere('kubectl'))(
     const args = ['template', 'mcm', chart, '--namespace', 'default', '--kube-version', 'v1.36.0', '--set', set];
     const made = byName(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
     const files = chosen.map((name) => readFileSync(join(ROOT, `deploy/kustomize/${name}/${name}.yaml`), 'utf8'));
-    // The annotation keeps the CRDs at an uninstallation. Without this annotation, an uninstallation would delete every
-    // object.
+    // The annotation keeps the CRDs at an uninstallation.
     for (const [name, object] of made) {
       if (!name.startsWith('CustomResourceDefinition')) continue;
       const { metadata } = object as { metadata: { annotations?: Record<string, string> } };

@@ -10,9 +10,7 @@ export interface RoleObject {
   readonly rules: readonly Rule[];
 }
 
-/**
- * Returns the permissions in roles, each as `namespace group/resource verb`. In a ClusterRole, the namespace is `*`.
- */
+/** Returns the permissions in roles, each as `namespace group/resource verb`. */
 export const allowedBy = (roles: readonly RoleObject[]): ReadonlySet<string> =>
   new Set(
     roles.flatMap(({ metadata: { namespace = '*' }, rules }) =>
@@ -29,7 +27,7 @@ const RESOURCE = /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/([^/]+))?\
 
 /**
  * Returns the permissions that allow a request, as in {@link allowedBy}: for the namespace of the request, and for all
- * namespaces. If the path is not a resource, the list is empty.
+ * namespaces.
  */
 export function neededPermissions(method: string, path: string): readonly string[] {
   const [plain = '', query = ''] = path.split('?');

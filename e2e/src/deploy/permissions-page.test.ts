@@ -22,7 +22,6 @@ const roles = installSections(DEFAULT_INSTALL)
 
 const list = (text: string): readonly string[] => text.split(',').map((each) => each.trim());
 
-/** The permissions as `role group/resource verb`, sorted. The name of a ClusterRole ends with its namespace. */
 const granted = roles
   .flatMap(({ metadata, rules }) =>
     rules.flatMap(({ apiGroups = [''], resources, nonResourceURLs = [], verbs }) =>

@@ -14,10 +14,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world/world.ts';
 import { allowedBy, neededPermissions, type RoleObject } from './needed-permissions.ts';
 
-/**
- * Runs both controllers with the ServiceAccount and the roles of the installation. The server must refuse no request.
- * Each container needs only its own roles, and the manager uses all of its permissions.
- */
+/** Runs both controllers with the ServiceAccount and the roles of the installation. */
 
 const MINUTE = 60_000;
 const USER = `system:serviceaccount:${NAMESPACE}:machine-controller-manager`;
@@ -36,7 +33,6 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = installed.filter(isRole);
 const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsWith('machine-controller-manager');
 
-/** The permissions of each container. Both containers may review access to metrics. */
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(

@@ -26,7 +26,7 @@ const renamed = (list: string): (readonly [there: string, here: string])[] =>
 function exportsOf(file: string): ReadonlyMap<string, string> {
   const source = readFileSync(file, 'utf8');
   const found = new Map<string, string>();
-  // A schema and its type share one name. Overloads share a name too.
+  // A schema and its type share one name.
   for (const { name, text } of declarationsIn(source)) {
     const before = found.get(name);
     found.set(name, before === undefined ? text : `${before}\n${text}`);
@@ -51,7 +51,7 @@ const label = (there: string, here: string, text: string | undefined): string =>
   return there === here ? text : `// as ${here}\n${text}`;
 };
 
-/** Generates a report about the exports of each public package. In a review, the report shows each changed export. */
+/** Generates a report about the exports of each public package. */
 export function apiReportFiles(): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const path of globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).toSorted()) {

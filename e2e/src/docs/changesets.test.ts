@@ -36,6 +36,6 @@ test.each(changesets)('changeset %s contains published packages, the kind of rel
 test('all published packages have one version, as the configuration of changesets requires', () => {
   const { fixed } = JSON.parse(readFileSync(join(FOLDER, 'config.json'), 'utf8')) as { readonly fixed: string[][] };
   expect(fixed).toEqual([['@mcm/*']]);
-  // In a package registry, a name without a scope may belong to another owner. The name `mcm` is an example.
+  // In a package registry, a name without a scope may belong to another owner.
   expect(published.filter((name) => !name.startsWith('@mcm/'))).toEqual([]);
 });

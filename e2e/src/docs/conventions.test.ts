@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { sourcesUnder } from './sources.ts';
 
-/** The source files without comments. */
 const sources = sourcesUnder('packages', 'providers', 'apps').map(({ path, text }) => ({
   path,
   text: text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, ''),
@@ -20,7 +19,6 @@ test('clients of clusters are created in one module (R7)', () => {
   ]);
 });
 
-/** The program that serves the cloud of a third-party driver. The file `main` only prepares the process. */
 const CLOUD = 'packages/conformance/src/programs/cloud.ts';
 
 test('only main ends the process (R8)', () => {

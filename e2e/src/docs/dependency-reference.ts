@@ -79,7 +79,7 @@ function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()):
   return found;
 }
 
-/** Generates the page about third-party dependencies. Throws an error if a dependency has no reason. */
+/** Generates the page about third-party dependencies. */
 export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const lock = parse(readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8')) as Lock;
   const users = new Map<string, string[]>();

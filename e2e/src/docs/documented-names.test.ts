@@ -25,7 +25,7 @@ const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
   .map(({ text }) => text)
   .join('\n');
 
-/** Matches keys with a prefix of this project. A version of an API group has the same form. */
+/** Matches keys with a prefix of this project. */
 const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
 /** Matches a label or annotation without a prefix, such as the label `force-drain: "True"`. */
@@ -59,7 +59,7 @@ const FOREIGN = new Set([
   'patch-file',
   'user-name',
 ]);
-/** A flag does not follow a letter or a dash. GCP has names of volumes that contain two dashes. */
+/** A flag does not follow a letter or a dash. */
 const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;
 
 const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
@@ -74,9 +74,7 @@ const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
   local: localFlags,
 };
 
-/**
- * Whether a key belongs to a hook. Users choose the part after the slash, so the code contains only the part before it.
- */
+/** Whether a key belongs to a hook. */
 const isHook = (key: string): boolean =>
   HOOK_STAGES.some((stage) => key.startsWith(`${stage}.${Annotations.HookSuffix}/`));
 

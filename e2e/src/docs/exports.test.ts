@@ -9,10 +9,7 @@ const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type|enum) (\w+)/gm;
 const PASSED_ON = /^export (?:type )?(\*(?: as \w+)?|\{[^}]*\}) from '(\.[^']+)'/gm;
 
-/**
- * Returns the exported declarations of a file, and whether TSDoc is directly above each one. For overloads, one TSDoc
- * is sufficient.
- */
+/** Returns the exported declarations of a file, and whether TSDoc is directly above each one. */
 function declared(text: string): ReadonlyMap<string, boolean> {
   const found = new Map<string, boolean>();
   for (const match of text.matchAll(DECLARATION)) {
@@ -22,7 +19,6 @@ function declared(text: string): ReadonlyMap<string, boolean> {
   return found;
 }
 
-/** The source files of the entry points in `exports` of every package. */
 const entries = globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).flatMap((path) => {
   const { exports = {} } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
     exports?: Record<string, { source?: string } | string>;

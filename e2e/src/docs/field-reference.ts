@@ -4,7 +4,6 @@ import { parse } from 'yaml';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The parts of a CRD schema that the page needs. */
 interface Schema {
   readonly type?: string;
   readonly format?: string;
@@ -42,10 +41,6 @@ function rulesOf(schema: Schema, required: boolean): string {
   return [...rules].join('; ');
 }
 
-/**
- * Returns a row for each field of a schema. After an object, its fields follow. The standard fields of Kubernetes are
- * omitted.
- */
 function fieldRows(schema: Schema, path: string): string[][] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => path !== '' || !['apiVersion', 'kind', 'metadata'].includes(name))
@@ -83,10 +78,7 @@ export function fieldReferenceFiles(): ReadonlyMap<string, string> {
   return new Map(pages);
 }
 
-/**
- * Returns the start of a page: its topic, its readers, and an example. In some clusters, the kinds of machine configs
- * do not exist.
- */
+/** Returns the start of a page: its topic, its readers, and an example. */
 function introOf(group: string): string {
   const [note, kind] = group.startsWith('machine.')
     ? ['', 'machinedeployment.spec.strategy']

@@ -35,7 +35,6 @@ function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
 const featureRows = (binary: string, features: Features = {}): string[][] =>
   Object.entries(features).map(([name, { stage, help }]) => [`\`${binary}\``, `\`${name}\``, stage, help]);
 
-/** The flags that all programs have, with the defaults of each program. */
 const BINARIES = {
   'machine-controller-manager': machineControllerManager.defaults,
   'machine-controller-…': { port: 10_259, concurrency: 50, controllers: [] },
@@ -43,7 +42,6 @@ const BINARIES = {
   'machine-config-daemon': machineConfigDaemon.defaults,
 };
 
-/** The flags of the machine controllers that only one provider has. */
 const CLOUDS = { aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags };
 
 /** Returns all flags of each program, which the Helm chart accepts as values. */

@@ -16,7 +16,7 @@ const Layers = z.array(
 /** A layer of the architecture: its packages, and the purpose of each folder. */
 export type Layer = z.infer<typeof Layers>[number];
 
-/** Folders that any package may have. These folders contain no source code of the product. */
+/** Folders that any package may have. */
 const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
 
 export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
@@ -52,7 +52,7 @@ const foldersOf = (path: string): readonly string[] => {
   return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
 };
 
-/** Generates the page about folders with its picture. Throws an error if a folder has no description. */
+/** Generates the page about folders with its picture. */
 export function folderReferenceFiles(): ReadonlyMap<string, string> {
   const layers = readLayers();
   const problems = folderProblems(layers);
@@ -84,10 +84,7 @@ const LINE = 18;
 const PADDING = 12;
 const COLUMN = 150;
 
-/**
- * Returns a picture of the packages in their layers. A package is above the packages that it uses. The colors follow
- * the theme of the reader.
- */
+/** Returns a picture of the packages in their layers. */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;
   const parts: string[] = [];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** The source files with the keys of labels and annotations. On the page, each property name is a heading. */
+/** The source files with the keys of labels and annotations. */
 const FILES: Readonly<Record<string, readonly string[]>> = {
   'Labels of machines': ['packages/api/src/constants/labels.ts'],
   'Annotations of machines': [
@@ -19,14 +19,13 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   'Annotations of machine configs': ['packages/machine-config/src/constants/annotations.ts'],
 };
 
-/** The key of a label or an annotation, with its comment in the code. */
 export interface KeyEntry {
   readonly key: string;
   readonly means: string;
 }
 
 const ENTRY = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?^ {2}\w+: '([^']+)',$/gm;
-/** Matches the constants that contain keys. Other constants in these files contain values. */
+/** Matches the constants that contain keys. */
 const KEY_CONSTANTS = /^(?:export )?const \w*(?:Labels|Annotations) = \{\n[\s\S]*?^\} as const;$/gm;
 
 const words = (comment: string): string =>
@@ -52,10 +51,7 @@ const USE = /(?:annotations|labels)(?:\?\.)?\[(?:'([^']+)'|([A-Z][A-Z_]*))\]/g;
 /** Matches the keys of Kubernetes, OpenShift and kubectl. */
 const FOREIGN = /(?:^|\.)(?:kubernetes\.io|k8s\.io)\/|^openshift\.io\//;
 
-/**
- * Returns the keys that a source file uses directly, as a text or as a single constant. The page contains only keys in
- * groups of constants, so these keys would be missing.
- */
+/** Returns the keys that a source file uses directly, as a text or as a single constant. */
 export const looseKeysIn = (text: string): readonly string[] =>
   [...text.matchAll(USE)]
     .map(

@@ -15,7 +15,6 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 /** Removes code from a text, because code contains no links. */
 const prose = (text: string): string => text.replaceAll(/```[\s\S]*?```/g, '').replaceAll(/`[^`\n]*`/g, 'code');
 
-/** Matches `[words](target)`. The target is without a title. */
 const linksIn = (text: string): string[] =>
   [...prose(text).matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g)].map(([, target = '']) => target);
 
@@ -32,10 +31,7 @@ const anchorsOf = (text: string): Set<string> =>
     [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/^#+\s+(.*)$/gm)].map(([, heading = '']) => anchor(heading)),
   );
 
-/**
- * Returns the error of a link in a page. `problem` returns undefined for a valid link. Links to foreign hosts are not
- * checked.
- */
+/** Returns the error of a link in a page. */
 function problem(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined;
   const [path = '', fragment] = link.split('#', 2);

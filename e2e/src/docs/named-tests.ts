@@ -2,15 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './sources.ts';
 
-/** A reference in a page to a test, or to a section of another page. */
 export interface NamedTest {
   readonly path: string;
-  /** The type of the reference: `›` for the title of a test, `§` for words in a document. */
   readonly sign: string;
   readonly words: string;
 }
 
-/** Returns the references in a page. A reference is code: `file › title` for a test, `file § words` for a document. */
+/** Returns the references in a page. */
 export const namedTests = (page: string): readonly NamedTest[] =>
   [...page.matchAll(/`([\w./-]+\.(?:ts|md)) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
     path,
@@ -20,10 +18,7 @@ export const namedTests = (page: string): readonly NamedTest[] =>
 
 const isTitleLess = (line: string): boolean => /^\s*(\/\/|\/?\*|expect\b)/.test(line);
 
-/**
- * Returns whether a file contains the words of a reference. For a test, the words must be in a title, or in a row of a
- * test table.
- */
+/** Returns whether a file contains the words of a reference. */
 function has({ sign, words }: NamedTest, text: string): boolean {
   return sign === '§'
     ? text.includes(words)

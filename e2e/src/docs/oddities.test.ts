@@ -10,7 +10,6 @@ const rows = [...text.matchAll(/^\| O-(\d+)\s+\|[^|]+\|(.*)\|$/gm)].map(([, id =
   here,
 }));
 
-/** Numbers that no finding in the documentation uses. */
 const NOT_GIVEN = [27, 66, 68, 69];
 
 test('each oddity has a row, in the order of numbers, with a test, a document, or the reason why it cannot occur', () => {

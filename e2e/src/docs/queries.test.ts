@@ -6,10 +6,9 @@ import { knownMetrics } from './metric-reference.ts';
 import { namesIn } from './text/promql.ts';
 
 const known = knownMetrics();
-/** Labels that Prometheus adds to a pod, and the label of histograms. */
 const ADDED = ['namespace', 'pod', 'container', 'job', 'instance', 'le'];
 
-/** Returns the metric of a series. The series of a histogram have a suffix. */
+/** Returns the metric of a series. */
 const familyOf = (series: string): string => {
   const family = series.replace(/_(bucket|sum|count)$/, '');
   return known.get(family)?.type === 'histogram' ? family : series;

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A file of the workspace, with its relative path. */
 export interface Source {
   readonly path: string;
   readonly text: string;

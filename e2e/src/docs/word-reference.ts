@@ -171,7 +171,7 @@ const errorsPage = (): string =>
     '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. All machines of a class and zone share the delay. The delay doubles after each failure, up to three times the flag. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
-/** Returns the pages about conditions, events and errors. The code uses the tables from which they are generated. */
+/** Returns the pages about conditions, events and errors. */
 export const wordReferenceFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/conditions.md', conditionsPage()],

@@ -5,10 +5,7 @@ import { inAwsEnvironment } from './aws-environment.ts';
 import { Fleet, type FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 
-/**
- * Tests the cloud drivers whose classes can list alternatives, such as other instance types. The emulated cloud refuses
- * every VM of the first choice.
- */
+/** Tests the cloud drivers whose classes can list alternatives, such as other instance types. */
 
 const MINUTE = 60_000;
 
@@ -24,7 +21,6 @@ interface Case<Spec, Credentials> {
   readonly provider: FleetProvider<Spec, Credentials>;
   readonly alternatives: readonly object[];
   readonly on: string;
-  /** Values of the first choice that the request to the cloud contains. */
   readonly first: readonly string[];
   readonly effect: Pick<Rule, 'refuse' | 'failOperation'>;
 }

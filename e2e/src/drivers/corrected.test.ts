@@ -7,10 +7,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/**
- * Tests for bugs of the original's drivers. The recordings contain these bugs, and the drivers of this project do not
- * have them.
- */
+/** Tests for bugs of the original's drivers. */
 
 let back: () => void;
 beforeAll(async () => {

@@ -6,10 +6,7 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/**
- * Tests every fault of every emulator. For each fault, the creation returns the expected code, repeated calls create
- * one VM, and the deletion removes everything.
- */
+/** Tests every fault of every emulator. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -44,14 +41,10 @@ const refuse = (status: number, code: string, message = code): FaultRuleInput =>
 });
 const fail = (code: string, leave = false): FaultRuleInput => ({ on: '', failOperation: { code, leave } });
 
-/** Error codes of faults that a driver retries within one call, or that the next call retries. */
 const SOON = [undefined, 'Unavailable'] as const;
 /** The instance is terminated before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
-/**
- * The fault rules of the test. `code` is the error code of the first creation, or undefined if the creation succeeds.
- */
 const RULES: readonly (readonly [
   cloud: Cloud,
   fault: string,

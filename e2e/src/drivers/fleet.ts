@@ -30,7 +30,6 @@ export const CRDS: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** The functions of an emulator that a fleet needs. */
 export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
 
 export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emulator> {
@@ -38,14 +37,10 @@ export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emu
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
   readonly machineClass: Pick<Draft<MachineClass>, 'provider' | 'providerSpec'>;
   readonly secret: Readonly<Record<string, string>>;
-  /** The annotations of the MachineClass. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/**
- * Runs the real machine controller with the real driver of a provider, on an emulated cloud. The controller runs in
- * this process with a virtual clock. After a VM was powered on, its Node joins.
- */
+/** Runs the real machine controller with the real driver of a provider, on an emulated cloud. */
 export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;
   readonly cloud: Cloud;
@@ -120,7 +115,6 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
-  /** Changes the annotations of a machine. The value null removes an annotation. */
   async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const body = { metadata: { annotations } };
     await this.#client.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
@@ -142,28 +136,22 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
   }
 
-  /** Waits until `count` machines are Running. Resolves with the virtual milliseconds that this took. */
+  /** Waits until `count` machines are Running. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
   }
 
-  /** Deletes the machines whose names start with `prefix`. */
   async deleteAll(prefix = ''): Promise<void> {
     for (const { metadata } of (await this.machines()).filter((each) => each.metadata.name.startsWith(prefix)))
       await this.#client.resource<Machine>(machines, NAMESPACE).delete(metadata.name);
   }
 
-  /**
-   * Waits until all machines whose names start with `prefix` are deleted. Resolves with the virtual milliseconds that
-   * this took.
-   */
   untilGone(maxMs = DAY_MS, prefix = ''): Promise<number> {
     const isGone = async (): Promise<boolean> =>
       (await this.machines()).every(({ metadata }) => !metadata.name.startsWith(prefix));
     return this.clock.runUntil(isGone, { maxMs });
   }
 
-  /** Returns the number of requests to the cloud for each operation. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.cloud.counts);
   }

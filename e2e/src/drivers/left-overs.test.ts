@@ -30,8 +30,7 @@ test('Azure: NIC, OS disk and data disks of a missing VM are deleted, but not th
   const one = ['m-1-os-disk', 'm-1-seed-0-data-disk'].map((name) => `disk ${name}`);
   expect(left()).toEqual(expect.arrayContaining([...one, 'instance m-1', 'networkInterface m-1-nic']));
 
-  // By default, Azure deletes the resources of a VM together with the VM. The test assumes that a user disabled the
-  // deletion of the resources, and deleted the VM.
+  // By default, Azure deletes the resources of a VM together with the VM.
   const vm = idOf('Microsoft.Compute/virtualMachines', 'm-1');
   const stays = { deleteOption: 'Detach' };
   const body = JSON.stringify({

@@ -10,7 +10,7 @@ import { wired } from './wired.ts';
 
 /**
  * Tests for bugs in the original's drivers: VMs that are never deleted, deleted VMs of other clusters, or blocked
- * machines. The drivers of this project do not have these bugs.
+ * machines.
  */
 
 let back: () => void;

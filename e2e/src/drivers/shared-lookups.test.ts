@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { azure, gcp } from './providers.ts';
 import { type Wired, wired } from './wired.ts';
 
-/** Lookups of many machines at the same time share requests. The emulators count the requests. */
+/** Lookups of many machines at the same time share requests. */
 
 beforeAll(loadSdk);
 
@@ -24,7 +24,6 @@ async function filled<Spec, Credentials>(cloud: Wired<Spec, Credentials>, names 
   return { ids, look, sent };
 }
 
-/** Returns the numbers of cloud requests since the last call of this function. */
 function countsSince({ cloud }: { readonly cloud: { readonly counts: ReadonlyMap<string, number> } }) {
   let before = new Map(cloud.counts);
   return (): Readonly<Record<string, number>> => {

@@ -8,7 +8,7 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { Stage } from './rows/stage.ts';
 
-/** The drivers of two clusters in one process. Each cluster has its own driver. */
+/** The drivers of two clusters in one process. */
 
 beforeAll(loadSdk);
 

@@ -4,17 +4,14 @@ import { Wire } from './endpoints/wire.ts';
 import type { FleetProvider } from './fleet.ts';
 import { Stage } from './rows/stage.ts';
 
-/** A driver with its stage and its cloud. A wire records every request. */
 export interface Wired<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly cloud: Emulator;
   readonly wire: Wire;
   readonly stage: Stage<Spec, Credentials>;
-  /** Returns the kinds and names of all resources in the cloud. */
   readonly left: () => readonly string[];
 }
 
-/** @param change the changes of the provider spec */
 export function wired<Spec, Credentials>(
   { cloud: open, driver, machineClass, secret }: FleetProvider<Spec, Credentials>,
   change: object = {},

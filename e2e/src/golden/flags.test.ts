@@ -7,10 +7,9 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly default: string | null }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/flags.json', import.meta.url), 'utf8'));
 
-/** Intended differences of defaults. The reasons are in docs/compatibility/differences.md. */
+/** Intended differences of defaults. */
 const OTHER_DEFAULT: Readonly<Record<string, string>> = { 'kube-api-qps': '0' };
 
-/** The zero values of the original, which --help does not print. */
 const ZERO: Readonly<Record<string, string>> = { string: '', Level: '0', bool: 'false', duration: '0s' };
 
 const ours: Readonly<Record<string, Flags>> = {

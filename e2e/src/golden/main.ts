@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { findSets } from './sets.ts';
 
-/** The folder with the recordings in this repository. */
 const OWN_COPY = fileURLToPath(new URL('../../testdata', import.meta.url));
 
 class Tally {

@@ -5,11 +5,10 @@ import { gcpDriver } from './drivers/gcp/index.ts';
 import { machineConfig } from './machine-config/index.ts';
 import { takeover } from './takeover/index.ts';
 
-/** All sets of recordings. To add a set, write a module and add it to this list. */
 const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
 /**
- * Returns the sets with the given names. Without names, returns all sets.
+ * Returns the sets with the given names.
  * @throws Error with the known names if a name is unknown
  */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {

@@ -10,10 +10,7 @@ import { type ExtraAddress, openExtraAddress } from '../harness/extra-address.ts
 import { NAMESPACE, until } from '../harness/stack.ts';
 import { makeLocalClass } from './local-class.ts';
 
-/**
- * Hand-overs between real processes. The assertions use the Lease and the writes of each process, but not the time of
- * day. `bench hand-over` measures the duration.
- */
+/** Hand-overs between real processes. */
 
 const LIMIT = { timeout: 120_000 };
 const PATIENCE_MS = 60_000;
@@ -45,7 +42,6 @@ async function start(program: string, flags: readonly string[] = []): Promise<St
   return { binary, door };
 }
 
-/** Resolves when the Lease satisfies the predicate. */
 const lease = (name: string, shows: (record: NonNullable<Lease['spec']>) => boolean): Promise<Lease> =>
   until(client, leases, name, ({ spec }) => spec !== undefined && shows(spec), PATIENCE_MS);
 

@@ -10,15 +10,10 @@ import { ROOT } from '../harness/mcm.ts';
 import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
-/**
- * The real binaries continue a rollout that the original started. The control plane contains the recorded objects, and
- * the local cloud contains their VMs and Nodes. Only provider IDs, provider specs and the UIDs of owners differ from
- * the recording.
- */
+/** The real binaries continue a rollout that the original started. */
 
 const PATIENCE_MS = 120_000;
 const FILE = join(ROOT, 'e2e', 'testdata', 'takeover', 'roll.json');
-/** The index of a recorded state with two of three new machines, in which the second old machine is being deleted. */
 const MIDDLE = 11;
 
 const OWNERS: readonly ResourceDefinition<KubeObject>[] = [machineDeployments, machineSets];
@@ -30,7 +25,6 @@ const ofKind = ({ objects }: State, kind: string): Recorded[] =>
 const classOf = (machine: Recorded): string => (machine.spec as Machine['spec']).class.name ?? '';
 const namesOf = (state: State): string[] => ofKind(state, 'Machine').map(({ metadata }) => metadata.name);
 
-/** Creates the recorded fleet without a manager: VMs are created, Nodes have joined, and machines are Running. */
 async function boot(stack: Stack, state: State): Promise<void> {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   for (const machine of ofKind(state, 'Machine')) {
@@ -56,7 +50,6 @@ function metadataHere({ metadata }: Recorded, uids: ReadonlyMap<string, string>)
   return { labels, annotations, finalizers, ...(owners.length > 0 ? { ownerReferences: owners } : {}) };
 }
 
-/** Writes the recorded state to the objects of the fleet. */
 async function put(stack: Stack, state: State): Promise<void> {
   const uids = new Map<string, string>();
   const at = (definition: ResourceDefinition<KubeObject>) =>

@@ -9,25 +9,21 @@ import { sharedCluster } from './shared-cluster.ts';
 /**
  * The API server for tests that run programs:
  * - By default, it is the embedded control plane.
- * - With `KUBEBUILDER_ASSETS`, it is a kube-apiserver from this folder. Each test starts its own server.
- * - With `MCM_E2E_KUBECONFIG`, it is a running API server without other clients. The tests run one after the other, and
- *   remove their objects.
+ * - With `KUBEBUILDER_ASSETS`, it is a kube-apiserver from this folder.
+ * - With `MCM_E2E_KUBECONFIG`, it is a running API server without other clients.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
   readonly url: string;
   kubeconfig(): string;
-  /** Sends a request as an administrator. Only the path of the URL is used. */
+  /** Sends a request as an administrator. */
   fetch(request: Request): Promise<Response>;
-  /** The file with the audit log, if the test has started a kube-apiserver. */
   readonly auditLog?: string;
   close(): Promise<void>;
 }
 
-/** The folder with kube-apiserver and etcd. If the variable is not set, the result is undefined. */
 const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || undefined;
 
-/** The kubeconfig of a running cluster. If the variable is not set, the result is undefined. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
 /** Returns true if the user has selected an existing API server or a kube-apiserver. */

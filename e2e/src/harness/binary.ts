@@ -1,20 +1,15 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A program in a separate process. If it ends, it is not restarted. */
 export interface Binary {
   readonly pid: number;
-  /**
-   * Resolves with the text that the program prints after `ready`. If the program ends before this, rejects with the
-   * last line of its log.
-   */
+  /** Resolves with the text that the program prints after `ready`. */
   readonly ready: Promise<string>;
   /** Resolves when the program ends, with its exit code or signal and the last line of its log. */
   readonly ended: Promise<{ readonly code: number | string; readonly lastLine: string }>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** @param program the path of a source file or a bundle */
 export function startBinary(program: string, args: readonly string[], env: Record<string, string> = {}): Binary {
   const child = spawn(process.execPath, ['--conditions=source', program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],

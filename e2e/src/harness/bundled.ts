@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ROOT } from './mcm.ts';
 
-/** The bundles of programs in a temporary folder. */
 export interface Bundled {
   readonly file: (name: string) => string;
   readonly remove: () => void;
@@ -26,7 +25,6 @@ export async function bundled(names: readonly string[]): Promise<Bundled> {
   return { file: (name) => join(folder, name, 'dist/main.js'), remove };
 }
 
-/** For each program that `mcm` starts, its module and the name of its bundle. */
 const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/control-plane/main': 'control-plane',
   '@mcm/provider-local/cloud/main': 'local-cloud',
@@ -34,7 +32,6 @@ const SPECIFIERS: Readonly<Record<string, string>> = {
   '@mcm/machine-controller-manager/main': 'machine-controller-manager',
 };
 
-/** The programs that a fleet in the local cloud needs. */
 export const LOCAL_PROGRAMS: readonly string[] = Object.values(SPECIFIERS);
 
 /** Returns a replacement for `import.meta.resolve`, which would find source files instead of bundles. */

@@ -5,12 +5,11 @@ const MAIN = fileURLToPath(new URL('../../../apps/mcm/src/main.ts', import.meta.
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A run of the command `mcm` from source. */
 export interface McmRun {
   readonly child: ChildProcess;
-  /** Resolves when the command ends. For an exit code of 128 + signal, the code is the name of the signal. */
+  /** Resolves when the command ends. */
   readonly ended: Promise<{ readonly code: number | string; readonly stdout: string; readonly stderr: string }>;
-  /** Resolves with the first matching line of standard output. If the command ends without such a line, rejects. */
+  /** Resolves with the first matching line of standard output. */
   line(pattern: RegExp): Promise<string>;
 }
 

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * The number of clock ticks per second in `/proc/PID/stat`. On all Linux systems that Node.js supports, the number is
- * 100.
- */
+/** On all Linux systems that Node.js supports, the number is 100. */
 const TICKS_PER_SECOND = 100;
 
-/** Returns the CPU time of a process (user and system) in milliseconds. Works only on Linux. */
+/** Returns the CPU time of a process (user and system) in milliseconds. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -18,8 +15,8 @@ function statusMb(pid: number, field: string): number {
   return (Number(line?.[1] ?? Number.NaN) * 1024) / 1e6;
 }
 
-/** Returns the resident memory of a process in MB (10⁶ bytes). Works only on Linux. */
+/** Returns the resident memory of a process in MB (10⁶ bytes). */
 export const rssMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
-/** Returns the maximum resident memory of a process since its start, in MB (10⁶ bytes). Works only on Linux. */
+/** Returns the maximum resident memory of a process since its start, in MB (10⁶ bytes). */
 export const peakRssMb = (pid: number): number => statusMb(pid, 'VmHWM');

@@ -1,6 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** A line of the control plane's request log. */
 export interface LoggedRequest {
   readonly verb: string;
   readonly resource: string;
@@ -17,20 +16,13 @@ const READS = new Set(['get', 'list']);
 export interface Counts {
   readonly writes: number;
   readonly reads: number;
-  /** The number of requests for each `verb resource/subresource`. The most frequent request is first. */
   readonly by: ReadonlyMap<string, number>;
 }
 
-/**
- * Returns true if a controller has sent the request. Requests of simulated kubelets, the benchmark and the control
- * plane do not count.
- */
+/** Returns true if a controller has sent the request. */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
-/**
- * Counts requests, except renewals of Leases and health checks of API servers. The number of renewals and health checks
- * depends only on the elapsed time.
- */
+/** Counts requests, except renewals of Leases and health checks of API servers. */
 export function count(
   requests: readonly LoggedRequest[],
   whose: (request: LoggedRequest) => boolean = ofControllers,
@@ -76,7 +68,6 @@ export class RequestLogReader {
     this.#parse = parse;
   }
 
-  /** Returns the requests that ended since the previous call. */
   read(): LoggedRequest[] {
     const size = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= this.#offset) return [];

@@ -8,7 +8,6 @@ interface Found {
 interface Answer {
   readonly groups?: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
   readonly resources?: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: string[] }[];
-  /** The items of a list. For an empty list, some servers return null. */
   readonly items?:
     | readonly {
         readonly metadata: {
@@ -24,7 +23,7 @@ interface Answer {
 /** Matches the objects that the cluster creates again after a deletion. */
 const ITS_OWN =
   /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
-/** Matches the kinds that have a finalizer of the API server. The API server deletes the objects inside of them. */
+/** Matches the kinds that have a finalizer of the API server. */
 const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
 const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const LOOK_EVERY_MS = 200;
@@ -40,13 +39,12 @@ async function read(fetch: Fetch, path: string): Promise<Answer> {
     const answer = await asked(fetch, path, { headers: { accept: METADATA } });
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
-    if (answer.status === 404) return {}; // The kind was deleted between the two requests.
+    if (answer.status === 404) return {};
     if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
     await sleep(realClock, LOOK_EVERY_MS);
   }
 }
 
-/** Returns all objects that can be deleted, by UID. */
 async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   const { groups = [] } = await read(fetch, '/apis');
   const found = new Map<string, Found>();
@@ -65,10 +63,7 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   return found;
 }
 
-/**
- * Removes the finalizers of an object and deletes it. No controller handles the finalizers in this test. If the
- * deletion is refused, it is repeated at the end.
- */
+/** Removes the finalizers of an object and deletes it. */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -78,9 +73,7 @@ async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> 
   await (await asked(fetch, `${path}?gracePeriodSeconds=0`, { method: 'DELETE' })).text();
 }
 
-/** A running cluster, with the objects that existed before the tests. */
 export interface SharedCluster {
-  /** Deletes all objects that the tests created, and waits until they no longer exist. */
   restore(): Promise<void>;
 }
 

@@ -30,33 +30,19 @@ const CRDS: ResourceDefinition<KubeObject> = {
 export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
-/**
- * The real programs in separate processes: the controllers, a local cloud without delays, and an API server. The API
- * server is the embedded control plane in memory, or kube-apiserver. The controllers log in with the ServiceAccount of
- * an installation, which has only its roles.
- */
+/** The real programs in separate processes: the controllers, a local cloud without delays, and an API server. */
 export interface Stack {
   readonly client: KubeClient;
-  /** The process of the control plane. With kube-apiserver, `plane` is undefined. */
   readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
-  /**
-   * Whether a log contains the requests to the API server. For an API server that the stack did not start, `isAudited`
-   * is false.
-   */
   readonly isAudited: boolean;
-  /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /**
-   * Returns the requests of the controllers that the API server has refused. If {@link isAudited} is false, the list is
-   * empty.
-   */
+  /** Returns the requests of the controllers that the API server has refused. */
   refused(): readonly string[];
   readonly logs: string;
-  /** Creates a MachineClass for the local cloud. */
   makeClass(name: string): Promise<void>;
   makeDeployment(
     name: string,
@@ -70,12 +56,10 @@ export interface Stack {
 
 export interface StackOptions {
   readonly clock?: Clock;
-  /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
-  /** The user data in the VMs. By default, the user data starts a simulated kubelet. */
   readonly userData?: string;
-  /** Returns the URL of a program from its module specifier. By default, this is the URL of the source file. */
+  /** Returns the URL of a program from its module specifier. */
   readonly resolve?: (module: string) => string;
 }
 
@@ -131,10 +115,7 @@ const deploymentOf = (
 
 type ProgramOf = (name: string, module: string, args: string[], env?: Record<string, string>) => Program;
 
-/**
- * Starts a control plane, or the API server that the environment variables select. Writes the kubeconfig of an
- * administrator.
- */
+/** Starts a control plane, or the API server that the environment variables select. */
 async function startServer(program: ProgramOf, kubeconfigFile: string, flags: readonly string[]) {
   if (isRealAsked()) {
     const real = await startApiServer({ crds });
@@ -168,8 +149,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     `--request-log=${requestLog}`,
     ...(options.planeFlags ?? []),
   ]);
-  // As in the measurement of the original, the kubelets have credentials already. The figures therefore contain only
-  // the cost of the controllers.
+  // As in the measurement of the original, the kubelets have credentials already.
   const cloud = program(
     'local-cloud',
     '@mcm/provider-local/cloud/main',
@@ -234,7 +214,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
-/** Resolves when an object of a kind satisfies the predicate. Changes before this call are not considered. */
 export async function until<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

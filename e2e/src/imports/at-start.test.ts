@@ -12,7 +12,6 @@ registerHooks({ resolve: (name, context, next) => {
   return next(name, context);
 } });`;
 
-/** A kubeconfig with an unused port, so that nothing is ever reconciled. */
 const KUBECONFIG = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Config',

@@ -2,16 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-/**
- * The third-party packages that a module imports, directly or through other modules, at its start or later. For each
- * package, the files that lead to it.
- */
+/** The third-party packages that a module imports, directly or through other modules, at its start or later. */
 export type Reached = ReadonlyMap<string, readonly string[]>;
 
-/**
- * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`.
- * Imports of types do not exist at run time.
- */
+/** Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `load('x')` and `require('x')`. */
 const IMPORTS =
   /(?:^|\n)\s*(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]|\b(?:import|load|require)\(\s*['"]([^'"]+)['"]\s*\)/g;
 
@@ -21,7 +15,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
 
-/** Returns the source file for a specifier of a workspace package. For any other package, the result is undefined. */
+/** Returns the source file for a specifier of a workspace package. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
   if (!name.startsWith('@mcm/')) return undefined;

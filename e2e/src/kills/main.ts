@@ -3,10 +3,8 @@ import { type Lease, leases, type Random, realClock, seededRandom, sleep } from 
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * Kills the manager with SIGKILL at random times, while the real programs roll a hundred machines. After each rollout,
- * the result is verified. Run it manually: `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with
- * `KUBEBUILDER_ASSETS` for a real API server. The test `packages/core/src/deployment/kills.test.ts` does the same on a
- * virtual clock.
+ * Kills the manager with SIGKILL at random times, while the real programs roll a hundred machines. Run it manually:
+ * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` for a real API server.
  */
 const numbers = process.argv.slice(2).map(Number);
 if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || each < 0)) {
@@ -19,10 +17,6 @@ const [kills = 20, seed = 1] = numbers;
 const MACHINES = 100;
 /** During one rollout, the manager is killed at most this often, so that the rollout completes. */
 const KILLS_A_ROLL = 8;
-/**
- * A manager is killed at most this number of milliseconds after it has started to work. Some kills happen before the
- * first write, and others after hundreds of writes.
- */
 const LIFE_MS = 2_500;
 const LIMIT_MS = 600_000;
 /** With a short Lease duration, the next manager starts soon after a kill. */
@@ -46,10 +40,7 @@ const isDone = ({ metadata, spec, status }: MachineDeployment): boolean =>
 const done = (stack: Stack): Promise<MachineDeployment> =>
   until(stack.client, machineDeployments, NAME, isDone, LIMIT_MS);
 
-/**
- * Checks the result of a rollout. Returns a sentence about the first difference. Without a difference, the result is
- * undefined.
- */
+/** Checks the result of a rollout. */
 async function wrong(stack: Stack, machineClass: string): Promise<string | undefined> {
   const all = (await stack.client.resource<Machine>(machines, NAMESPACE).list()).items;
   const other = all.find(
@@ -64,7 +55,6 @@ async function wrong(stack: Stack, machineClass: string): Promise<string | undef
   return active.length === 1 && active[0] === MACHINES ? undefined : `sets of ${sizes.join(', ')}`;
 }
 
-/** Resolves with the identity of the next leader. */
 async function nextHolder(stack: Stack, before: string | undefined): Promise<string> {
   const resource = stack.client.resource<Lease>(leases, NAMESPACE);
   const end = Date.now() + LIMIT_MS;
@@ -77,10 +67,7 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
   throw new Error('no process acquired the Lease');
 }
 
-/**
- * Kills managers until the rollout is complete, or until there were `most` kills. Returns when each manager was killed,
- * in milliseconds after it had started to work.
- */
+/** Kills managers until the rollout is complete, or until there were `most` kills. */
 async function killDuring(stack: Stack, most: number, random: Random): Promise<readonly number[]> {
   const instants: number[] = [];
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);

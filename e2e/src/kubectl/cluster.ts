@@ -8,10 +8,9 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
 import { playScheduler } from './scheduler.ts';
 
-/** Whether kubectl is installed. If kubectl is missing, the suites with kubectl are skipped. */
+/** Whether kubectl is installed. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
-/** The time limit of a command in milliseconds. Only a command that hangs reaches the limit. */
 const COMMAND_TIMEOUT_MS = 25_000;
 
 interface Outcome {
@@ -23,20 +22,15 @@ interface Outcome {
 /** A control plane with HTTPS, simulated kubelets for the nodes `n1` and `n2`, and the real kubectl. */
 export interface Cluster {
   readonly plane: ApiServer;
-  /** A folder with the kubeconfig and the files of the test. At the end, the folder is removed. */
   readonly dir: string;
-  /** Runs kubectl. If the command fails, the result contains the failure. `env` extends the environment variables. */
+  /** Runs kubectl. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
-  /**
-   * Runs kubectl, which must succeed. Returns the output without the last line break. The arguments are separated by
-   * spaces.
-   */
+  /** Runs kubectl, which must succeed. */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl, which must fail. Returns the error output. */
+  /** Runs kubectl, which must fail. */
   refused(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl until `stop` is called. `until` resolves when the output matches a pattern. */
+  /** Runs kubectl until `stop` is called. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };
-  /** Writes a manifest and returns its path. */
   file(name: string, content: string): string;
   stop(): Promise<void>;
 }

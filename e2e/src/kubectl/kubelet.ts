@@ -77,10 +77,7 @@ const running = (pod: Pod): unknown => ({
   },
 });
 
-/**
- * Simulates the kubelets of all nodes. A bound pod becomes ready immediately, and a deleted pod disappears immediately.
- * If the image of a pod is `stuck`, the pod never runs. The simulation ends when the signal is aborted.
- */
+/** Simulates the kubelets of all nodes. */
 export async function playKubelets(plane: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const response = await plane.fetch(new Request('https://plane/api/v1/pods?watch=true', { signal }));
   const decoder = new TextDecoder();

@@ -4,10 +4,6 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
-/**
- * `mcm` as a plugin of the real kubectl. kubectl finds `kubectl-mcm` on the search path, and passes flags and the
- * kubeconfig to the plugin.
- */
 describe.skipIf(!hasKubectl)('kubectl mcm', () => {
   let cluster: Cluster;
   let env: Record<string, string>;

@@ -51,7 +51,7 @@ const isTolerated = (taint: Taint, tolerations: readonly Toleration[]): boolean 
       (operator === 'Exists' || value === (taint.value ?? '')),
   );
 
-/** Returns the nodes that a pod of a DaemonSet requires. If the pod may run on any node, the result is undefined. */
+/** Returns the nodes that a pod of a DaemonSet requires. */
 const meant = ({ spec }: Pod): readonly string[] | undefined =>
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms
     .flatMap(({ matchFields = [] }) => matchFields)
@@ -67,10 +67,6 @@ const fits = (pod: Pod, { metadata, spec = {} }: Node): boolean => {
   return (meant(pod)?.includes(metadata.name) ?? true) && against.every((taint) => isTolerated(taint, tolerations));
 };
 
-/**
- * A simple scheduler for kube-apiserver. The scheduler binds a pod to the next node whose taints the pod tolerates. The
- * scheduler stops when the signal is aborted.
- */
 export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const list = async <T>(path: string): Promise<readonly T[]> => {
     const answer = await server.fetch(new Request(`https://server${path}`, { signal }));
@@ -110,7 +106,7 @@ export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: Ab
       });
     }
   };
-  /** After each change of a pod or node, all pending pods are checked. Changes during a check cause one more check. */
+  /** After each change of a pod or node, all pending pods are checked. */
   let again = false;
   let placing = false;
   const changed = async (): Promise<void> => {

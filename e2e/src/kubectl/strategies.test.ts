@@ -34,7 +34,7 @@ test.skipIf(!hasKubectl)('kubectl rolls out a deployment with each strategy', { 
       // One process watches the rollout, because a poll would start a new kubectl each time.
       expect(await rollout('status')).toMatchObject({ code: 0 });
       const labels = 'jsonpath={.items[?(@.spec.replicas==3)].spec.template.metadata.labels.generation}';
-      // During an in-place update, the machines move to the new set first. The sizes of the sets change later.
+      // During an in-place update, the machines move to the new set first.
       const sized = () => kubectl('get', 'machinesets', '-o', labels);
       await expect.poll(sized, { timeout: PATIENCE_MS, interval: 200 }).toBe(generation);
       kubectl('wait', name, '--for=jsonpath={.status.updatedReplicas}=3', '--timeout=120s');

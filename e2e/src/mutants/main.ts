@@ -33,7 +33,6 @@ function sample<T>(items: readonly T[], size: number, random: Random): T[] {
   return picked;
 }
 
-/** Returns true if a test fails because of a change, or never ends. */
 function isNoticed({ file, start, end, text }: Mutant): boolean {
   const source = readFileSync(file, 'utf8');
   try {

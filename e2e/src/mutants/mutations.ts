@@ -1,11 +1,9 @@
 import { parseAst } from 'vitest/node';
 
-/** A change of a source file that tests should notice. */
 export interface Mutation {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** The number of the changed line, starting at 1. */
   readonly line: number;
   readonly what: string;
 }

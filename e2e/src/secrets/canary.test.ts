@@ -24,14 +24,10 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
-/**
- * Canary secrets must never appear in a log line, an event, a status, evidence, a span or an output of the command. The
- * tests vary the input of the controllers and the responses of the API server and of the cloud.
- */
+/** Canary secrets must never appear in a log line, an event, a status, evidence, a span or an output of the command. */
 
 const MINUTE = 60_000;
 const CANARIES = {
-  /** The credentials of the cloud. */
   token: 'canary-cloud-token-Zq7Yw3',
   password: 'canary-user-data-password-Kx9Bv2',
 } as const;
@@ -177,10 +173,7 @@ function spanRecorder(): { readonly tracer: DriverTracer; readonly spans: string
   return { tracer: { startSpan }, spans };
 }
 
-/**
- * Runs a fleet in which VMs are created, fail, are listed and are deleted. The responses of the API server and of the
- * cloud contain the secrets.
- */
+/** Runs a fleet in which VMs are created, fail, are listed and are deleted. */
 async function live(world: World): Promise<void> {
   await world.createDeployment(2);
   await world.clock.advance(5 * MINUTE);

@@ -25,10 +25,6 @@ test('a fleet is created, rolled out and deleted, and then nothing is written', 
   await world.close();
 });
 
-/**
- * The distance between two kill points. A plain run kills at every twentieth request, and `.ci/run` at every fifth
- * request. A run of all cases kills at every request.
- */
 const STEP = thoroughly(5, 20, 1);
 
 test.each<ProcessName>(['machine-controller', 'manager'])(

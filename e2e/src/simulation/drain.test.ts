@@ -38,8 +38,6 @@ test('a rollout drains its nodes within the budget', async () => {
       return world.isSettled(2, 'green');
     });
     expect(workload.fewest).toBe(3);
-    // Each pod waited until the previous pod was ready on another node. Meanwhile, the status of the machine named the
-    // budget that blocked the pod.
     expect([...said].join('\n')).toContain(`waits for pod disruption budget ${workload.budget}`);
     expect(workload.evictions.length).toBeGreaterThanOrEqual(4);
     await world.until(async () => workload.ready === 4);
@@ -66,7 +64,7 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     const letGo = world.clock.now().getTime();
     await world.clock.advance(1_000);
     expect((workload.evictions[0] ?? Number.POSITIVE_INFINITY) - letGo).toBeLessThan(1_000);
-    // mcm drains and replaces two machines within 30 s. The pods of each machine need 5 s to end.
+    // mcm drains and replaces two machines within 30 s.
     expect(await world.untilSettled(2, 'green')).toBeLessThan(30_000);
     expect(workload.fewest).toBeGreaterThanOrEqual(2);
     workload.close();
@@ -88,10 +86,7 @@ test('pods end within their grace period and become ready on another node before
   });
 });
 
-/**
- * Times of the request for a force deletion in milliseconds, relative to the deletion of the machine. A negative time
- * is before the deletion of the machine.
- */
+/** Times of the request for a force deletion in milliseconds, relative to the deletion of the machine. */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {

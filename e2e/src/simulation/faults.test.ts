@@ -49,10 +49,7 @@ function problems(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/**
- * Runs until the controllers are in the middle of an operation. Kubelets join slowly, so that the operation takes long
- * enough.
- */
+/** Runs until the controllers are in the middle of an operation. */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);

@@ -168,7 +168,6 @@ test('Manual: nothing happens until a user selects a node [P-22]', async () => {
   });
 });
 
-/** Selects every node, as `kubectl label nodes --all` does. */
 async function selectAll(world: World): Promise<void> {
   for (const name of await world.nodeNames()) {
     const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };

@@ -41,8 +41,6 @@ test('throttled requests do not extend a drain beyond its timeout [#2]', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // After the force deletion, the controller sends a few more requests. The controller may wait several times before
-    // each request.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -193,7 +191,7 @@ test('terminating machines count towards the surge, so the quota of VMs is never
   await inWorld({ maxSurge: 1, annotations }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
-    // The deletion of a VM takes some time. While the VM is being deleted, its machine must exist.
+    // The deletion of a VM takes some time.
     const slow = world.cloud.faults.order({ operation: 'instances.delete', latency: 40_000 });
     const seen = { most: 0, leaving: 0 };
     const look = async () => {
@@ -275,8 +273,7 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // Before the cloud refuses the first driver call, four or five machines have called the cloud. After the refusal,
-    // one machine makes two more driver calls.
+    // Before the cloud refuses the first driver call, four or five machines have called the cloud.
     expect(asked.length).toBeLessThanOrEqual(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
@@ -294,7 +291,7 @@ test.runIf(isThorough)('VM and Node of a machine whose finalizer was removed man
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan collection deletes the VM after two passes. The deletion of the Node makes the name available.
+    // The orphan collection deletes the VM after two passes.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

@@ -15,7 +15,6 @@ const writes = (change: (body: string) => string): Defect => ({
   },
 });
 
-/** A defective controller that treats every interruption notice as the end of the VM. */
 const believesAll: Defect = {
   wrapCloud:
     (transport): Transport =>

@@ -106,7 +106,6 @@ const hasTaint = (node: Node | undefined, key: string): boolean =>
 const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
   world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
 
-/** Events that make a machine unavailable. An update by a MachineConfigPool is not in the list. */
 const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
   [
     'a roll of the deployment',
@@ -248,8 +247,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One machine needs five minutes to join, which uses the limit. The remaining nodes are marked as waiting, and no
-    // node gets the target.
+    // One machine needs five minutes to join, which uses the limit.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
@@ -357,8 +355,7 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     const { config, world, verifier } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
-    // Two machines are in deletion, but their pods block the drain. As a result, there are four nodes, although two
-    // were requested.
+    // Two machines are in deletion, but their pods block the drain.
     const names = await story.names();
     await holdAll(world, 4);
     for (const name of names) await holdNode(world, name);
@@ -403,7 +400,7 @@ test.runIf(isThorough)(
         return most === 2;
       });
       await bothAt((name) => name !== first && name !== firstOthers);
-      // One pool selects all nodes. The pool also waits for the machine of the second deployment.
+      // One pool selects all nodes.
       await world.admin.resource(machineConfigPools).delete('others');
       await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
       const second = await config.untilUpdated(4);
@@ -427,8 +424,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isReported).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A rollout with a slow new machine starts. The manager protects all nodes, the pool updates one node, and a user
-    // reverts the rollout.
+    // A rollout with a slow new machine starts.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);
@@ -440,7 +436,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
     await world.clock.advance(5_000);
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
-    // A second rollout starts, and the update of the node ends. The annotations of the manager stay on the nodes.
+    // A second rollout starts, and the update of the node ends.
     await story.roll();
     await story.untilNode((node) => isReported(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);

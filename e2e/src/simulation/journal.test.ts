@@ -3,10 +3,6 @@ import { expect, test } from 'vitest';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 import { playCase } from './suites/suites.ts';
 
-/**
- * Suites that together contain all kinds of decisions: rollouts, repairs, in-place updates, pauses, windows,
- * autoscalers and drains.
- */
 const SUITES = ['sick', 'in-place', 'pauses', 'windows', 'leases', 'scaler', 'machines'];
 /** Seeds of histories in which a deletion starts after a decision that assumed no deletions. */
 const MORE: Readonly<Record<string, readonly number[]>> = { leases: [3], scaler: [6] };
@@ -14,7 +10,6 @@ const cases = SUITES.flatMap((suite) => seedsOf(suite, 1, MORE[suite]));
 
 const newJournal = (): Journal => new Journal({ perObject: 24, total: 3_000 });
 
-/** Writes a journal as text, and reads it again. */
 function recorded(journal: Journal) {
   const header = { version: '0', controller: 'both', at: new Date(0) };
   return readJournal(journalLines(header, journal.entries(), (text) => text));

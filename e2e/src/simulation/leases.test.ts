@@ -11,8 +11,7 @@ test.each(seedsOf('leases', 4))(
 );
 
 test('a write of a frozen process without a fence, while another one leads, is reported', async () => {
-  // In some histories, no process is frozen during a write. The test runs histories until a history contains a freeze
-  // during a write.
+  // In some histories, no process is frozen during a write.
   const reported = async (seed: number): Promise<boolean> => {
     const { violations } = await play('leases', {
       seed,

@@ -161,7 +161,6 @@ test('Replace with a bad configuration stops at the first new machine, and conti
   }));
 
 test('the circuit breaker stops an update in place while an updated node is not Ready, although the limit allows more [10.4]', () => {
-  // The first updated node is not Ready before the second pair of nodes is updated.
   const options = { kubelets: { configDelay: 120_000 }, configControllers: { haltDegraded: 1 } };
   return inWorld({ maxUnavailable: 2 }, options, async (config) => {
     const { world } = config;
@@ -359,7 +358,6 @@ test('a pool that is deleted during an update removes its marks from machines an
       );
       return Object.fromEntries(found);
     };
-    // The first reconcile writes the annotation for the autoscaler, which is valid for an hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();

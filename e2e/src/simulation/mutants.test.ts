@@ -9,11 +9,10 @@ import { ScalerVerifier } from './verifiers/scaler-verifier.ts';
 import { pauseHold } from './world/holds.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
-/** Tests the verifiers with defective managers. For each defect, one verifier must report a violation. */
+/** Tests the verifiers with defective managers. */
 
 const MINUTE = 60_000;
 
-/** An action that a defective manager performs every second. */
 type Defect = (client: KubeClient) => Promise<void>;
 
 const failsTooEarly =
@@ -42,10 +41,6 @@ const selectsAll: Defect = async (client) => {
   }
 };
 
-/**
- * Runs a story once with a correct manager and once with a defective manager. `verified` returns the violations of each
- * run.
- */
 async function verified(
   options: WorldOptions,
   defect: Defect,
@@ -77,10 +72,6 @@ async function settled(world: World, replicas: number): Promise<readonly string[
   return (await world.machines()).map(({ metadata }) => metadata.name);
 }
 
-/**
- * Stops the kubelets of some machines. When the Nodes of stopped kubelets become NotReady, their machines become
- * Unknown.
- */
 function silence(world: World, ...names: readonly string[]): void {
   for (const { id, name } of world.cloud.instances.list()) {
     if (names.includes(name)) world.cloud.kubelets.order(id, { silent: true });
@@ -178,10 +169,7 @@ async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): As
   for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/**
- * Returns a manager that reads falsified responses of the API server. The API server sends each watch event as one
- * chunk, so that a defect can change single events.
- */
+/** Returns a manager that reads falsified responses of the API server. */
 const reads =
   (rewrite: Rewrite) =>
   (name: ProcessName, transport: Transport): Transport => {
@@ -260,7 +248,7 @@ test.each([
   expect(violations).toContainEqual(expect.stringMatching(violation));
 });
 
-/** A defect: the manager replaces machines during a pause, as in a rollout. The MachineSets stay unchanged. */
+/** A defect: the manager replaces machines during a pause, as in a rollout. */
 const rollsOn =
   (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
   async (client) => {

@@ -10,14 +10,12 @@ import { NAMESPACE, World } from './world/world.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** The fields of the MachineDeployment that a test changes. */
 interface Wish {
   readonly replicas: number;
   readonly paused: boolean;
   readonly machineClass: string;
 }
 
-/** Resolves with the plan of a change for the objects in the API server. */
 async function planned(world: World, { replicas, paused, machineClass }: Wish): Promise<DeploymentPlan> {
   const { admin, clock } = world;
   const { metadata, spec } = await world.deployment();
@@ -48,17 +46,13 @@ interface Deletion {
   readonly name: string;
 }
 
-/** Groups the named machines by the time of their deletion. */
 function waves(deletions: readonly Deletion[], names: ReadonlySet<string>): string[][] {
   const all = new Map<string, string[]>();
   for (const { at, name } of deletions) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
   return [...all.values()];
 }
 
-/**
- * Returns true if the controllers deleted machines in the planned order. The machines may be grouped differently,
- * because the groups depend on the timing of watches.
- */
+/** Returns true if the controllers deleted machines in the planned order. */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
   let latest = 0;
@@ -84,10 +78,6 @@ const fleet = fc.record({
   wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
 });
 
-/**
- * Runs until a change of the deployment is complete. If the change is blocked, runs until nothing has happened for a
- * long time.
- */
 async function untilDone(world: World, wish: Wish, complete: boolean): Promise<void> {
   await world.until(async () => {
     const { metadata, status } = await world.deployment();
@@ -115,8 +105,7 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.deletions.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // After a change of both size and template, a machine may be created and deleted again. The test compares only the
-  // machines that stay.
+  // After a change of both size and template, a machine may be created and deleted again.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));

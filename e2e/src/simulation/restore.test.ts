@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { RestoreVerifier } from './verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from './world/world.ts';
 
-/**
- * The restore of a cluster with ten machines to a backup, while machines, nodes and controllers continue to run. The
- * cluster is both the control cluster and the target cluster.
- */
+/** The restore of a cluster with ten machines to a backup, while machines, nodes and controllers continue to run. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,10 +6,7 @@ import { CRDS } from '../drivers/fleet.ts';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
-/**
- * During a rollout, the CRDs of mcm replace the CRDs of the original, and vice versa. No process is restarted, no
- * machine is lost, and no process repeats a write of a field that the server drops.
- */
+/** During a rollout, the CRDs of mcm replace the CRDs of the original, and vice versa. */
 
 const MINUTE = 60_000;
 
@@ -65,8 +62,7 @@ test.each(sampled(Object.keys(LACKING), 2))(
       expect([stored.metadata.uid, stored.spec]).toEqual([odd.metadata.uid, odd.spec]);
       await deployments.patch('odd', { type: 'merge', body: { metadata: { labels: { seen: 'true' } } } });
 
-      // The downgrade also happens during a rollout. When the API server reads an object, it drops fields that the
-      // older CRDs lack.
+      // The downgrade also happens during a rollout.
       const body = { spec: { autoPreserveFailedMachineMax: 1 } };
       await deployments.patch('workers', { type: 'merge', body });
       await world.change({ template: { spec: { class: { name: 'blue' } } } });
@@ -78,7 +74,6 @@ test.each(sampled(Object.keys(LACKING), 2))(
       const known = release === Object.keys(LACKING)[0];
       expect((await deployments.get('workers')).spec.autoPreserveFailedMachineMax).toBe(known ? 1 : undefined);
 
-      // The second upgrade must not affect the running machines.
       const settled = await identities(world);
       await apply(world.admin, crds);
       await expectQuiet(world);

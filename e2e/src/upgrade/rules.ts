@@ -13,6 +13,5 @@ const RULES: ReadonlySet<string> = new Set([
   'x-kubernetes-validations',
 ]);
 
-/** Whether a key of a schema is a keyword of {@link RULES}. Any other key can be the name of a field. */
 export const isRule = (key: string, value: unknown): boolean =>
   RULES.has(key) && (typeof value !== 'object' || value === null || Array.isArray(value));

@@ -3,12 +3,8 @@ import type { Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { type ProcessName, World } from '../simulation/world/world.ts';
 
-/**
- * Containers with different versions. The older container does not write the annotations that only this project has.
- * Rollouts and replacements must work with different versions.
- */
+/** Containers with different versions. */
 
-/** Annotations that the containers of the original do not write. */
 const OURS: readonly string[] = [
   Annotations.Replacement,
   Annotations.DeletedForHealth,
@@ -20,7 +16,7 @@ interface Body {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> };
 }
 
-/** Simulates an older process. The writes of an older process lack the annotations that its version does not know. */
+/** Simulates an older process. */
 const older =
   (which: ProcessName, left: Set<string>) =>
   (name: ProcessName, transport: Transport): Transport =>

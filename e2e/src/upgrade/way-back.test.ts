@@ -7,7 +7,7 @@ import { formOf, LACKING } from './crd-forms.ts';
 
 /**
  * All settings and records of mcm are annotations and labels, so an API server with the CRDs of the original stores
- * them. The original reads an object, changes the object, and writes the whole object.
+ * them.
  */
 
 const NAMESPACE = 'test';
@@ -21,7 +21,6 @@ const KINDS = [
   [machineClasses, { provider: 'local', providerSpec: { machineType: 'small' } }],
 ] as const;
 
-/** Returns a value for each annotation or label. */
 const all = (keys: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.values(keys).map((key, index) => [key, `v${index}`]));
 

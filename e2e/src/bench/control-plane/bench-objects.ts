@@ -8,10 +8,7 @@ export const machineName = (index: number): string => `machine-${index}`;
 const SET = 'bench-12345';
 const LABELS = { name: 'bench', 'machine-template-hash': '12345' };
 
-/**
- * The MachineSet that owns all machines of the benchmark. If the owner did not exist, the garbage collector would
- * delete the machines.
- */
+/** Without the MachineSet of the benchmark, the garbage collector would delete the machines. */
 export const machineSet = JSON.stringify({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
   kind: 'MachineSet',
@@ -136,9 +133,7 @@ const podOf = (index: number, placement: object): string =>
     },
   });
 
-/** Returns a pod that is already bound to a node. */
 export const pod = (index: number, nodeCount = 10_000): string =>
   podOf(index, { nodeName: `node-${index % nodeCount}` });
 
-/** Returns a pod that the scheduler ignores. */
 export const pendingPod = (index: number): string => podOf(index, { schedulerName: 'bench' });

@@ -15,7 +15,6 @@ function* requests(times: number, make: (index: number) => LoadRequest): Generat
 
 const perSecond = (times: number, seconds: number): string => `${Math.round(times / seconds)} a second`;
 
-/** Runs all benchmarks of the control plane, one after the other. Each benchmark starts a new process. */
 export async function* planeFigures(only?: string): AsyncGenerator<Figure> {
   const wanted = (name: string): boolean => only === undefined || only === name;
   if (wanted('ready')) yield await readyFigure();

@@ -42,9 +42,7 @@ async function* reports({ port, caCertificate, token }: PlaneProcess): AsyncGene
 const told = ({ p50, p99, p999, max }: Latencies): string =>
   `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(0)} ms, p99.9 ${p999.toFixed(0)} ms, max ${max.toFixed(0)} ms`;
 
-/**
- * Measures a control plane with its store on disk under the load of a large cluster. The number of pods stays constant.
- */
+/** Measures a control plane with its store on disk under the load of a large cluster. */
 export async function* largeFigures(): AsyncGenerator<Figure> {
   const plane = await startPlane('sqlite');
   try {

@@ -1,6 +1,5 @@
 import { connect, type TLSSocket } from 'node:tls';
 
-/** The control plane to which the load is sent, and the credentials of the client. */
 export interface LoadTarget {
   readonly port: number;
   readonly caCertificate: string;
@@ -17,10 +16,7 @@ export interface LoadRequest {
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
-/**
- * A keep-alive connection that sends requests one after the other. A complete HTTP client would need more CPU time per
- * request than the server. Responses must have a Content-Length.
- */
+/** A complete HTTP client would need more CPU time per request than the server. */
 export class LoadConnection {
   readonly #socket: TLSSocket;
   readonly #head: string;
@@ -50,7 +46,6 @@ export class LoadConnection {
     });
   }
 
-  /** Sends a request. Resolves with the status after the whole body was read. */
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };
@@ -89,11 +84,7 @@ export class LoadConnection {
   }
 }
 
-/**
- * Sends requests over several connections at the same time.
- * @returns the duration in seconds.
- * @throws Error if a response has another status than `expected`.
- */
+/** @throws Error if a response has another status than `expected`. */
 export async function drive(
   connections: readonly LoadConnection[],
   requests: Iterator<LoadRequest>,

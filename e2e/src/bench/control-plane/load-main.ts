@@ -4,9 +4,7 @@ import type { LoadOrder, LoadPlan, LoadReport } from './load.ts';
 import { drive, LoadConnection, type LoadRequest } from './load-connection.ts';
 import { latenciesOf, OpenLoop } from './open-loop.ts';
 
-/**
- * This process generates the load of the benchmark `control-plane-large`. The benchmark sends the load plan over IPC.
- */
+/** This process generates the load of the benchmark `control-plane-large`. */
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const FILLERS = 64;
@@ -29,7 +27,6 @@ const lease = (index: number, resourceVersion?: string): string =>
 
 const versionIn = (text: string): string => /"resourceVersion":"(\d+)"/.exec(text)?.[1] ?? '';
 
-/** Calls a function at a fixed rate until the signal is aborted. The argument is the planned time of the call. */
 async function atRate(perSecond: number, signal: AbortSignal, call: (dueAt: number) => void): Promise<void> {
   const start = performance.now();
   for (let sent = 0; !signal.aborted; ) {
@@ -42,16 +39,12 @@ async function atRate(perSecond: number, signal: AbortSignal, call: (dueAt: numb
   }
 }
 
-/** The load of a cluster with a fixed number of nodes and pods. */
 class Load {
   readonly #plan: LoadPlan;
   readonly #loop: OpenLoop;
-  /**
-   * The resource versions of the Leases. While a renewal waits for its response, the version of the Lease is undefined.
-   */
+  /** The resource versions of the Leases. */
   readonly #leases: (string | undefined)[] = [];
   #lease = 0;
-  /** The index of the oldest pod. */
   #oldest = 0;
   #pod: number;
 
@@ -61,7 +54,7 @@ class Load {
     this.#pod = plan.pods;
   }
 
-  /** Creates the nodes before the pods. If the node of a pod does not exist, the control plane deletes the pod. */
+  /** Creates the nodes before the pods. */
   async fill(connections: readonly LoadConnection[]): Promise<void> {
     const { nodes, pods } = this.#plan;
     const posts = function* (times: number, path: string, body: (index: number) => string): Generator<LoadRequest> {
@@ -93,7 +86,6 @@ class Load {
     await this.#loop.drained();
   }
 
-  /** Renews the Leases of all nodes, one after the other. */
   renew(signal: AbortSignal): Promise<void> {
     return atRate(this.#plan.leasesPerSecond, signal, (dueAt) => {
       const index = this.#lease;
@@ -108,7 +100,7 @@ class Load {
     });
   }
 
-  /** Creates pods and binds each of them. After each binding, the oldest pod is deleted. */
+  /** Creates pods and binds each of them. */
   replacePods(signal: AbortSignal): Promise<void> {
     return atRate(this.#plan.podsPerSecond, signal, (dueAt) => {
       const index = this.#pod++;

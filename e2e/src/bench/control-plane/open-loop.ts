@@ -18,10 +18,7 @@ export const latenciesOf = (times: readonly number[]): Latencies => ({
   max: percentile(times, 1),
 });
 
-/**
- * Sends each request at its planned time, even if the server is slow. The latency of a request starts at the planned
- * time. If the server stalls, all requests that were planned during this time count as delayed.
- */
+/** Sends each request at its planned time, even if the server is slow. */
 export class OpenLoop {
   readonly #free: LoadConnection[];
   readonly #waiting: Due[] = [];
@@ -35,14 +32,12 @@ export class OpenLoop {
     this.#free = [...connections];
   }
 
-  /** @throws Error if an earlier request has failed. */
   submit(kind: string, request: LoadRequest, expected: number, dueAt: number, done: (text: string) => void): void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#waiting.push({ kind, request, expected, dueAt, done });
     this.#pump();
   }
 
-  /** Resolves when all submitted requests have a response. */
   async drained(): Promise<void> {
     if (this.#open > 0 || this.#next < this.#waiting.length)
       await new Promise<void>((resolve) => {
@@ -51,7 +46,6 @@ export class OpenLoop {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Forgets the latencies of all earlier requests. */
   forget(): void {
     this.times.clear();
   }

@@ -8,12 +8,9 @@ import { parse } from 'yaml';
 import { MACHINE_SETS, machineSet } from './bench-objects.ts';
 import { LoadConnection, type LoadTarget } from './load-connection.ts';
 
-/** A control plane in a separate process, with the CRDs of mcm. */
 export interface PlaneProcess extends LoadTarget {
   readonly pid: number;
-  /** The number of milliseconds from the start of the process to its line `ready`. */
   readonly readyMs: number;
-  /** The UID of the MachineSet that owns the machines. */
   readonly owner: string;
   connect(count: number): Promise<LoadConnection[]>;
   stop(): Promise<void>;
@@ -30,7 +27,7 @@ async function createOwner(connection: LoadConnection): Promise<string> {
   return (JSON.parse(connection.text) as { metadata: { uid: string } }).metadata.uid;
 }
 
-/** Starts `control-plane` with a store in memory or in a new folder. This function works only on Linux. */
+/** Starts `control-plane` with a store in memory or in a new folder. */
 export async function startPlane(store: 'memory' | 'sqlite'): Promise<PlaneProcess> {
   const dir = mkdtempSync(join(tmpdir(), 'mcm-bench-'));
   const file = join(dir, 'kubeconfig');

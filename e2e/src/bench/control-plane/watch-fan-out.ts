@@ -4,14 +4,11 @@ import { MACHINES, machine, machineName } from './bench-objects.ts';
 import type { LoadConnection } from './load-connection.ts';
 import type { PlaneProcess } from './plane-process.ts';
 
-/** The events of changes that the watches of one kind received. */
 export interface FanOut {
   readonly changes: number;
   readonly seconds: number;
-  /** The number of events that a watch did not receive. */
   readonly lost: number;
   readonly misplaced: number;
-  /** The median time from sending a change until a watch receives its event, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
@@ -22,14 +19,13 @@ const CHANGES_A_SECOND = 1_000;
 const OBJECTS = 200;
 const WRITERS = 32;
 const TICK_MS = 10;
-/** If an event is missing after this number of milliseconds, it counts as lost. */
 const PATIENCE_MS = 30_000;
 const MARK = Buffer.from('"change":"');
 const VERSION = Buffer.from('"resourceVersion":"');
 const NEWLINE = 10;
 const QUOTE = 34;
 
-/** Reads a watch. Records the time of each event, and whether the resource versions always increase. */
+/** Reads a watch. */
 class Watcher {
   seen = 0;
   misplaced = 0;

@@ -95,10 +95,6 @@ async function* lives(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/**
- * The clouds whose listings have several pages. The value is the number of pages that contain the machines of the
- * benchmark.
- */
 const OTHERS = [
   ['Azure', azure() as FleetProvider<unknown, unknown>, '^PUT virtualMachines$', () => 1],
   [
@@ -111,7 +107,7 @@ const OTHERS = [
 
 /**
  * Counts the listings of an idle fleet between two searches for orphans.
- * @param elsewhere The number of machines on the other clouds. There, a creation takes longer than on AWS.
+ * @param elsewhere The number of machines on the other clouds.
  */
 async function* idle(onAws: number, elsewhere: number): AsyncGenerator<Figure> {
   const clouds = [['AWS', aws() as FleetProvider<unknown, unknown>, '', () => 1] as const, ...OTHERS];
@@ -147,7 +143,7 @@ async function* throttled(machines: number): AsyncGenerator<Figure> {
       return { ms: took, counts: fleet.counts(), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     },
   );
-  // A machine needs one request for its launch. Each additional request makes the result worse.
+  // A machine needs one request for its launch.
   const limit = machines / PER_SECOND;
   yield atMost(
     `AWS: time to create ${machines} machines with a limit of ${PER_SECOND} requests per second`,
@@ -177,10 +173,6 @@ async function* exhausted(machines: number): AsyncGenerator<Figure> {
   yield atMost('AWS: create requests per hour in the zone without capacity', hour, 6, 'calls');
 }
 
-/**
- * Creates many machines in the other clouds, which limit the rate of requests. The limit allows exactly the requests
- * for the creations, so each delay makes the result worse.
- */
 async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   for (const [name, provider] of OTHERS) {
     const { ms, calls, refused } = await on(provider, async (fleet) => {
@@ -199,10 +191,7 @@ async function* throttledElsewhere(machines: number): AsyncGenerator<Figure> {
   }
 }
 
-/**
- * Creates many machines of a class whose zone has no capacity. The cloud accepts each create request, and its operation
- * fails later.
- */
+/** Creates many machines of a class whose zone has no capacity. */
 async function* exhaustedElsewhere(machines: number): AsyncGenerator<Figure> {
   const codes = { Azure: 'ZonalAllocationFailed', GCP: 'ZONE_RESOURCE_POOL_EXHAUSTED' } as const;
   for (const [name, provider, launch] of OTHERS) {

@@ -6,13 +6,9 @@ import { mcm } from '../../harness/mcm.ts';
 import { rssMb } from '../../harness/process-usage.ts';
 import { atMost, type Figure } from '../machines/figure.ts';
 
-/**
- * For each provider, the memory limit of the bundled machine controller in MB, shortly after its machines have joined.
- */
 const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
 const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
 
-/** Returns the child processes of a process. This function works only on Linux. */
 const childrenOf = (pid: number): readonly number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number);
 

@@ -23,13 +23,10 @@ import { PlaneHost } from './planes.ts';
 const TOKEN = 'bench-token';
 const IDLE_MS = 60_000;
 const START_LIMIT_MS = 300_000;
-/** One process runs the control planes of this number of clusters. */
 const PER_HOST = 250;
 const WAKES = 40;
-/** After this time, the Leases of all clusters have the duration for quiet clusters. */
 const SETTLE_MS = 110_000;
 export const QUIET_LEASES = '--fleet-quiet-lease-duration=90s';
-/** The index of the cluster whose API server hangs. */
 const STUCK = 0;
 
 const nameOf = (index: number): string => `c-${index}`;
@@ -39,7 +36,7 @@ const connectionsOf = (pid: number): number =>
     try {
       return readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:');
     } catch {
-      return false; // The file was closed between the two reads of the folder.
+      return false;
     }
   }).length;
 
@@ -144,7 +141,6 @@ class FleetOfClusters {
     return new Map(controllers.map((name) => [name, this.#programs.get(name)?.pid ?? 0]));
   }
 
-  /** Resolves with the number of seconds until both programs serve all clusters. */
   async served(): Promise<number> {
     const start = performance.now();
     for (;;) {
@@ -182,7 +178,6 @@ class FleetOfClusters {
     return ms;
   }
 
-  /** Resolves with the 99th percentile of these times in several clusters, in milliseconds. */
   async wakes(name: string): Promise<number> {
     const all: number[] = [];
     for (let index = 0; index < WAKES; index += 1)

@@ -18,7 +18,6 @@ const conditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'N
   lastTransitionTime: STARTED_AT,
 }));
 
-/** Returns a Node that has no kubelet. */
 export const hollowNode = (index: number): Draft<Node> => ({
   metadata: { name: nameOf(index), labels: { 'topology.kubernetes.io/zone': 'local-a', node: nameOf(index) } },
   spec: { providerID: providerIdOf(index) },
@@ -34,7 +33,6 @@ export interface NewCluster {
   readonly name: string;
   readonly kubeconfig: string;
   readonly machines: number;
-  /** The address of the emulated cloud. */
   readonly endpoint: string;
   readonly token: string;
 }
@@ -57,7 +55,6 @@ export const machineClass = (namespace: string, name = CLASS): Draft<MachineClas
   },
 });
 
-/** Creates a running machine that has no VM. */
 async function createMachine(seed: KubeClient, namespace: string, index: number): Promise<void> {
   const name = nameOf(index);
   const resource = seed.resource<Machine>(machines, namespace);
@@ -73,10 +70,7 @@ async function createMachine(seed: KubeClient, namespace: string, index: number)
   await resource.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/**
- * Creates the namespace of a cluster with its machines. The last write adds the label for the fleet, so the fleet finds
- * a complete cluster.
- */
+/** Creates the namespace of a cluster with its machines. */
 export async function createCluster(seed: KubeClient, cluster: NewCluster): Promise<void> {
   const { name, kubeconfig, endpoint, token } = cluster;
   const [key = '', value = ''] = LABEL.split('=');
@@ -89,7 +83,6 @@ export async function createCluster(seed: KubeClient, cluster: NewCluster): Prom
   await seed.resource(namespaces).patch(name, { type: 'merge', body: { metadata: { labels: { [key]: value } } } });
 }
 
-/** Returns a MachineDeployment. The VMs of its machines are created only if both programs work. */
 export const newDeployment = (namespace: string, name: string, replicas = 1): Draft<MachineDeployment> => ({
   metadata: { name, namespace },
   spec: {

@@ -5,14 +5,11 @@ import { createClient, type Node, nodes, realClock } from '@mcm/kube';
 import { hollowNode } from './objects.ts';
 import type { HostRequest, HostResponse } from './planes.ts';
 
-/**
- * This process runs the seed, or the target clusters of a fleet. The benchmark sends requests to the process over IPC.
- */
+/** This process runs the seed, or the target clusters of a fleet. */
 
 const requests = new Map<string, number>();
 const relays: Relay[] = [];
 
-/** A TCP relay between clients and a control plane. A relay that is stuck accepts connections, but forwards no data. */
 class Relay {
   readonly #port: number;
   readonly #sockets = new Set<Socket>();
@@ -22,7 +19,6 @@ class Relay {
     this.#port = port;
   }
 
-  /** Returns the port of the relay. */
   async listen(): Promise<number> {
     const server = createServer((client) => {
       const plane = dial(this.#port, '127.0.0.1');
@@ -74,7 +70,7 @@ async function seed(): Promise<string> {
   return plane.kubeconfig();
 }
 
-/** Starts a target cluster. All connections to the cluster pass through a relay. */
+/** Starts a target cluster. */
 async function target(machines: number): Promise<string> {
   const plane = await startControlPlane({ port: 0, controllers: false });
   await furnish(plane, machines);

@@ -9,11 +9,10 @@ export type HostRequest =
 
 export interface HostResponse {
   readonly kubeconfigs?: readonly string[];
-  /** The number of requests to the seed since the previous call, by program, verb and resource. */
   readonly counts?: Readonly<Record<string, number>>;
 }
 
-/** Runs many control planes in one process. Separate processes for all control planes would need far more memory. */
+/** Runs many control planes in one process. */
 export class PlaneHost {
   readonly #child: ChildProcess;
 
@@ -23,10 +22,6 @@ export class PlaneHost {
     });
   }
 
-  /**
-   * Sends a request to the process over IPC, and resolves with its response. The next request must wait for this
-   * response.
-   */
   ask(request: HostRequest): Promise<HostResponse> {
     return new Promise((resolve, reject) => {
       const ended = (code: number | null): void => reject(new Error(`the control planes ended with ${code}`));

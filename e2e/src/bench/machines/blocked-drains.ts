@@ -18,11 +18,9 @@ import { Follower } from './follow.ts';
 const DRAINS = 1_000;
 const CREATIONS = 100;
 const PARALLEL = 32;
-/** The pods of applications are in this number of namespaces, as in a real cluster. */
 const NAMESPACES = 50;
 const CLASS = 'blue';
 const GRACE_SECONDS = 5;
-/** This time without changes is longer than any interval of the controllers' checks. */
 const QUIET_MS = 130_000;
 const LONG_MS = 300_000;
 
@@ -104,9 +102,7 @@ export class BlockedDrains {
     );
   }
 
-  /**
-   * Creates running machines. Each machine has a pod, and each pod has a disruption budget that forbids its eviction.
-   */
+  /** Creates running machines. */
   async #furnish(): Promise<void> {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);
@@ -155,10 +151,6 @@ export class BlockedDrains {
     );
   }
 
-  /**
-   * Deletes a thousand machines, and creates ten machines during this time. Returns the longest time in seconds until
-   * one of the ten machines has a VM.
-   */
   async #beginDrains(): Promise<number> {
     const resource = this.#stack.client.resource<Machine>(machines, NAMESPACE);
     const deleting = atOnce(DRAINS, PARALLEL, async (index) => {
@@ -219,7 +211,6 @@ export class BlockedDrains {
     ]);
   }
 
-  /** Resolves with the seconds until all pods are evicted, and until all machines are deleted. */
   async #unblock(): Promise<{ readonly drained: number; readonly gone: number; readonly cpu: string }> {
     const start = performance.now();
     const before = new Map(this.#cpu());

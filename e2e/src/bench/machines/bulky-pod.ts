@@ -1,10 +1,9 @@
 import type { Draft, Pod } from '@mcm/kube';
 import { NAMESPACE } from '../../harness/stack.ts';
 
-/** The approximate number of bytes of a {@link bulkyPod} as JSON. */
 export const POD_BYTES = 7_000;
 
-/** Returns a large pod on a node without a kubelet. The benchmarks need only the size of the pod. */
+/** Returns a large pod on a node without a kubelet. */
 export function bulkyPod(index: number, nodeName: string): Draft<Pod> {
   const env = Array.from({ length: 40 }, (_, i) => ({
     name: `VARIABLE_NUMBER_${i}`,

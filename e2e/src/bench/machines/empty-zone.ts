@@ -4,16 +4,11 @@ import { Fleet } from '../../drivers/fleet.ts';
 import { aws } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
-/**
- * Measures the creation of machines if the first zone of their class has no capacity. The AWS driver sends its requests
- * to the emulator. All times are virtual, so the speed of this computer does not matter.
- */
+/** Measures the creation of machines if the first zone of their class has no capacity. */
 
 const MACHINES = 200;
-/** The cloud allows this number of creations per second. */
 const PER_SECOND = 5;
 const MINUTE = 60_000;
-/** After a refusal, the zone gets the next request for a VM after at least this number of minutes. */
 const PROBE_MINUTES = 10;
 const ROUNDS = 12;
 const ROUND_MINUTES = 5;
@@ -23,10 +18,7 @@ const ALTERNATIVES = [
   { subnet: 'subnet-c', zone: 'eu-north-1c' },
 ];
 
-/**
- * Creates a fleet on a simulated cloud that limits the rate of requests.
- * @param isEmpty whether the first zone has no capacity
- */
+/** Creates a fleet on a simulated cloud that limits the rate of requests. */
 async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly refused: () => number }> {
   const annotations = { [Annotations.CapacityAlternatives]: JSON.stringify(ALTERNATIVES) };
   const fleet = await Fleet.start(isEmpty ? { ...aws(), annotations } : aws());
@@ -37,7 +29,6 @@ async function open(isEmpty: boolean): Promise<{ readonly fleet: Fleet; readonly
   return { fleet, refused: () => faults.list().find(({ id }) => id === rule)?.met ?? 0 };
 }
 
-/** Resolves with the virtual seconds until all machines are Running. */
 const filled = async (fleet: Fleet): Promise<number> => {
   await fleet.make(MACHINES);
   return (await fleet.untilRunning(MACHINES)) / 1_000;

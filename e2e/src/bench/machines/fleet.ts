@@ -5,13 +5,11 @@ import { type Counts, count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../../harness/stack.ts';
 import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 
-/** The cost of a task, such as the creation of machines. */
 export interface Measured {
   readonly work: string;
   readonly seconds: number;
   readonly machines: number;
   readonly counts: Counts;
-  /** The CPU time of both controllers in milliseconds. */
   readonly cpuMs: number;
   readonly note?: string;
 }
@@ -19,14 +17,13 @@ export interface Measured {
 interface FleetTasks {
   readonly roll?: boolean;
   readonly idle?: boolean;
-  /** Returns the URL of a program's main module. By default, the programs run from source. */
+  /** Returns the URL of a program's main module. */
   readonly resolve?: (module: string) => string;
 }
 
 const DEPLOYMENT = 'bench';
 const CLASSES = ['blue', 'green'] as const;
 
-/** Runs all benchmarks about the life of a fleet one after the other, with one pair of processes. */
 export async function* fleetFigures(
   replicas: number,
   { roll = replicas <= 100, idle = true, resolve }: FleetTasks = {},
@@ -130,7 +127,7 @@ const rssOf = (pid: number | undefined): string => (pid === undefined ? '?' : rs
 const controllerCpu = (stack: Stack): number =>
   [stack.manager, stack.machineController].reduce((sum, { pid }) => sum + (pid === undefined ? 0 : cpuMs(pid)), 0);
 
-/** Resolves when all machines are deleted. With `terminatingOnly`, only machines in deletion count. */
+/** Resolves when all machines are deleted. */
 async function watchMachinesUntil(
   stack: Stack,
   finished: (machines: ReadonlyMap<string, Machine>) => boolean,

@@ -1,6 +1,5 @@
 import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
 
-/** The objects of a kind by name, in one namespace or in all. A watch updates the objects. */
 export class Follower<T extends KubeObject> {
   readonly objects = new Map<string, T>();
   readonly #stop = new AbortController();
@@ -34,7 +33,6 @@ export class Follower<T extends KubeObject> {
     }
   }
 
-  /** Resolves with the number of seconds until the predicate is true. */
   async until(state: string, holds: (objects: ReadonlyMap<string, T>) => boolean, timeoutMs: number): Promise<number> {
     const start = performance.now();
     while (!holds(this.objects)) {

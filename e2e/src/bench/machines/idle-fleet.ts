@@ -13,26 +13,18 @@ const PODS = 30_000;
 const PARALLEL = 16;
 const CLASS = 'blue';
 const IDLE_MS = 30_000;
-/**
- * The memory of the original's machine controller in MB, with 20,000 pods and one machine. With more machines, the
- * original needs even more memory.
- */
+/** With more machines, the original needs even more memory. */
 const ORIGINAL_MB = 577;
-/**
- * The benchmark waits at most this number of milliseconds for the end of all writes. On an idle host, the writes end
- * within half a minute.
- */
 const QUIET_LIMIT_MS = 600_000;
-/**
- * A kubelet reports its status at this interval, even if nothing has changed. The controllers do not watch its Lease.
- */
+/** A kubelet reports its status at this interval, even if nothing has changed. */
 const HEARTBEAT_PERIOD_S = 300;
 /**
  * The CPU time that the original needs at least: 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
  * alone took 0.76 to 1.01 ms of CPU for each heartbeat.
- * - On the same computer, an informer of this project took 0.35 to 0.58 ms. A whole controller took 0.70 to 0.89 ms.
- * - A Node.js program that only parses the watch took 0.28 to 0.39 ms. Each heartbeat wakes the process, so a goal of 1
- *   % is impossible.
+ * - On the same computer, an informer of this project took 0.35 to 0.58 ms for each heartbeat. A whole controller took
+ *   0.70 to 0.89 ms of CPU for each heartbeat.
+ * - A Node.js program that only parses the watch took 0.28 to 0.39 ms for each heartbeat. Each heartbeat wakes the
+ *   process, so a goal of 1 % is impossible.
  * - A watch of metadata is not sufficient: controllers read zones, taints, conditions and capacity, and every heartbeat
  *   changes the version.
  */
@@ -73,7 +65,6 @@ const nodeStatus = (heartbeat: string) => ({
   })),
 });
 
-/** Many running machines that have no VMs and no kubelets, because these would increase the measured cost. */
 export class IdleFleet {
   readonly #stack: Stack;
   readonly #machines: number;
@@ -220,10 +211,7 @@ export class IdleFleet {
     await this.#quiet(20_000);
   }
 
-  /**
-   * Resolves when the controllers have sent no request for `ms` milliseconds. If the controllers do not become idle,
-   * throws an error with their requests.
-   */
+  /** Resolves when the controllers have sent no request for `ms` milliseconds. */
   async #quiet(ms: number): Promise<void> {
     const start = performance.now();
     let sent: ReturnType<typeof count>;
@@ -275,7 +263,7 @@ export class IdleFleet {
       yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', size);
   }
 
-  /** Sends heartbeats like those of kubelets, without changes. Resolves with the number of heartbeats per second. */
+  /** Sends heartbeats like those of kubelets, without changes. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;
@@ -294,7 +282,7 @@ export class IdleFleet {
     return sent / ((performance.now() - start) / 1000);
   }
 
-  /** Measures a restart of the controller. While the controller is stopped, a machine is created. */
+  /** Measures a restart of the controller. */
   async *#restart(): AsyncGenerator<Figure> {
     const { client, machineController, requests } = this.#stack;
     await machineController.stop();

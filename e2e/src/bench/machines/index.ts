@@ -7,10 +7,7 @@ import { interruptionFigures } from './interruptions.ts';
 import { laneFigures } from './lanes.ts';
 import { warmFigures } from './warm.ts';
 
-/**
- * Yields all figures about machines, drains and nodes. Only the machine controller is measured, which runs in a
- * separate process.
- */
+/** Yields all figures about machines, drains and nodes. */
 export async function* machineFigures(): AsyncGenerator<Figure> {
   yield* BlockedDrains.figures();
   const { podCount, rssMb } = await podMemory(20_000);

@@ -6,16 +6,14 @@ import { atMost, type Figure, percentile } from './figure.ts';
 
 /**
  * In a simulation of the whole system, the cloud announces the interruption of all VMs at the same time, two minutes in
- * advance. All times are virtual, so the speed of this computer does not matter.
+ * advance.
  */
 
 const MACHINES = 100;
 const PODS = 300;
 const NOTICE_MS = 120_000;
-/** A kubelet joins this time after the start of its VM. */
 const JOIN_MS = 30_000;
 
-/** Times after the notice, in seconds. */
 interface Times {
   readonly ready: readonly number[];
   readonly gone: readonly number[];

@@ -2,22 +2,13 @@ import { Fleet } from '../../drivers/fleet.ts';
 import { azure } from '../../drivers/providers.ts';
 import { atMost, type Figure } from './figure.ts';
 
-/**
- * Measures how fast machines are deleted while many machines are created. The Azure driver sends its requests to the
- * emulator, which has one rate limit for all requests. All times are virtual, so the speed of this computer does not
- * matter.
- */
+/** Measures how fast machines are deleted while many machines are created. */
 
 const DELETIONS = 100;
 const CREATIONS = 500;
-/** The cloud allows this number of writes per second. */
 const PER_SECOND = 5;
 const DAY_MS = 86_400_000;
 
-/**
- * Resolves with the number of seconds until {@link DELETIONS} machines are deleted.
- * @param creations the number of machines that are created during this time
- */
 async function deleted(creations: number): Promise<number> {
   const fleet = await Fleet.start(azure());
   try {

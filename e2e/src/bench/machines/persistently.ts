@@ -3,10 +3,7 @@ import { isAlreadyExists, KubeError, realClock, sleep } from '@mcm/kube';
 const ATTEMPTS = 10;
 const PAUSE_MS = 1_000;
 
-/**
- * Creates an object, and repeats the request if its response is lost. On a busy computer, a connection may end before
- * its response arrives.
- */
+/** Creates an object, and repeats the request if its response is lost. */
 export async function createPersistently(create: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -2,16 +2,11 @@ import { Annotations } from '@mcm/api';
 import { World } from '../../simulation/world/world.ts';
 import { atMost, type Figure } from './figure.ts';
 
-/**
- * Measures a scale-up with and without warm machines, in a simulation of the whole system. All times are virtual, so
- * the speed of this computer does not matter.
- */
+/** Measures a scale-up with and without warm machines, in a simulation of the whole system. */
 
 const MACHINES = 50;
-/** After the first start of a VM, its kubelet joins after this time. A later start of the VM takes less time. */
 const FIRST_BOOT_MS = 120_000;
 
-/** Resolves with the number of seconds until {@link MACHINES} more machines are Running. */
 async function scaledUp(warm: number): Promise<number> {
   const annotations = { [Annotations.WarmMachines]: String(warm) };
   const world = await World.start({ kubelets: { joinDelay: FIRST_BOOT_MS }, annotations });

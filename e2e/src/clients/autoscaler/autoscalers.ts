@@ -27,7 +27,6 @@ function writeConfig(folder: string, port: number): string {
   return config;
 }
 
-/** The cluster autoscaler of the Kubernetes project. This autoscaler sends its decisions to the manager over gRPC. */
 export const UPSTREAM: Autoscaler = {
   path: join('cluster-autoscaler', 'cluster-autoscaler'),
   decision: 'taint',
@@ -42,18 +41,13 @@ export const UPSTREAM: Autoscaler = {
   },
 };
 
-/**
- * The cluster autoscaler of Gardener. This autoscaler writes its decisions to annotations of machines and to the
- * replicas.
- * @param group The limits and the name of the node group. The flag has the form `MIN:MAX:NAME`.
- */
+/** @param group The limits and the name of the node group. The flag has the form `MIN:MAX:NAME`. */
 export const gardenerFork = (group: { min: number; max: number; name: string }): Autoscaler => ({
   path: join('gardener-autoscaler', 'cluster-autoscaler'),
   decision: 'replicas',
   connect: () =>
     Promise.resolve({
       managerFlags: [],
-      // This delay also applies after the start of the autoscaler.
       flags: [
         '--cloud-provider=mcm',
         '--scale-down-delay-after-failure=1s',

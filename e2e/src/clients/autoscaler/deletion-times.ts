@@ -5,28 +5,19 @@ import { NAMESPACE } from '../../harness/stack.ts';
 /** The taint that the autoscaler adds to a Node before it removes the Node. */
 const TAINT = 'ToBeDeletedByClusterAutoscaler';
 
-/**
- * The write with which the autoscaler completes a decision: it adds the taint, or it reduces the replicas. An
- * autoscaler that reduces the replicas may repeat this write for several seconds.
- */
 export type Decision = 'taint' | 'replicas';
 
 /** Measures the time from each decision of the autoscaler to the deletion of the machine. */
 export class DeletionTimes {
-  /** The machines that had the lowest priority at some time. With this priority, older autoscalers select machines. */
   readonly prioritized = new Set<string>();
-  /** The sum of all increases of the replicas. */
   added = 0;
   readonly #client: KubeClient;
   readonly #decision: Decision;
   readonly #stopped = new AbortController();
-  /** For each Node, the time at which it got the taint. */
   readonly #tainted = new Map<string, number>();
-  /** For each replica that was removed and whose machine is not deleted yet, the time of the removal. */
   readonly #removed: number[] = [];
   readonly #replicas = new Map<string, number>();
   readonly #deleted = new Set<string>();
-  /** For each deleted machine, the time from the autoscaler's decision to the deletion, in milliseconds. */
   readonly #times: number[] = [];
 
   constructor(client: KubeClient, decision: Decision) {
@@ -34,7 +25,6 @@ export class DeletionTimes {
     this.#decision = decision;
   }
 
-  /** Watches Nodes, machines and MachineDeployments until {@link stop}. */
   async follow(): Promise<void> {
     await Promise.all([
       this.#watch(nodes, undefined, ({ metadata, spec }: Node) => {
@@ -56,7 +46,6 @@ export class DeletionTimes {
     this.#stopped.abort();
   }
 
-  /** Returns all measured times in milliseconds, in ascending order. */
   sorted(): readonly number[] {
     return this.#times.toSorted((a, b) => a - b);
   }

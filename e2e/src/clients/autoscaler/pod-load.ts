@@ -16,16 +16,10 @@ export const deployments: ResourceDefinition<AppsDeployment> = {
 
 const NAME = 'load';
 
-/** The pods that need nodes, and the machines for these pods. Each pod needs a whole node. */
 export class PodLoad {
   readonly #client: KubeClient;
-  /** The names of all machines that have ever existed. */
   readonly machines = new Set<string>();
-  /** The names of the machines at the previous check. */
   #present: ReadonlySet<string> = new Set();
-  /**
-   * The results of all scale-ins that were observed. The status of a MachineDeployment contains only the last results.
-   */
   readonly #results = new Set<string>();
 
   constructor(client: KubeClient) {
@@ -72,7 +66,6 @@ export class PodLoad {
     );
   }
 
-  /** Returns the deleted machines that neither a scale-in result nor `named` contains. */
   unnamed(named: ReadonlySet<string>): readonly string[] {
     const accepted = [...this.#results].join('\n');
     return [...this.machines].filter(

@@ -9,17 +9,12 @@ import { type Autoscaler, type Check, withAutoscaler } from './start-autoscaler.
 
 const POOL = 'workers';
 const LARGEST = 10;
-/**
- * The test changes the number of pods to these values, one after the other. Each step causes a scale-up or a scale-in.
- */
 const SIZES = [3, 1, 5, 0, 2, 8, 4, 6];
 const CHANGES = Number(process.env.MCM_AUTOSCALER_CHANGES ?? 16);
 const LIMIT_MS = 300_000;
 const LOOK_EVERY_MS = 500;
-/** A machine must be deleted within this time after the autoscaler's decision. */
 const DELETION_MS = 5_000;
 
-/** Changes the number of pods, and waits until the number of machines is correct. */
 async function followLoad(
   suite: string,
   load: PodLoad,
@@ -90,7 +85,6 @@ const run = (suite: string, autoscaler: Autoscaler, dir: string): Promise<Check[
 
 const GARDENER = gardenerFork({ min: 1, max: LARGEST, name: POOL });
 
-/** The suites that test each autoscaler with one pool. */
 export const AUTOSCALER_SUITES = [
   { name: 'cluster-autoscaler', autoscaler: UPSTREAM },
   { name: 'gardener-autoscaler', autoscaler: GARDENER },

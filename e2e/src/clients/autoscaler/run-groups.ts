@@ -7,7 +7,6 @@ import { UPSTREAM } from './autoscalers.ts';
 import { type AutoscalerRun, type Check, withAutoscaler } from './start-autoscaler.ts';
 
 const GROUPS = Number(process.env.MCM_AUTOSCALER_GROUPS ?? 500);
-/** The number of measured scale-ups. */
 const SCALE_UPS = 5;
 const SCALE_UP_MS = 10_000;
 const LIMIT_MS = 300_000;

@@ -6,25 +6,20 @@ import { type Stack, startStack } from '../../harness/stack.ts';
 import type { Decision } from './deletion-times.ts';
 import { PodLoad } from './pod-load.ts';
 
-/** The result of one check in a run. */
 export interface Check {
   readonly name: string;
   readonly passed: boolean;
 }
 
-/** A running autoscaler with the programs of mcm. */
 export interface AutoscalerRun {
   readonly stack: Stack;
   readonly load: PodLoad;
-  /** Whether the process of the autoscaler has ended. */
   ended(): boolean;
 }
 
 /** A cluster autoscaler and how it is tested. */
 export interface Autoscaler {
-  /** The path of the program, relative to the folder that contains the programs. */
   readonly path: string;
-  /** The write with which the autoscaler completes the decision to remove a machine. */
   readonly decision: Decision;
   /** Connects the manager and the autoscaler. @param folder An empty folder for the files of the connection. */
   connect(folder: string): Promise<Connection>;
@@ -37,7 +32,6 @@ interface Connection {
 }
 
 interface Steps {
-  /** Creates the objects that the autoscaler needs at its start, and starts the controllers. */
   prepare(stack: Stack): Promise<void>;
   check(run: AutoscalerRun): Promise<Check[]>;
 }
@@ -52,8 +46,7 @@ const FLAGS = [
 ];
 
 /**
- * Runs a cluster autoscaler with the real programs of mcm. If `KUBEBUILDER_ASSETS` is set, the API server is
- * kube-apiserver.
+ * Runs a cluster autoscaler with the real programs of mcm.
  * @param dir The folder that contains the programs.
  */
 export async function withAutoscaler(dir: string, autoscaler: Autoscaler, { prepare, check }: Steps): Promise<Check[]> {

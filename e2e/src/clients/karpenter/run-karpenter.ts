@@ -6,7 +6,6 @@ import { type KarpenterRun, nodeClaims, withKarpenter } from './start-karpenter.
 
 const NAME = 'load';
 const NAMESPACE = 'default';
-/** The test changes the number of pods to these values, one after the other. A node has room for two pods. */
 const SIZES = [4, 10, 2, 12, 0];
 const ROUNDS = Number(process.env.MCM_KARPENTER_ROUNDS ?? 2);
 const LIMIT_MS = 180_000;
@@ -30,7 +29,6 @@ async function createLoad(client: KubeClient): Promise<void> {
 const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
 
-/** Returns true if all pods run on ready nodes, and no node is missing or unused. */
 async function isSettled(client: KubeClient, podCount: number): Promise<boolean> {
   const { items } = await client.resource(pods, NAMESPACE).list();
   const running = items.filter(({ metadata, status }) => status?.phase === 'Running' && !metadata.deletionTimestamp);

@@ -14,7 +14,6 @@ const STAGES = join('karpenter', 'stages.yaml');
 const CRDS = join('karpenter', 'crds');
 export const KARPENTER_FILES = [KARPENTER, KWOK, STAGES, CRDS];
 
-/** An object of Karpenter, whose fields have no types here. */
 export interface Loose extends KubeObject {
   readonly spec?: object;
 }
@@ -34,7 +33,6 @@ const nodeClasses = definition('karpenter.kwok.sh', 'v1alpha1', 'KWOKNodeClass')
 
 const CLASS = 'default';
 
-/** A NodePool for nodes with four CPUs. Karpenter quickly replaces or removes an underused node. */
 const POOL: object = {
   template: {
     spec: {
@@ -73,15 +71,13 @@ async function createKinds(client: KubeClient, dir: string): Promise<void> {
 
 export interface KarpenterRun {
   readonly client: KubeClient;
-  /** Whether one of the programs has ended. */
   ended(): boolean;
 }
 
-/** Returns the end of a program's output, for the message about a failed run. */
 const tail = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-3).join('\n');
 
 /**
- * Runs Karpenter with its kwok provider. The program kwok simulates the kubelets of the nodes.
+ * Runs Karpenter with its kwok provider.
  * @param dir The folder that contains the programs.
  */
 export async function withKarpenter<T>(dir: string, check: (run: KarpenterRun) => Promise<T>): Promise<T> {

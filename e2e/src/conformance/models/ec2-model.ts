@@ -1,12 +1,10 @@
 import { createRequire } from 'node:module';
 
 type Schema = readonly [3, string, string, unknown, readonly string[], readonly Member[]];
-/** The schema of a list, which has the kind 1. The last item is the type of the list's elements. */
 type ListSchema = readonly [1, string, string, unknown, Member];
-/** The schema of a named simple type, which has the kind 0. The last item is the number of the type. */
 type NamedSchema = readonly [0, string, string, unknown, number];
 type Type = number | Schema | ListSchema | NamedSchema | (() => Type);
-/** A type, which may have traits. If the traits are a number, they contain only flags. */
+/** A type, which may have traits. */
 type Member = Type | readonly [Type, Readonly<Record<string, string>> | number];
 
 export interface Node {
@@ -22,9 +20,7 @@ const ofDriver = createRequire(new URL('../../../../providers/aws/package.json',
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
 
-/**
- * Parses the XML that the emulators send. The XML consists of elements and texts. Only the root element has attributes.
- */
+/** Parses the XML that the emulators send. */
 export function parseXml(xml: string): Node {
   const tokens = xml.replace(/^<\?[^>]*\?>/, '').match(/<[^>]+>|[^<]+/g) ?? [];
   const open: { name: string; text: string; children: Node[] }[] = [{ name: '', text: '', children: [] }];
@@ -44,7 +40,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** For each simple type in the responses, a pattern for its values. The key is the number of the type in Smithy. */
+/** For each simple type in the responses, a pattern for its values. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,
@@ -78,7 +74,6 @@ export function ec2Differences(action: string, root: Node): readonly string[] {
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
-/** Returns a line for each difference between an STS response and the schema in the SDK. */
 export function stsDifferences(action: string, root: Node): readonly string[] {
   if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
   const [result, metadata, ...more] = root.children;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { isRecord } from '@mcm/kube';
 
 type FieldType = string | readonly [FieldType] | { readonly '*': FieldType };
-/** The types of a cloud API by name, with their fields. */
 export type Model = Readonly<Record<string, Readonly<Record<string, FieldType>> | 'any'>>;
 
 /** Returns the types from the official library of a cloud (see `e2e/testdata/models`). */

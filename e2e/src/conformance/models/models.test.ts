@@ -9,10 +9,7 @@ import { Stage } from '../../drivers/rows/stage.ts';
 import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
-/**
- * Compares the responses of the emulators and the requests of the drivers with the models in the clouds' libraries. An
- * unknown field or a field with another type is a difference.
- */
+/** Compares the responses of the emulators and the requests of the drivers with the models in the clouds' libraries. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -43,14 +40,14 @@ async function live(stage: Stage<never, never>): Promise<void> {
   const ids = new Map<string, string>();
   for (const name of ['m-1', 'm-2', 'm-3']) ids.set(name, (await stage.create({ name })).providerId);
   for (const [name, providerID] of ids) {
-    await stage.initialize({ name, providerID }).catch(() => undefined); // Some drivers have no `initialize`.
+    await stage.initialize({ name, providerID }).catch(() => undefined);
     await stage.status({ name, providerID });
     if (stage.canStop) {
       await stage.stop({ name, providerID });
       await stage.start({ name, providerID });
     }
   }
-  await stage.status({ name: 'nobody' }).catch(() => undefined); // Records the response for a missing instance.
+  await stage.status({ name: 'nobody' }).catch(() => undefined);
   expect(await stage.list()).toHaveLength(3);
   for (const [name, providerID] of ids) await stage.delete({ name, providerID });
 }
@@ -205,7 +202,7 @@ async function gcp(): Promise<readonly Exchange[]> {
   const secret = { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p' }), userData: 'x' };
   const stage = new Stage(time, driver, { provider: 'GCP', spec, secret });
   cloud.faults.order({ on: '^POST instances$', times: 1, failOperation: { code: 'QUOTA_EXCEEDED' } });
-  await stage.create().catch(() => undefined); // Records the response of a failed operation.
+  await stage.create().catch(() => undefined);
   await live(stage as never);
   return seen;
 }
@@ -322,10 +319,6 @@ test('the answers of the Compute Engine emulator and the requests of the driver 
   expect([...met].toSorted()).toEqual(['Instance', 'InstanceList', 'Operation']);
 });
 
-/**
- * The fields in responses of a token endpoint (RFC 6749 §5), with the extensions of Entra ID and Google. `MUST`
- * contains the required fields.
- */
 const OAUTH = {
   granted: {
     access_token: 'string',
@@ -345,10 +338,8 @@ const OAUTH = {
   },
 } as const;
 const MUST = { granted: ['access_token', 'token_type', 'expires_in'], refused: ['error'] } as const;
-/** The error codes of RFC 6749 §5.2. */
 const REFUSALS =
   /^(invalid_request|invalid_client|invalid_grant|unauthorized_client|unsupported_grant_type|invalid_scope)$/;
-/** The returned fields of OpenID Connect Discovery 1.0 §3. */
 const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;

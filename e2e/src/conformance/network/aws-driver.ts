@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAwsDriver } from '@mcm/provider-aws';
 
-/**
- * Creates the AWS driver as its machine controller does. The endpoint and the region are in the environment of the
- * process.
- */
+/** Creates the AWS driver as its machine controller does. */
 export const createDriver: CreateDriver = (context) =>
   createAwsDriver({
     ...context,

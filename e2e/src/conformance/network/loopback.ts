@@ -4,10 +4,9 @@ import { createAuthority } from '@mcm/control-plane';
 import { realClock as clock, handlerTransport, silentLogger as log, seededRandom, type Transport } from '@mcm/kube';
 import { createCloud } from '@mcm/provider-local';
 
-/** An emulated cloud on a port of the loopback address. The cloud verifies credentials. */
+/** An emulated cloud on a port of the loopback address. */
 export interface Loopback {
   readonly origin: string;
-  /** The certificate authority of the server as PEM. Without `ca`, the server uses plain HTTP. */
   readonly ca?: string;
   /** The environment variables with which a driver finds the server and logs in. */
   readonly variables: Readonly<Record<string, string>>;
@@ -40,7 +39,7 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Starts the emulated Azure. The server uses TLS. Only this test trusts its certificate authority. */
+/** Starts the emulated Azure. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

@@ -8,13 +8,9 @@ import { afterEach, expect, test } from 'vitest';
 import { CLOUDS, type Loopback } from './loopback.ts';
 import { quickClock } from './quick-clock.ts';
 
-/**
- * Runs `mcm-conformance` like the CI of a provider. The input is the module of a driver, a configuration, and a cloud
- * on a socket. The reports are JUnit XML.
- */
+/** Runs `mcm-conformance` like the CI of a provider. */
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-/** The folder for the reports. If the variable is not set, the reports are deleted after the test. */
 const { MCM_CONFORMANCE_REPORTS: reports } = process.env;
 
 let cloud: Loopback | undefined;

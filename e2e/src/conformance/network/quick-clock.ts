@@ -1,26 +1,15 @@
 import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
-/** While no request is pending, one turn of the event loop advances the clock by at most this time. */
 const STEP_MS = 500;
-/**
- * A turn takes at least this real time. Work outside of the event loop, such as signing a token, ends within this time.
- */
+/** A turn takes at least this real time. */
 const TURN_MS = 1;
 
-/**
- * A clock that runs in real time while requests to the cloud are pending. While no request is pending, the clock runs
- * faster.
- */
+/** A clock that runs in real time while requests to the cloud are pending. */
 export interface QuickClock {
   readonly clock: Clock;
-  /** Wraps the connections to the cloud. While a request is pending, the clock runs in real time. */
   readonly watch: (connect: (origin: string) => Transport) => (origin: string) => Transport;
 }
 
-/**
- * Creates a clock. While no request is pending, each turn of the event loop advances the clock. Even on a slow
- * computer, no deadline expires before a response is read.
- */
 export function quickClock(): QuickClock {
   const since = realClock.now().getTime();
   const timers = new Map<Timer, { readonly due: number; readonly callback: () => void }>();

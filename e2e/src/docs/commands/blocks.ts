@@ -1,5 +1,5 @@
 /**
- * The shell blocks of the documentation. A hidden comment above the fence defines how a test runs the block:
+ * A hidden comment above the fence defines how a test runs the block:
  *
  * - no comment: the test runs the block in the shell of the page's earlier blocks.
  * - `run with NAME=$MACHINE`: the test runs the block after these commands, and replaces the placeholder NAME with its
@@ -9,7 +9,6 @@
  * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of these commands.
  */
 export interface Block {
-  /** The page and the line at which the block starts, such as `docs/install.md:9`. */
   readonly at: string;
   readonly page: string;
   /** The lines of the block without changes. */
@@ -17,7 +16,6 @@ export interface Block {
   readonly run: Run;
 }
 
-/** How a test runs the block, or why no test runs it. */
 type Run =
   | {
       readonly by: 'us';
@@ -31,7 +29,7 @@ type Run =
 const FENCE = /^(\s*)```(\w*)(.*)$/;
 const COMMENT = /^\s*<!-- (.*) -->$/;
 
-/** Returns the shell blocks of a page. Throws an error if the comment above a block is invalid. */
+/** Returns the shell blocks of a page. */
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = [];
   let notes: string[] = [];
@@ -90,6 +88,5 @@ function without(at: string, text: string, beginnings: readonly string[]): strin
   return lines.filter((line) => !beginnings.some((beginning) => line.startsWith(beginning))).join('\n');
 }
 
-/** Returns the lines of a script without comments and empty lines. */
 export const commandLines = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));

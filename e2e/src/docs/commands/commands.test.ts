@@ -19,9 +19,7 @@ const missing = ['kubectl', 'jq', 'curl'].filter(
 
 /** The README comes first, because its tour needs the fleet in the state after `start`. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
-/**
- * Pages that only a thorough run tests. The commands of these pages take longer than the commands of all other pages together.
- */
+/** Pages that only a thorough run tests. */
 const LONGEST = [
   'README.md',
   'apps/mcm/README.md',
@@ -58,10 +56,7 @@ const needsMissing = ({ run }: Block): boolean =>
     line.split(/\W+/).some((word) => missing.includes(word)),
   );
 
-/**
- * Returns the blocks of each page that the test runs. After a block that cannot run, the test skips the rest of the
- * page, because later blocks may depend on that block.
- */
+/** Returns the blocks of each page that the test runs. */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   const run = blocks.filter((block) => ours(block) && (isThorough || !LONGEST.includes(block.page)));
   return [...Map.groupBy(run, ({ page }) => page)].map(([page, all]) => {
@@ -98,13 +93,9 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/**
- * Pages whose commands start early, because they do not need the fleet. The tour of the README mostly waits for
- * machines.
- */
+/** Pages whose commands start early, because they do not need the fleet. */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/tracing.md'];
 
-/** All pages share the fleet of one `mcm up`. Each page that installs objects has its own empty cluster. */
 describe('the commands of the documentation work without changes', () => {
   const dir = mkdtempSync(join(tmpdir(), 'mcm docs '));
   const cwd = join(dir, 'a folder');
@@ -140,8 +131,7 @@ describe('the commands of the documentation work without changes', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // The outputs of read-only commands, by command. Many pages start with the same commands on one fleet, so the test
-  // runs each read-only command once.
+  // The outputs of read-only commands, by command.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {

@@ -28,7 +28,6 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 
 /**
  * Installs the commands of a user into a folder: `mcm`, `kubectl-mcm`, and the scripts of `pnpm` and `npx -y pnpm@12`.
- * The commands work in any folder and use existing bundles. Returns this folder, which tests add to the search path.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');
@@ -44,17 +43,13 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // `mcm plan` exits with 1 if a plan has steps. The test clusters have no nodes, so the pods of an installation never
-  // become ready.
+  // `mcm plan` exits with 1 if a plan has steps.
   const mcmCases = ['plan) pnpm mcm "$@" || [ $? = 1 ] ;;', 'install) exec pnpm mcm "$@" --no-wait ;;'];
   write('mcm', `case $1 in\n${mcmCases.join('\n')}\n*) exec pnpm mcm "$@" ;;\nesac`);
   return bin;
 }
 
-/**
- * Stops a command after it has printed a line that matches a pattern. The command must then exit with 0. Another
- * process stops the command, as Ctrl-C does.
- */
+/** Stops a command after it has printed a line that matches a pattern. */
 const UNTIL = `
 until_said() {
   local pattern=$1 line pid; shift
@@ -64,10 +59,6 @@ until_said() {
   kill -TERM $pid 2>/dev/null || true; cat <&3; wait $pid
 }`;
 
-/**
- * Joins the blocks of a page to one script. Before each block, the script prints the position of the block to standard
- * error.
- */
 export const pageScript = (blocks: readonly Block[]): string =>
   [
     'set -eu -o pipefail',
@@ -90,10 +81,9 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
       : [],
   );
 
-/** Escapes a line for double quotes. Variables are not escaped, so the shell inserts their values. */
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
-/** Runs a script in bash. If the script fails, the function rejects with its output. */
+/** Runs a script in bash. */
 export function runScript(
   script: string,
   { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },

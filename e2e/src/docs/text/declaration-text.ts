@@ -8,14 +8,13 @@ const START = /^export (?:declare )?(?:abstract )?(?:async )?(const|let|function
 const OPENING = '([{';
 const CLOSING = ')]}';
 
-/** Removes comments from a source text. A string with the characters of a comment stays. */
+/** Removes comments from a source text. */
 export const withoutComments = (text: string): string =>
   text.replaceAll(
     /('(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g,
     (_all, quoted) => quoted ?? '',
   );
 
-/** Returns the index after the end of the string that starts at `at`. */
 function afterString(text: string, at: number): number {
   const quote = text[at];
   let end = at + 1;
@@ -23,10 +22,6 @@ function afterString(text: string, at: number): number {
   return end + 1;
 }
 
-/**
- * Returns the first index from `at` on for which `ends` is true. Brackets and strings are skipped. If no such index
- * exists, returns the end of the text.
- */
 function scan(text: string, at: number, ends: (index: number) => boolean): number {
   let depth = 0;
   for (let index = at; index < text.length; ) {
@@ -43,7 +38,7 @@ function scan(text: string, at: number, ends: (index: number) => boolean): numbe
   return text.length;
 }
 
-/** Returns whether a brace starts the body of a function. The brace of a type follows a token that requires a type. */
+/** Returns whether a brace starts the body of a function. */
 const isBody = (text: string, index: number): boolean =>
   text[index] === '{' && !/[:|&<,(=]\s*$|=>\s*$|\bis\s*$|\bextends\s*$/.test(text.slice(0, index));
 
@@ -52,7 +47,7 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** Returns a field of a class without its initial value. The default values of parameters stay. */
+/** Returns a field of a class without its initial value. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,
@@ -105,7 +100,7 @@ function textAt(text: string, at: number, what: string): string {
   )}}`;
 }
 
-/** Returns all exported declarations in a source file, in their order. Empty lines are omitted. */
+/** Returns all exported declarations in a source file, in their order. */
 export function declarationsIn(source: string): readonly Declaration[] {
   const text = withoutComments(source);
   return [...text.matchAll(START)].map((match) => {

@@ -1,8 +1,5 @@
-/** The metrics and labels of a PromQL expression. */
 export interface PromqlNames {
-  /** The names of the metrics, with the labels in their selectors. */
   readonly metrics: ReadonlyMap<string, readonly string[]>;
-  /** The labels after `by`. */
   readonly grouped: readonly string[];
 }
 
@@ -21,9 +18,7 @@ const WORDS = new Set([
 ]);
 const NAME = /[a-zA-Z_:][\w:]*/y;
 
-/**
- * Returns the metrics, labels and groups in a PromQL expression. The parser supports selectors and aggregations only.
- */
+/** Returns the metrics, labels and groups in a PromQL expression. */
 export function namesIn(expr: string): PromqlNames {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createAuthority } from '@mcm/control-plane';
 
-/** Returns a new RSA key pair. The creation is slow, so each test file creates its keys once. */
+/** Returns a new RSA key pair. */
 export const rsaKeys = (): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } =>
   generateKeyPairSync('rsa', { modulusLength: 2048 });
 

@@ -48,7 +48,7 @@ const readFile = async (path: string): Promise<string | undefined> => {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 };
 
-/** @param variables The variables of the process, which the SDK reads. The value undefined removes a variable. */
+/** @param variables The variables of the process, which the SDK reads. */
 function open(
   variables: Readonly<Record<string, string | undefined>> = {},
   flags?: NonNullable<Parameters<typeof awsSettings>[1]>,
@@ -93,10 +93,7 @@ const NONE = { AWS_ENDPOINT_URL: undefined };
 
 describe('workload identity', () => {
   let made = 0;
-  /**
-   * Returns an STS with the keys `ASIA1`, `ASIA2`, and so on. The expiry of STS keys uses real time, because the SDK
-   * reads the clock of the process.
-   */
+  /** Returns an STS with the keys `ASIA1`, `ASIA2`, and so on. */
   const sts = (livesMs: number) =>
     failing('AssumeRoleWithWebIdentity', () =>
       reply(
@@ -119,7 +116,6 @@ describe('workload identity', () => {
     workloadToken = 'rotated';
     await stage.list({ secret: WORKLOAD });
     expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
-    // The first keys expire within five minutes, so the AWS SDK requests new keys.
     const other = open();
     other.wire.script = sts(60_000);
     await other.stage.list({ secret: WORKLOAD });

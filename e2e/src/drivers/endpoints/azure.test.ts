@@ -411,7 +411,6 @@ describe('operations', () => {
   test.each([
     ['after 4 s', { 'retry-after': '4' }, 4_000],
     ['nothing', {}, 30_000],
-    // After this header, a driver without a minimum pause would send a thousand requests per second.
     ['at once', { 'retry-after': '0' }, 30_000],
   ])(
     'an operation is polled in the interval of Azure, by default every 30 s: Azure requests %s [E5-03]',

@@ -1,18 +1,13 @@
 import type { Transport, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 
-/** A request with its origin. */
 export interface Sent extends TransportRequest {
   readonly origin: string;
-  /** The virtual time since the start, in milliseconds. */
   readonly at: number;
 }
 
-/**
- * Returns a response instead of the response of the cloud. If the result is undefined, the request goes to the cloud.
- */
+/** Returns a response instead of the response of the cloud. */
 export type Script = (request: Sent, count: number) => TransportResponse | Promise<TransportResponse> | undefined;
 
-/** A transport that records all requests. A script can respond instead of the cloud. */
 export class Wire {
   readonly sent: Sent[] = [];
   script: Script = () => undefined;
@@ -34,12 +29,10 @@ export class Wire {
       return this.script(sent, this.sent.length) ?? this.#cloud(request);
     };
 
-  /** The hosts that received a request, without duplicates. */
   get origins(): readonly string[] {
     return [...new Set(this.sent.map(({ origin }) => origin))];
   }
 
-  /** The requests as `METHOD path`. Parts that differ between runs are removed. */
   get lines(): readonly string[] {
     return this.sent.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`);
   }
@@ -63,13 +56,11 @@ export const reply = (
 export const broken = (code: string): Promise<never> =>
   Promise.reject(Object.assign(new Error(`connection broke: ${code}`), { code }));
 
-/** A server that never responds. The request ends when its signal is aborted. */
 export const silence = ({ signal }: Sent): Promise<never> =>
   new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** Returns a signal that is aborted after a time. */
 export function abortAfter(clock: VirtualClock, ms: number): AbortSignal {
   const controller = new AbortController();
   clock.setTimeout(() => controller.abort(new Error('the client canceled the call')), ms);

@@ -22,7 +22,6 @@ afterAll(() => back());
 
 type EmptyValueEffect = 'sent' | 'refused';
 
-/** Fields whose empty value does not count as absent. */
 type Exceptions = Readonly<Record<string, EmptyValueEffect>>;
 
 const AWS_EXCEPTIONS: Exceptions = {

@@ -16,8 +16,6 @@ import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // Without this variable, requests would go to the hosts of the real cloud. In some requests, only the host contains
-  // the region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());

@@ -1,15 +1,12 @@
 import type { JsonSchema } from '@mcm/core';
 
-/** The position of a value in a provider spec. */
 export type Path = readonly (string | number)[];
 
-/** A value of a provider spec, with its position. */
 export interface Leaf {
   readonly path: Path;
   readonly value: unknown;
 }
 
-/** Returns all scalar values of a provider spec. */
 export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => leavesOf(each, [...path, at]));
   if (typeof value === 'object' && value !== null)
@@ -42,7 +39,6 @@ export function fieldsOf(schema: JsonSchema, at = ''): readonly { readonly field
   return Object.entries(properties).flatMap(([name, each]) => fieldsOf(each, at === '' ? name : `${at}.${name}`));
 }
 
-/** Returns a copy of a value with a replacement at the path. */
 export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknown {
   if (first === undefined) return by;
   if (Array.isArray(value)) return value.map((each, i) => (i === first ? put(each, rest, by) : each));
@@ -50,10 +46,7 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
   return { ...known, [first]: put(known[first], rest, by) };
 }
 
-/**
- * Returns all values inside of a provider spec, including lists and objects. The provider spec itself and the items of
- * lists are omitted.
- */
+/** Returns all values inside of a provider spec, including lists and objects. */
 export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
   if (typeof value !== 'object' || value === null) return [];
@@ -70,6 +63,5 @@ export function without(value: unknown, [first, ...rest]: Path): unknown {
   return Object.fromEntries(Object.entries(known).filter(([key]) => key !== first));
 }
 
-/** Returns another value that has the same type. */
 export const another = (value: unknown): unknown =>
   typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;

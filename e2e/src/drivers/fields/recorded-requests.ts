@@ -4,9 +4,7 @@ import { wired } from '../wired.ts';
 /** Matches a random key of the driver, which is different in each run. */
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
-/** The requests that a driver sent to its cloud. */
 export interface RecordedRequests {
-  /** The requests for the creation of a machine, as text. */
   readonly requests: string;
   readonly failed?: string;
 }

@@ -1,12 +1,6 @@
-/**
- * Several provider specs, which together contain every field. Each of them is a change of the first spec. `others`
- * contains valid values for fields that accept only some values.
- */
 export interface FieldSpecs {
   readonly specs: readonly object[];
-  /** Other valid values by the name of their field. */
   readonly others: Readonly<Record<string, unknown>>;
-  /** The fields without any effect whose description does not mention this. */
   readonly idle: readonly string[];
 }
 

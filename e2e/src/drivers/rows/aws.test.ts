@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage, withSpec } from './stage.ts';
 
-/** The scenarios of AWS. Each test has the ID of its row in docs/compatibility/rules-drivers.md. */
+/** The scenarios of AWS. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -401,8 +401,7 @@ describe('status and listing', () => {
   test('status is Uninitialized while a NIC still has its source check [A56]', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // The original returns the data of the VM with the error. In mcm, the next initialization returns the data of the
-    // VM.
+    // The original returns the data of the VM with the error.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

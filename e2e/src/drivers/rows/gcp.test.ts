@@ -5,7 +5,7 @@ import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm
 import { describe, expect, test } from 'vitest';
 import { type Given, refused, Stage, withSpec } from './stage.ts';
 
-/** The scenarios of GCP. Each test has the ID of its row in docs/compatibility/rules-drivers.md. */
+/** The scenarios of GCP. */
 
 const TAGS = ['shoot--x', 'kubernetes-io-cluster-shoot--x', 'kubernetes-io-role-node'];
 const SPEC = {

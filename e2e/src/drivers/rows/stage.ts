@@ -11,7 +11,6 @@ import {
 import { defined, silentLogger, type VirtualClock } from '@mcm/kube';
 import { expect } from 'vitest';
 
-/** The inputs of a driver call. By default, the call uses the spec and the Secret of the stage. */
 export interface Given {
   readonly provider?: string;
   readonly spec?: unknown;
@@ -25,9 +24,7 @@ export interface Given {
 
 const CREATED = '2026-01-01T00:00:00Z';
 
-/**
- * Calls a driver as the core does. The calls run one after the other, and the virtual clock advances until a call ends.
- */
+/** Calls a driver as the core does. */
 export class Stage<Spec, Credentials> {
   readonly clock: VirtualClock;
   readonly #driver: DriverDefinition<Spec, Credentials>;
@@ -37,10 +34,6 @@ export class Stage<Spec, Credentials> {
     readonly secret: Readonly<Record<string, string>>;
   };
 
-  /**
-   * The annotation of a warm machine with the power state of its VM. The core writes this annotation before the driver
-   * call.
-   */
   #power: string | undefined;
 
   constructor(
@@ -125,7 +118,6 @@ export class Stage<Spec, Credentials> {
       metadata: { ...metadata, name: 'c' },
       provider,
       secretRef: { name: 's', namespace: 'n' },
-      // The API server stores any content in this field, so the cast is valid.
       providerSpec: spec as MachineClass['providerSpec'],
     };
     const { name = 'm-1', providerID, annotations, signal = new AbortController().signal } = given;
@@ -155,7 +147,6 @@ export class Stage<Spec, Credentials> {
   }
 }
 
-/** Expects that a call fails with this code, and that the message contains these words. */
 export async function refused(call: Promise<unknown>, code: string, ...words: readonly string[]): Promise<string> {
   const thrown = await call.then(
     (value) => expect.fail(`the call succeeded: ${JSON.stringify(value)}`),
@@ -166,5 +157,5 @@ export async function refused(call: Promise<unknown>, code: string, ...words: re
   return thrown.message;
 }
 
-/** Returns the provider spec with changes at its top level. The value undefined removes a field. */
+/** Returns the provider spec with changes at its top level. */
 export const withSpec = (spec: object, change: object): object => JSON.parse(JSON.stringify({ ...spec, ...change }));

@@ -10,7 +10,6 @@ import {
 import { createMetrics, defined, type Secret, silentLogger, type VirtualClock } from '@mcm/kube';
 import type { RecordedCase, RecordedStep } from './recording.ts';
 
-/** The result of a call to this driver, in the format of the recordings. */
 export interface Reported {
   readonly response: Readonly<Record<string, unknown>> | null;
   readonly error: MachineError | undefined;
@@ -167,10 +166,7 @@ const reported = (instance: {
   lastKnownState: instance.lastKnownState ?? '',
 });
 
-/**
- * Resolves with the metrics about requests to the cloud. Names and labels are sorted. For a histogram, the value is the
- * number of observations.
- */
+/** Resolves with the metrics about requests to the cloud. */
 async function series(metrics: ReturnType<typeof createMetrics>): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const line of (await metrics.scrape()).text.split('\n')) {

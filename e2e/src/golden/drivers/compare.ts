@@ -1,7 +1,6 @@
 import type { Reported } from './caller.ts';
 import type { Expected, ExpectedResult } from './expected.ts';
 
-/** A request in the form of one line, which contains the compared values. */
 export interface Line {
   readonly text: string;
   readonly optional?: boolean | undefined;
@@ -11,7 +10,7 @@ export interface Line {
 export const collapse = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
 
-/** Returns the first difference between two lists of requests. Without a difference, the result is undefined. */
+/** Returns the first difference between two lists of requests. */
 export function requestsDiffer(
   wanted: readonly Line[],
   ours: readonly Line[],
@@ -37,7 +36,7 @@ export function codeDiffers(
   return `code: expected ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
 
-/** Compares an error text with the text that a rule expects. The expected text includes the text of the cloud. */
+/** Compares an error text with the text that a rule expects. */
 export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
   const { textMatches } = result;
   if (textMatches && !textMatches.test(said)) return `error text: expected ${textMatches}, got ${said}`;
@@ -52,8 +51,8 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
 }
 
 /**
- * Returns the difference between the responses of a successful call. Without a difference, the result is undefined. The
- * original returns data of the VM together with an error. In mcm, `initialize` returns the data of the VM.
+ * Returns the difference between the responses of a successful call. The original returns data of the VM together with
+ * an error. In mcm, `initialize` returns the data of the VM.
  */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
@@ -61,7 +60,7 @@ export function responseDiffers(
 ): string | undefined {
   if (errorCode !== null || unknownResponse || reported.error) return undefined;
   const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, reported.response?.[key]]));
-  // In JavaScript, a list or map is empty if it is null in Go.
+  // In Go, a null list or map is empty.
   const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
   const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
   return stable(wanted) === stable(ours) ? undefined : `response: expected ${stable(wanted)}, got ${stable(ours)}`;

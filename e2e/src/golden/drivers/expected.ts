@@ -2,47 +2,32 @@ import { MachineCodes } from '@mcm/core';
 import { withoutUndefined } from '@mcm/kube';
 import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
 
-/** A request that the driver must send. With `optional`, the driver may also omit the request. */
 export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
 
-/** The expected result of a call. */
 export type ExpectedResult = RecordedResult & {
-  /** A pattern for the whole error text. The pattern replaces `errorText`. */
   readonly textMatches?: RegExp;
-  /** Whether the recordings do not contain the response. Such a response is not compared. */
+  /** Whether the recordings do not contain the response. */
   readonly unknownResponse?: boolean | undefined;
-  /** The allowed error codes. For a success, the code is null. `codes` replaces `errorCode`. */
   readonly codes?: readonly (string | null)[];
 };
 
 /** What this driver must do in a recording of the original. */
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
-  /**
-   * With `whole`, the driver sends exactly the expected requests. With any other value, the driver may stop earlier or
-   * send more requests.
-   */
+  /** With `whole`, the driver sends exactly the expected requests. */
   readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
-  /**
-   * The changes of metrics: a number, `>=1`, or `*` for any number. If the recording contains no metrics, the field is
-   * undefined.
-   */
   readonly metrics: RecordedCall['metrics'];
 }
 
-/** The input of a rule: the input of the call and the responses of the cloud. */
 export interface Situation {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
-  /** The index of the call in its case. */
   readonly index: number;
   readonly provider: string;
 }
 
-/** An intended difference from the original. The rule changes what the recording requires. */
 export interface Rule {
-  /** The first cell of the row about this difference in docs/compatibility/differences.md. */
   readonly row: string;
   /** @returns the new expectation; undefined if the rule does not apply */
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
@@ -54,7 +39,6 @@ export interface Expectation {
   readonly rows: readonly string[];
 }
 
-/** Applies all rules to a recorded call, one after the other. */
 export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
   const start: Expectation = {
     expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },
@@ -66,7 +50,6 @@ export function expectationOf(call: RecordedCall, rules: readonly Rule[], situat
   }, start);
 }
 
-/** The names of the methods in the metrics. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   CreateMachine: 'create_machine',
   InitializeMachine: 'initialize_machine',
@@ -98,7 +81,7 @@ function counted(metrics: Expected['metrics'], situation: Situation, code: strin
   return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
 }
 
-/** Returns a rule for a call that must fail with a code. All values that `change` does not contain stay the same. */
+/** Returns a rule for a call that must fail with a code. */
 export const failsWith = (
   expected: Expected,
   situation: Situation,
@@ -117,10 +100,7 @@ export const failsWith = (
   metrics: counted(expected.metrics, situation, code),
 });
 
-/**
- * Returns the expectation that a call succeeds with a response. If `response` is undefined, the recordings do not
- * contain the response.
- */
+/** Returns the expectation that a call succeeds with a response. */
 export const succeeds = (
   expected: Expected,
   situation: Situation,
@@ -135,13 +115,11 @@ export const succeeds = (
   metrics: counted(expected.metrics, situation, null),
 });
 
-/** Returns the expectation with other values for some metrics. */
 const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
   ...expected,
   metrics: expected.metrics && { ...expected.metrics, ...change },
 });
 
-/** Returns the expectation without the counts of services whose names match. */
 export const anyCountOf = (expected: Expected, which: RegExp): Expected => {
   const services = Object.keys(expected.metrics ?? {}).filter((name) => which.test(name));
   return withMetrics(expected, Object.fromEntries(services.map((name) => [name, '*'])));

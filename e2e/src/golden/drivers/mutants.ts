@@ -3,10 +3,7 @@ import type { Expected } from './expected.ts';
 import type { RecordedCall, RecordedRequest } from './recording.ts';
 import type { PlayedCall } from './run-set.ts';
 
-/**
- * Tests the comparison itself: one value of each recording is changed. The comparison must report the changed value,
- * unless a rule allows it.
- */
+/** Tests the comparison itself: one value of each recording is changed. */
 
 type Change = (call: RecordedCall) => RecordedCall | undefined;
 
@@ -20,7 +17,6 @@ const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
     ? undefined
     : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
 
-/** The changes, one for each compared value. If the recording does not contain the value, the result is undefined. */
 const CHANGES: Readonly<Record<string, Change>> = {
   'the first request': (call) => at(call, 0),
   'the last request': (call) => at(call, -1),
@@ -66,10 +62,9 @@ const CHANGES: Readonly<Record<string, Change>> = {
   },
 };
 
-/** The result of the comparison after one change. */
 export interface Verified {
   readonly change: string;
-  /** `covered`: because of the rules, the expectation is the same with and without the change. */
+  /** The outcome `covered` means that the rules allow the change. */
   readonly outcome: 'seen' | 'covered' | 'missed';
   readonly rows: readonly string[];
 }

@@ -3,12 +3,9 @@ import { basename, join } from 'node:path';
 import { defined, errorText } from '@mcm/kube';
 import { z } from 'zod';
 
-/** A request of the original. */
 const recordedRequest = z.looseObject({
-  /** The action of a request to EC2's Query API. For REST APIs, the action is empty. */
   action: z.string().default(''),
   params: z.record(z.string(), z.string()).default({}),
-  /** The HTTP method of a request to a REST API. For EC2's Query API, the method is empty. */
   method: z.string().default(''),
   path: z.string().default(''),
   query: z.record(z.string(), z.string()).default({}),
@@ -26,7 +23,6 @@ const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
-  /** The HTTP status of the response from a REST API. */
   answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;
@@ -103,10 +99,6 @@ export async function readCases(dir: string, cloud: string): Promise<readonly Re
   throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from must name its parent folder`);
 }
 
-/**
- * Reads the cases in a file. If the file is invalid, the result is one case that cannot be replayed. An invalid case in
- * the file becomes a case that cannot be replayed too.
- */
 async function readFileCases(path: string): Promise<readonly ReadCase[]> {
   try {
     const parsed = file.safeParse(JSON.parse(await readFile(path, 'utf8')));
@@ -126,7 +118,6 @@ function readCase(given: unknown, place: string): ReadCase {
   return { name, problem: `not a case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
-/** Returns the calls of a case. Each call contains its input. */
 export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   if (recorded.steps) return recorded.steps;
   const { method, requests = [], result: outcome, metrics, machine } = recorded;
@@ -143,7 +134,7 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** Returns true if a text is JSON. For any other text, the API server refuses the class. */
+/** Returns true if a text is JSON. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(raw);

@@ -10,7 +10,6 @@ import type { RecordedCase } from './recording.ts';
 
 /** The intended differences that all drivers have. */
 
-/** The names of the methods in the texts of the core package. */
 const CALLS: Readonly<Record<string, string>> = {
   CreateMachine: 'create',
   InitializeMachine: 'initialize',
@@ -19,7 +18,6 @@ const CALLS: Readonly<Record<string, string>> = {
   ListMachines: 'list',
 };
 
-/** Escapes a text for a regular expression. */
 export const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 function callPattern({ recorded: { machine }, step: { method } }: Situation): string {
@@ -62,7 +60,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** Returns the rule for a method that a driver does not have. Such a call sends no request and changes no metrics. */
+/** Returns the rule for a method that a driver does not have. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -124,8 +122,7 @@ export const tokenHostIsDown = (
 });
 
 /**
- * Returns the rule for a crash of the original. This driver sends the requests before the crash, and then continues or
- * fails.
+ * Returns the rule for a crash of the original.
  * @param codes the error codes with which this driver may fail
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
@@ -141,31 +138,22 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
         },
 });
 
-/**
- * Returns the rule for calls without volumes. A recorded call may contain several volumes, but the core calls a driver
- * for each volume.
- */
+/** Returns the rule for calls without volumes. */
 export const noVolume = (row: string): Rule => ({
   row,
   expect: (expected, { recorded, step }) =>
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 });
 
-/** Returns a JSON text without white space. If a key is repeated, the text changes too. */
+/** Returns a JSON text without white space. */
 const canonical = (raw: string): string => JSON.stringify(JSON.parse(raw));
 const withoutBlanks = (raw: string): string => raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
 
-/**
- * Returns true if the API server stores other values than a provider spec contains. The reasons are repeated keys and
- * unusual notations of numbers.
- */
+/** Returns true if the API server stores other values than a provider spec contains. */
 const isKeptOtherwise = ({ providerSpecRaw: raw }: RecordedCase): boolean =>
   raw !== undefined && raw !== '' && withoutBlanks(raw) !== canonical(raw);
 
-/**
- * Returns the rule for a provider spec whose stored values differ from the values in the recording. The recording does
- * not show what the original does with the stored values, so only the code is compared.
- */
+/** Returns the rule for a provider spec whose stored values differ from the values in the recording. */
 export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule => ({
   row,
   expect: (_, { recorded }) =>
@@ -179,7 +167,6 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
       : undefined,
 });
 
-/** Returns the requests until the first match, including the match. */
 export function upTo(
   requests: readonly ExpectedRequest[],
   fits: (request: ExpectedRequest) => boolean,

@@ -11,15 +11,11 @@ import {
   readCases,
 } from './recording.ts';
 
-/** A replayed call. A test compares it with a recording or with another expectation. */
 export interface PlayedCall {
   readonly recorded: RecordedCase;
   readonly step: RecordedStep;
   readonly expect: (call: RecordedCall) => Expectation;
-  /**
-   * Returns the difference between the call and the expectation for a recording. Without a difference, the result is
-   * undefined.
-   */
+  /** Returns the difference between the call and the expectation for a recording. */
   readonly verify: (call: RecordedCall) => string | undefined;
 }
 
@@ -45,7 +41,7 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
   return `${at}${step.method} (${recorded.title}): ${difference}`;
 }
 
-/** Replays all cases of a cloud. If a case cannot be replayed, it has failed, and the next cases are still replayed. */
+/** Replays all cases of a cloud. */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
     const failure = await playOne(read, play);
@@ -70,10 +66,7 @@ const withSpec = (recorded: RecordedCase): RecordedCase => {
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
 };
 
-/**
- * The API server refuses a class if its provider spec is not JSON. Returns a difference if the original accepted such a
- * class.
- */
+/** The API server refuses a class if its provider spec is not JSON. */
 const refusalMissing = (recorded: RecordedCase): string | undefined =>
   callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
     ? undefined

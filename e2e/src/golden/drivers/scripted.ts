@@ -21,11 +21,9 @@ export const scriptedRules = z.array(
 );
 type Rule = z.infer<typeof scriptedRules>[number];
 
-/** A request to a scripted cloud. */
 export interface ScriptedRequest {
   readonly host: string;
   readonly method: string;
-  /** The path in the request, with percent-encoding. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: string;
@@ -37,10 +35,7 @@ const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };
 
-/**
- * Returns true if a path matches a pattern. `*` matches any text without a slash. A pattern that starts with `//`
- * includes the host.
- */
+/** Returns true if a path matches a pattern, in which `*` matches any text without a slash. */
 const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(
     pattern.startsWith('//') ? `//${host}${path}` : path,
@@ -49,7 +44,7 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
-/** Returns the first response of a recorded cloud to a request. If no rule matches, the result is undefined. */
+/** Returns the first response of a recorded cloud to a request. */
 export function firstReply(
   rules: unknown,
   {
@@ -72,7 +67,6 @@ export function firstReply(
 const fits = (rule: Rule, request: ScriptedRequest): boolean =>
   rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
 
-/** A cloud that responds by the first matching rule, and records its requests. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
   readonly #rules: readonly Rule[];
@@ -80,7 +74,6 @@ export class ScriptedCloud {
 
   readonly #notFound: object;
 
-  /** @param notFound the response body if no rule matches */
   constructor(rules: unknown, notFound: object = NOT_FOUND) {
     this.#notFound = notFound;
     this.#rules = scriptedRules.parse(rules ?? []);

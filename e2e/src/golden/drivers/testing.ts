@@ -7,10 +7,8 @@ import { type PlayCase, runCases } from './run-set.ts';
 /** The replay needs several seconds of CPU time, and up to a minute on a busy machine. */
 export const LONGEST_MS = 300_000;
 
-/** The folder with the copy of the recordings in this repository. */
 const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
-/** The results of all replayed recordings of one cloud. */
 export interface Played {
   readonly played: number;
   readonly failures: readonly string[];
@@ -19,10 +17,7 @@ export interface Played {
   readonly verified: readonly (Verified & { readonly name: string })[];
 }
 
-/**
- * Replays all recordings of a cloud. To test the comparison itself, the function also compares each driver call with
- * changed versions of its recording.
- */
+/** Replays all recordings of a cloud. */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
   const rows = new Set<string>();
@@ -47,7 +42,6 @@ export const missed = ({ verified }: Played): readonly string[] =>
     .filter(({ outcome }) => outcome === 'missed')
     .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
-/** Returns the changes that each comparison rule excuses, over all driver calls. */
 export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
   const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();
@@ -62,7 +56,6 @@ export async function documentedRows(): Promise<readonly (string | undefined)[]>
   return docs.split('\n').map((line) => line.split('|')[1]?.trim());
 }
 
-/** Resolves with a recorded case by its name. */
 export async function caseOf(cloud: string, name: string) {
   const found = (await readCases(COPY, cloud)).find((each) => each.name === name);
   if (!found || !('recorded' in found)) throw new Error(`there is no case ${name}`);

@@ -7,7 +7,6 @@ const OWN_COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
 
 type Path = readonly (string | number)[];
 
-/** Returns the paths of all values that contain no other values. */
 function leavesOf(value: unknown, path: Path = []): readonly Path[] {
   if (Array.isArray(value)) return value.flatMap((entry, index) => leavesOf(entry, [...path, index]));
   if (typeof value === 'object' && value !== null) {
@@ -22,7 +21,6 @@ const changed = (value: unknown): unknown => {
   return typeof value === 'string' ? `${value}§` : 'something';
 };
 
-/** Returns a copy of a recorded result with another value at one path. */
 function mutated(value: unknown, [key, ...rest]: Path): unknown {
   if (key === undefined) return changed(value);
   if (Array.isArray(value)) return value.map((entry, index) => (index === key ? mutated(entry, rest) : entry));
@@ -37,7 +35,6 @@ const kindOf = (fn: string, path: Path): string =>
     .map((key) => (/[./-]|\d/.test(key) ? '*' : key))
     .join('.')}`;
 
-/** The maximum number of changed values in the result of a case. The changes are distributed over the whole result. */
 const CHANGES = 30;
 
 async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
@@ -50,10 +47,7 @@ async function survivorsOf(recorded: RecordedCase): Promise<readonly string[]> {
     .map((path) => kindOf(recorded.fn, path));
 }
 
-/**
- * Changes of a recorded result that the comparison intentionally ignores. Each line contains the name of the rule in
- * corrections.ts or texts.ts.
- */
+/** Changes of a recorded result that the comparison intentionally ignores. */
 const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
   [/^(decode|kc-files|kc-key|kc-validate|template|validate) error$/, 'the words of a parser'],
   [/^size error$/, 'the hint at the end of the size error'],
@@ -76,7 +70,6 @@ test('a changed value in an answer is a difference, unless a rule says that it d
   expect(total).toBeLessThanOrEqual(34);
 });
 
-/** A change of a recorded input for which the rules of the original determine the result. */
 type Variation = readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object];
 const variations: readonly Variation[] = [
   [

@@ -11,7 +11,6 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** An action of a user, of an agent on a node, or of a kubelet. Actions of controllers are not external. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
@@ -24,21 +23,15 @@ export type Action =
   | (Target & { readonly do: 'delete'; readonly now?: true });
 
 export interface Step {
-  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly actions: readonly Action[];
 }
 
-/** The kinds of objects that only users create. The controllers only add a finalizer to such objects. */
 const OF_USERS = new Set(['MachineClass', 'Secret', 'Pod', 'PodDisruptionBudget']);
-/**
- * The kinds of objects that users and controllers create. If a controller created an object, the object has an owner.
- */
 const OF_BOTH = new Set(['MachineDeployment', 'MachineSet', 'Machine']);
 /** Matches the fields in objects of users that controllers write. */
 const BY_CONTROLLERS =
   /^deployment\.kubernetes\.io\/|last-deployment-replica-change-by-scaler-time$|^deployment\.machine\.sapcloud\.io\/|^freeze$/;
-/** The labels and annotations with which users and agents instruct the controllers, by kind. */
 const BY_USERS: Readonly<Record<string, RegExp>> = {
   MachineSet: /\/unfreeze$/,
   Machine: /^force-deletion$|^force-drain$|\/preserve$|^machinepriority\.|\/effective-creation-timeout$/,
@@ -47,7 +40,7 @@ const BY_USERS: Readonly<Record<string, RegExp>> = {
 const SELECTED = 'node.machine.sapcloud.io/selected-for-update';
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
 const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
-/** The types of node conditions that the controllers write. The kubelet writes all other conditions. */
+/** The types of node conditions that the controllers write. */
 const SAID_BY_CONTROLLERS = new Set(['Terminating', 'InPlaceUpdate', 'Preserved', 'NodeTermination']);
 
 const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -61,7 +54,7 @@ function mergePatch(before: unknown, after: unknown): unknown {
   );
 }
 
-/** Returns the external actions after the state `from`. Without `from`, returns all external actions. */
+/** Returns the external actions after the state `from`. */
 export function stepsAfter(states: readonly State[], from: number | undefined): readonly Step[] {
   const removed = removedBySets(states);
   const sections = sectionsOf(states);
@@ -95,11 +88,8 @@ export function unplayable(states: readonly State[], from = -1): string | undefi
 }
 
 interface Context {
-  /** The names of the machines that a MachineSet has deleted. */
   readonly removed: ReadonlySet<string>;
-  /** Whether this is the first state after the next action of the user. */
   readonly begins: boolean;
-  /** The last state before the user acts again. */
   readonly soon: State;
 }
 
@@ -126,7 +116,7 @@ function actionsBetween(before: State | undefined, state: State, context: Contex
       actions.push({ do: 'delete', ...targetOf(object) });
   }
   if (actions.length === 0 && begins && before) return withdrawals(before, state);
-  // Other objects refer to created objects, so creations are first.
+  // Creations are first, because other objects refer to created objects.
   const isMade = (action: Action): boolean => action.do === 'create';
   return [...actions.filter(isMade), ...actions.filter((action) => !isMade(action))];
 }
@@ -197,10 +187,7 @@ function fieldsOf(old: Recorded, object: Recorded): Fields {
 
 type Entries = Readonly<Record<string, string>>;
 
-/**
- * Returns the labels or annotations that were added or changed by users and agents. Labels and annotations of
- * controllers are omitted.
- */
+/** Returns the labels or annotations that were added or changed by users and agents. */
 function said(object: Recorded, old: Entries, now: Entries, state: State): Fields {
   return Object.fromEntries(
     Object.entries(now).filter(([key, value]) => old[key] !== value && isUsers(object, key, value, now, state)),
@@ -224,10 +211,7 @@ const isSelectedByHand = (objects: State['objects']): boolean =>
     return isFields(inPlace) && inPlace.orchestrationType === 'Manual';
   });
 
-/**
- * Returns the labels and annotations that a user removed. If a controller could also have removed them, the removal
- * counts only at the start of a section.
- */
+/** Returns the labels and annotations that a user removed. */
 function withdrawals(before: State, state: State): readonly Action[] {
   return [...state.objects].flatMap(([key, object]): readonly Action[] => {
     const old = before.objects.get(key);

@@ -44,7 +44,6 @@ const hiding =
       ? undefined
       : object;
 
-/** Returns a lens that replaces one value with another value. */
 const swapping = (kind: string, one: string, other: string): Lens => {
   const swap = (text: string): string => (text === one ? other : one);
   return (object) =>

@@ -7,7 +7,6 @@ import { objectsIn } from './recordings/object-states.ts';
 import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** The agent of a node waits at most this time until its node is selected, in virtual milliseconds. */
 const AGENT_PATIENCE_MS = 30_000;
 const AGENT_LOOKS_EVERY_MS = 500;
 
@@ -18,12 +17,10 @@ export class MachineMapping {
   readonly #stage: Stage;
   readonly #recorded: ReadonlyMap<string, Recorded>;
   readonly #names: Names;
-  /** The machines that were loaded from the recording, so their names are the same in the replay. */
   readonly #loaded: ReadonlySet<string>;
   readonly #parts = new Map<string, string>();
   readonly #mentioned: RegExp;
 
-  /** @param recorded all objects in the rest of the recording */
   constructor(stage: Stage, recorded: readonly Recorded[], loaded: ReadonlySet<string>) {
     this.#stage = stage;
     const machines = recorded.filter(({ kind }) => kind === 'Machine');
@@ -50,7 +47,6 @@ export class MachineMapping {
     return name;
   }
 
-  /** Selects a machine of the same set with the same progress, if no other recorded machine uses it. */
   #choose(recorded: string, living: readonly Machine[]): Machine | undefined {
     const here = new Names(objectsIn(this.#stage.observer.lives));
     const taken = new Set(this.#parts.values());
@@ -70,10 +66,7 @@ export class MachineMapping {
     return JSON.parse(text) as T;
   }
 
-  /**
-   * Waits until a node is selected, so its agent can act. Controllers select equal nodes in any order, so the node with
-   * the most progress replaces the recorded node.
-   */
+  /** Waits until a node is selected, so its agent can act. */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {
       const own = this.#loaded.has(recorded) ? recorded : this.#parts.get(recorded);

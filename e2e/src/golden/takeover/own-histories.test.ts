@@ -10,10 +10,7 @@ import { record, type UserAction } from './stage/record.ts';
 import { Stage } from './stage/stage.ts';
 import { takeOver } from './take-over.ts';
 
-/**
- * Histories of mcm with user actions that the recordings of the original lack. The tests verify only that the replay
- * reads every user action correctly. The tests do not compare mcm with the original.
- */
+/** Histories of mcm with user actions that the recordings of the original lack. */
 const [birth] = (await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)))).filter(
   ({ file }) => file === 'birth.json',
 );

@@ -4,11 +4,7 @@ import type { Recorded, State } from './recordings/recording.ts';
 type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
-/**
- * Returns the user's request for a rollback, if the controller rolled back the template of a deployment. The request
- * exists only briefly, so the recording may lack it. The function therefore also reads the event of the rollback.
- * Without a rollback, the result is undefined.
- */
+/** Returns the user's request for a rollback, if the controller rolled back the template of a deployment. */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);
   const { rollbackTo, template: _new, ...rest } = specOf(now);
@@ -21,7 +17,6 @@ export function rolledBackTo(old: Recorded, now: Recorded, before: State | undef
     const all = { ...spec, ...others };
     return Object.keys(all).length > 0 ? { spec: all } : {};
   };
-  // The controller rolled back the template and removed the request.
   if (specOf(old).rollbackTo !== undefined && rollbackTo === undefined) return withOthers({});
   const event = newRollback(now.metadata.name, before, soon);
   if (!event || rollbackTo !== undefined) return undefined;

@@ -18,17 +18,13 @@ import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
 
-/** mcm must reach the final state of the original within this time, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
-/** The replay waits at most this time for an idle mcm before the user acts again, in virtual milliseconds. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
-/** At most this number of problems is reported. */
 const TOLD = 4;
 
 interface Findings {
-  /** How many steps of the comparison were completed: objects, then events, then the order. */
   readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
@@ -88,16 +84,12 @@ class Replay {
     }
   }
 
-  /**
-   * Resolves with the wait before the user acts again. If the original did not reach a timeout, the wait ends before
-   * the timeout in mcm.
-   */
   async #usersPatience(): Promise<number> {
     const { clock } = this.#stage;
     return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));
   }
 
-  /** Compares the objects with the recording repeatedly until they are equal. Returns the best comparison. */
+  /** Compares the objects with the recording repeatedly until they are equal. */
   async #until(patienceMs: number, look: () => Promise<Findings>): Promise<Findings> {
     let nearest: Findings | undefined;
     for (let waited = 0; waited <= patienceMs; waited += LOOK_EVERY_MS) {

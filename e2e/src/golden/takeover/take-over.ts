@@ -15,23 +15,15 @@ import { paceOf, type RecordedPace } from './stage/pace.ts';
 import { Stage } from './stage/stage.ts';
 import { untilTimeout } from './stage/timeouts.ts';
 
-/** After the last action, the replay lasts at most this time, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
-/**
- * The final state of mcm must stay unchanged for this number of milliseconds. If a timeout expires earlier, the check
- * ends. The check is skipped if the original was not idle at the end.
- */
 const REST_MS = 60_000;
-/** At most this number of problems is reported. */
 const TOLD = 4;
 
-/** The result of a check with the rules that allowed differences. */
 export interface Checked extends Outcome {
   readonly used: ReadonlySet<Reason>;
 }
 
-/** The fields that identify a rule. */
 export interface Reason {
   readonly row: string;
   readonly what: string;
@@ -77,21 +69,17 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   }
 }
 
-/**
- * Completes the boot of VMs that were loaded without their Nodes. If a VM joined in the recording, its Node joins now.
- */
+/** Completes the boot of VMs that were loaded without their Nodes. */
 async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
   for (const [name, { joinAt }] of loaded)
     if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))
       await stage.cloud.boot(name, stage.instantOf(joinAt) - stage.clock.now().getTime());
 }
 
-/** Returns all versions of the objects in some states. */
 export const recordedFrom = (states: readonly State[]): readonly Recorded[] => [
   ...new Set(states.flatMap(({ objects }) => [...objects.values()])),
 ];
 
-/** Resolves with the current objects of this run. */
 export const sideOf = async (stage: Stage): Promise<Side> => ({
   objects: await stage.objects(),
   names: new Names(objectsIn(stage.observer.lives)),

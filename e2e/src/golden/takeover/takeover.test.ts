@@ -11,10 +11,6 @@ import { parseHistory, readHistories } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { type Checked, type Reason, takeOver } from './take-over.ts';
 
-/**
- * The number of checks for the recordings of this repository. A smaller number means that some recordings are no longer
- * checked.
- */
 const FLOOR = { takeOver: 173, sameContract: 32 };
 
 const histories = await readHistories(fileURLToPath(new URL('../../../testdata/takeover', import.meta.url)));

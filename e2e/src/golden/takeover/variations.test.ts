@@ -7,7 +7,6 @@ import { type History, parseHistory } from './recordings/recording.ts';
 import { sameContract } from './same-contract.ts';
 import { takeOver } from './take-over.ts';
 
-/** Variations of the recordings in details that a recorder chooses. The comparison must not depend on these details. */
 const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));
 const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
 const texts = new Map(
@@ -23,7 +22,6 @@ const renamed: Change = (text) =>
     .replaceAll('"small"', '"m5.large"')
     .replaceAll('"large"', '"m5.xlarge"');
 
-/** Removes every second state, except the states after user actions. */
 const thinned = changing((raw) => {
   const kept: RawState[] = [];
   let missed: RawState | undefined;
@@ -44,7 +42,6 @@ function merge(one: RawState, other: RawState): RawState {
   return { ...other, changed: [...changed.values()], gone: [...new Set([...one.gone, ...other.gone])] };
 }
 
-/** Adds a copy of the deployment with other names. */
 const doubled: Change = (text) => {
   const twin = JSON.parse(
     text

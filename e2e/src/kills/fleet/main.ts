@@ -48,15 +48,12 @@ function flagsOf(): Readonly<Record<Name, number>> | 'help' {
   }
 }
 
-/** A candidate acquires a Lease within this time: the default duration of a Lease, and the interval of attempts. */
 const LIMIT_MS = 15_000 + 5_000;
 const LOOK_MS = 1_000;
-/** All clusters must be served and complete within this time, after the start and after the last kill. */
 const REST_MS = 300_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Checks the fleet repeatedly until the time `untilMs`. */
 async function watch(fleet: KilledFleet, untilMs: number): Promise<void> {
   while (performance.now() < untilMs) {
     await fleet.verify();
@@ -64,10 +61,7 @@ async function watch(fleet: KilledFleet, untilMs: number): Promise<void> {
   }
 }
 
-/**
- * Waits until all clusters are served and complete. Returns the duration in seconds. If the time limit is reached, the
- * result is undefined.
- */
+/** Waits until all clusters are served and complete. */
 async function rest(fleet: KilledFleet): Promise<number | undefined> {
   const start = performance.now();
   while ((await fleet.unfinished()) > 0) {

@@ -6,7 +6,6 @@ test('a Lease is taken over when a process that lives holds it', () => {
   takeovers.lease('c1/m', 'a.1', 0);
   takeovers.lease('c2/m', 'ab.1', 0);
   expect(takeovers.kill(['a'], 1_000)).toBe(1);
-  // Neither a late event of the killed process nor the release of a Lease counts as a take-over.
   takeovers.lease('c1/m', 'a.1', 2_000);
   takeovers.lease('c1/m', '', 3_000);
   takeovers.lease('c2/m', 'ab.1', 3_000);

@@ -1,19 +1,13 @@
-/** The time from the kill of a process until another process serves its cluster. */
 export interface Takeover {
   readonly lease: string;
   readonly ms: number;
 }
 
-/** A Lease that has no new holder yet. */
 interface Open {
   readonly sinceMs: number;
   isLate: boolean;
 }
 
-/**
- * Returns true if the holder of a cluster's Lease is a run of the process. The holder is the identity of the process
- * and the number of the run.
- */
 const isRunOf = (identity: string, holder: string): boolean => holder.startsWith(`${identity}.`);
 
 /** Records how long the Leases of killed processes wait for a new holder. */
@@ -29,7 +23,6 @@ export class Takeovers {
     this.#limitMs = limitMs;
   }
 
-  /** Records the current holder of a Lease. */
   lease(lease: string, holder: string, nowMs: number): void {
     this.#holders.set(lease, holder);
     const open = this.#open.get(lease);
@@ -39,7 +32,6 @@ export class Takeovers {
     this.#verify(lease, open, nowMs);
   }
 
-  /** Records that processes were killed, and returns the number of their Leases. */
   kill(identities: readonly string[], nowMs: number): number {
     for (const identity of identities) this.#killed.add(identity);
     const lost = [...this.#holders].filter(([, holder]) => identities.some((identity) => isRunOf(identity, holder)));
@@ -47,7 +39,6 @@ export class Takeovers {
     return lost.length;
   }
 
-  /** Reports each Lease that still has no new holder after the limit. */
   verify(nowMs: number): void {
     for (const [lease, open] of this.#open) this.#verify(lease, open, nowMs);
   }
@@ -63,7 +54,6 @@ export class Takeovers {
     return false;
   }
 
-  /** The number of Leases without a running holder. */
   get open(): number {
     return this.#open.size;
   }

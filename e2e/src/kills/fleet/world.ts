@@ -38,26 +38,21 @@ import { type CloudInstance, FleetRecord, type KnownMachine } from '../up/record
 import { Takeovers } from './takeovers.ts';
 
 const TOKEN = 'kills-token';
-/** One process runs the control planes of this number of clusters. */
 const PER_HOST = 100;
 const PARALLEL = 8;
-/** The namespace in which the replicas store their peer Leases. */
 const HOME = 'fleet';
 const DEPLOYMENT = 'workers';
-/** Rollouts change deployments from one of these classes to the other. */
 const CLASSES = ['small', 'other'] as const;
 const PROGRAMS = {
   'machine-controller-manager': '@mcm/machine-controller-manager/main',
   'machine-controller-local': '@mcm/provider-local/main',
 } as const;
-/** The names of the Leases in the namespace of each cluster. */
 const CLUSTER_LEASES: readonly string[] = ['machine-controller-manager', 'machine-controller'];
 
 export interface FleetSize {
   readonly shards: number;
   readonly planes: number;
   readonly machines: number;
-  /** Another process must hold the Leases of a killed process after this number of milliseconds. */
   readonly limitMs: number;
 }
 
@@ -68,7 +63,7 @@ const known = ({ metadata }: Machine): KnownMachine => ({
   isGoing: metadata.deletionTimestamp !== undefined,
 });
 
-/** A fleet with real programs: a seed, target clusters, a cloud, and shards. A shard runs both programs. */
+/** A fleet with real programs: a seed, target clusters, a cloud, and shards. */
 export class KilledFleet {
   readonly record = new FleetRecord();
   readonly takeovers: Takeovers;
@@ -168,7 +163,6 @@ export class KilledFleet {
     return this.#admin.resource<MachineDeployment>(machineDeployments, cluster);
   }
 
-  /** Watches the Leases and the machines of all clusters. When a machine has a VM, its Node is created. */
   async #observe(): Promise<void> {
     const options = { clock: realClock, random: seededRandom(0), log: createLogger({ level: 'silent' }) };
     const leaseInformer = createInformer<Lease>(this.#admin, leases, options);
@@ -191,7 +185,6 @@ export class KilledFleet {
     await Promise.all(this.#informers.map((informer) => informer.whenSynced(this.#stop.signal)));
   }
 
-  /** Creates the Node of a machine with a VM. */
   async #join({ metadata: { uid, name, namespace = '' }, spec: { providerID = '' } }: Machine): Promise<void> {
     const target = this.#targets.get(namespace);
     if (target === undefined || providerID === '' || this.#joined.has(uid)) return;
@@ -218,10 +211,7 @@ export class KilledFleet {
     return programs;
   }
 
-  /**
-   * Kills both programs of a shard. After a second, both programs start again. Returns the number of clusters that they
-   * served.
-   */
+  /** Kills both programs of a shard. */
   async kill(shard: number): Promise<number> {
     const { items } = await this.#admin.resource<Lease>(leases, HOME).list();
     const own = items.filter(({ metadata }) => metadata.name.endsWith(`-fleet-${shard}`));
@@ -230,7 +220,6 @@ export class KilledFleet {
     return this.takeovers.kill(identities, performance.now());
   }
 
-  /** Starts a rollout of a cluster's deployment to the other class. */
   async roll(index: number): Promise<void> {
     const resource = this.#deployments(clusterName(index));
     const { spec } = await resource.get(DEPLOYMENT);
@@ -239,7 +228,6 @@ export class KilledFleet {
     await resource.patch(DEPLOYMENT, { type: 'merge', body });
   }
 
-  /** Returns the number of clusters with an incomplete deployment or without a holder. */
   async unfinished(): Promise<number> {
     const { items } = await this.#admin.resource<MachineDeployment>(machineDeployments).list();
     const busy = items.filter(({ metadata, spec, status }) => {

@@ -41,21 +41,12 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
   return process.exit(2);
 };
 
-/**
- * The limits of the time between two kills. A program needs longer than the minimum for its start, so some programs are
- * killed before they are ready.
- */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
 /** During one change of the deployment, programs are killed at most this often, because each change must complete. */
 const KILLS_AN_ACT = 8;
-/**
- * After the last kill, a rollout or scaling must complete within this time. For each machine, this includes a drain of
- * 2 pods, one machine after the other.
- */
 const REST_MS = 600_000;
 const LOOK_MS = 500;
-/** The record of pods is outdated by at most this time. */
 const LAG_MS = 3_000;
 
 interface Run {
@@ -69,10 +60,7 @@ interface Run {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const total = (killed: ReadonlyMap<ProgramName, number>): number => [...killed.values()].reduce((a, b) => a + b, 0);
 
-/**
- * Reads all pods and machines into the record, until the signal is aborted. If a program does not respond, it was
- * killed.
- */
+/** Reads all pods and machines into the record, until the signal is aborted. */
 async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   let provenAt = 0;
   while (!signal.aborted) {
@@ -86,7 +74,7 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
 const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/** Repeats a request until it succeeds. At any time, the API server may be killed. */
+/** Repeats a request until it succeeds. */
 async function untilSuccess<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {
@@ -122,7 +110,6 @@ function kill({ stack, random, killed }: Run): ProgramName | undefined {
   return name;
 }
 
-/** Changes the deployment: starts a rollout to another class, or scales the deployment. */
 async function change({ stack, random, machines }: Run, acts: number): Promise<string> {
   const replicas = Math.ceil(machines * (0.6 + 0.4 * random.next()));
   const name = CLASSES[Math.ceil(acts / 2) % 2] ?? CLASSES[0];
@@ -134,7 +121,6 @@ async function change({ stack, random, machines }: Run, acts: number): Promise<s
   return isRoll ? `roll to ${name}` : `scale to ${replicas}`;
 }
 
-/** Kills programs while the deployment changes, and waits until the change is complete. */
 async function act(run: Run, acts: number, most: number): Promise<void> {
   const { random, stack } = run;
   const changeName = await change(run, acts);

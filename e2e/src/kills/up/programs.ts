@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 
-/** The programs of `mcm up --machine-config`. For each program, a part of its command line identifies the process. */
 const PROGRAMS = {
   'control-plane': /\/control-plane\/src\/main\.ts/,
   'local-cloud': /\/local\/src\/cloud\/main\.ts/,
@@ -12,10 +11,7 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as readonly ProgramName[];
 
-/**
- * Returns the process IDs of the programs that a supervisor runs. If a program waits for its restart, it is not in the
- * result.
- */
+/** Returns the process IDs of the programs that a supervisor runs. */
 export function runningPrograms(supervisor: number): ReadonlyMap<ProgramName, number> {
   const found = new Map<ProgramName, number>();
   for (const line of execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')) {

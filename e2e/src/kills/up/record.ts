@@ -1,17 +1,13 @@
 import type { Pod } from '@mcm/kube';
 
-/** An instance in the API of the local cloud. */
 export interface CloudInstance {
   readonly id: string;
   readonly name: string;
-  /** The UID of the Machine to which the instance belongs. */
   readonly clientToken?: string;
   readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated';
-  /** The time of the termination as RFC 3339. */
   readonly terminatedAt?: string;
 }
 
-/** The fields of a Machine that the checks need. */
 export interface KnownMachine {
   readonly uid: string;
   readonly name: string;
@@ -22,30 +18,23 @@ interface SeenPod {
   readonly name: string;
   readonly node: string;
   readonly boundAt: number;
-  /** The earliest known time at which the pod was evicted or ended. */
   goesAt: number;
 }
 
-/** For this time, the controller may not know a new pod. The deletion of the pod's VM is allowed during this time. */
 const UNKNOWN_MS = 2_000;
 /** The API server rounds times down to seconds. */
 const ROUNDING_MS = 1_000;
 
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
-/**
- * Records the VMs of the cloud and the pods over time. With the record, the test finds duplicate VMs, lost VMs, and VMs
- * that were deleted while pods were running. Only the servers provide the data. The killed programs do not.
- */
+/** Records the VMs of the cloud and the pods over time. */
 export class FleetRecord {
   readonly violations: string[] = [];
   readonly #pods = new Map<string, SeenPod>();
   readonly #machines = new Map<string, KnownMachine>();
-  /** The instances whose deletion the test has verified. */
   readonly #verified = new Set<string>();
   readonly #doubled = new Set<string>();
 
-  /** The number of VMs whose deletion the test has verified. */
   get verified(): number {
     return this.#verified.size;
   }
@@ -54,7 +43,6 @@ export class FleetRecord {
     this.violations.push(text);
   }
 
-  /** Records a pod after its creation or a change. */
   pod({ metadata, spec, status }: Pod, now: number): void {
     if (spec.nodeName === undefined) return;
     const seen = this.#pods.get(metadata.uid) ?? {
@@ -70,29 +58,22 @@ export class FleetRecord {
     if (status?.phase === 'Succeeded' || status?.phase === 'Failed') seen.goesAt = Math.min(seen.goesAt, now);
   }
 
-  /** Records the end of a pod. */
   podGone(pod: Pod, now: number): void {
     this.pod(pod, now);
     const seen = this.#pods.get(pod.metadata.uid);
     if (seen) seen.goesAt = Math.min(seen.goesAt, now);
   }
 
-  /** Records a machine after its creation or a change. */
   machine(machine: KnownMachine): void {
     this.#machines.set(machine.uid, machine);
   }
 
-  /** Records that a machine was deleted. A machine is deleted after its VM, so the deletion of the VM was requested. */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });
   }
 
-  /**
-   * Verifies all instances of the cloud.
-   * @param knownUntil Up to this time, the record of pods and machines is complete. If a VM ended later, it is verified
-   * later.
-   */
+  /** @param knownUntil Up to this time, the record of pods and machines is complete. */
   verify(instances: readonly CloudInstance[], knownUntil: number): void {
     this.#verifyDoubles(instances);
     for (const instance of instances) {

@@ -22,9 +22,7 @@ import { NAMESPACE } from '../../harness/stack.ts';
 import { createApp } from '../../simulation/machines/apps.ts';
 import { type CloudInstance, FleetRecord, type KnownMachine } from './record.ts';
 
-/** Rollouts change the deployment from one of these classes to the other. */
 export const CLASSES = ['local-small', 'local-other'] as const;
-/** The number of pods on each machine. The same number of pods may be unavailable. */
 const PODS_A_MACHINE = 2;
 const PODS_AWAY = 10;
 
@@ -64,7 +62,6 @@ export class KilledStack {
     for (const informer of this.#informers) void informer.run(this.#stop.signal);
   }
 
-  /** Starts the programs. Resolves when the first machines and their pods are running. */
   static async start(count: number): Promise<KilledStack> {
     const dir = mkdtempSync(join(tmpdir(), 'mcm kills '));
     const data = join(dir, 'data');
@@ -88,7 +85,6 @@ export class KilledStack {
     await resource.create({ ...own, metadata: { name: CLASSES[1], namespace: NAMESPACE } });
   }
 
-  /** Returns all machines from the API server. */
   async machines(): Promise<readonly Machine[]> {
     return (await this.client.resource<Machine>(machines, NAMESPACE).list()).items;
   }
@@ -116,12 +112,10 @@ export class KilledStack {
     this.record.verifyRest(await this.#instances(), (await this.machines()).map(known));
   }
 
-  /** Whether the record contains all pods and machines. */
   get isProven(): boolean {
     return this.#informers.every(({ proven }) => proven);
   }
 
-  /** Stops all programs. Resolves with the exit code of `mcm up`. */
   async stop(): Promise<number | string> {
     this.#stop.abort(new Error('stopped'));
     this.run.child.kill('SIGTERM');

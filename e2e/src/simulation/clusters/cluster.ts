@@ -24,19 +24,16 @@ interface ClusterParts {
   readonly clock: VirtualClock;
   readonly seed: number;
   readonly reporter: Reporter;
-  /** The client of the seed's administrator. */
   readonly admin: KubeClient;
 }
 
 const CONTAINERS = [{ name: 'main', image: 'pause' }];
 const GRACE_SECONDS = 5;
-/** For this number of milliseconds, the controller may not know a new pod. */
 const NEW_POD_MS = 5_000;
 const CLOSE_MS = 60_000;
 
 const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-/** A target cluster and its cloud. Before a VM is deleted, the controllers must evict the pod on its Node. */
 export class SimulatedCluster {
   readonly name: string;
   readonly admin: KubeClient;
@@ -90,7 +87,6 @@ export class SimulatedCluster {
     void informer.run(this.#end.signal).catch(fail);
   }
 
-  /** Returns the connection with which a machine controller sends requests to the cloud. */
   cloud(): Transport {
     const transport = this.#cloud.transport();
     return async (request) => {
@@ -123,7 +119,6 @@ export class SimulatedCluster {
       reporter.violate(`${this.name}: mcm deletes VM ${vm.name} while the pods ${names} still run on it`);
   }
 
-  /** The number of VMs that the cloud has created. */
   get made(): number {
     return this.#made.size;
   }

@@ -11,14 +11,10 @@ interface LeaseBody {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 const REVIEWS = /\/([a-z]+reviews)(\?|$)/;
-/**
- * Matches the Secret with the kubeconfig of a cluster, which is not a machine object. Without a Lease, a replica may
- * change the finalizer of this Secret.
- */
+/** Matches the Secret with the kubeconfig of a cluster, which is not a machine object. */
 const KUBECONFIG = /\/secrets\/fleet-kubeconfig(\?|$)/;
 const EVENTS = /\/events(\/|\?|$)/;
 
-/** A process of a fleet for the check of writes. */
 export interface Writer {
   readonly identity: string;
   readonly lease: string;
@@ -29,19 +25,16 @@ export interface Writer {
 export class Fences {
   readonly #reporter: Reporter;
   readonly #holders = new Map<string, string>();
-  /** The number of writes that the test has verified. */
   verified = 0;
 
   constructor(reporter: Reporter) {
     this.#reporter = reporter;
   }
 
-  /** Returns the process that holds a Lease of a cluster. If the Lease is free, the result is empty. */
   holder(cluster: string, lease: string): string {
     return this.#holders.get(`${cluster}/${lease}`) ?? '';
   }
 
-  /** Wraps the transport to the seed, and observes the Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -61,7 +54,6 @@ export class Fences {
     this.#holders.set(key, holder);
   }
 
-  /** Verifies a write to a cluster at the time at which the process sends it. */
   verify({ identity, lease, proc }: Writer, cluster: string, { method, path }: TransportRequest): void {
     if (!WRITES.has(method) || LEASES.test(path) || REVIEWS.test(path) || EVENTS.test(path) || KUBECONFIG.test(path))
       return;
@@ -75,9 +67,5 @@ export class Fences {
   }
 }
 
-/**
- * Returns the cluster to which a request belongs. For a request without the namespace of a cluster, the result is
- * undefined.
- */
 export const clusterOfRequest = (server: string, { path }: TransportRequest): string | undefined =>
   server === SEED ? /\/namespaces\/(c\d+)(\/|\?|$)/.exec(path)?.[1] : server;

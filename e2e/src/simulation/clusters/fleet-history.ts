@@ -15,16 +15,11 @@ const MAX_FREEZE_MS = 90_000;
 const MAX_FAULT_MS = 180_000;
 const MAX_JUMP_MS = 300_000;
 const MAX_SKEW_MS = 600_000;
-/** In a slow namespace of the seed, a request is delayed by at most this time. */
 const MAX_SLOW_MS = 12_000;
 const MOST_MACHINES = 2;
-/** A process is killed after at most this number of requests. */
 const MOST_REQUESTS = 300;
-/** The number of clusters in a large history. */
 const LARGE = 50;
-/** A history is large, with {@link LARGE} clusters, if its seed is a multiple of this number. */
 const LARGE_EVERY = 20;
-/** If the seed of a history is a multiple of this number, quiet clusters have longer Leases. */
 const QUIET_EVERY = 4;
 const QUIET_LEASE_MS = 90_000;
 const LOOK_MS = 1_000;
@@ -47,14 +42,10 @@ const ACTS = {
   drain: 1,
   move: 1,
 } as const;
-/** The actions that only the histories of {@link MORE_ACTS_EVERY} contain. */
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
-/** If the seed of a history is a multiple of this number, it contains more actions and hibernated clusters. */
 const MORE_ACTS_EVERY = 6;
-/** A user transfers a cluster for this time. */
 const HANDED_OVER_MS = 300_000;
-/** A cluster without machines hibernates after this time. */
 const HIBERNATE_MS = 60_000;
 /** If the seed of a history, divided by 6, has this remainder, two fleets serve its clusters. */
 const TWO_FLEETS = 3;
@@ -66,19 +57,16 @@ const LARGEST: readonly (readonly [every: number, clusters: number])[] = [
 
 export interface FleetModeOptions extends HistoryOptions {
   readonly defect?: FleetDefect;
-  /** The rollout budget of the simulated fleet. By default, histories with an odd seed have a rollout budget. */
   readonly budget?: SimulatedBudget;
 }
 
 export interface FleetModeOutcome extends Outcome {
-  /** How often each rule was verified: clusters are served, writes are fenced, VMs are drained. */
   readonly verified: Readonly<Record<'served' | 'fenced' | 'drained' | 'budgeted', number>>;
 }
 
-/** The duration of a restart: a short one, and one during which another replica must serve the clusters. */
 const RESTARTS_MS = [2_000, 60_000] as const;
 
-/** Decides when processes are killed and restarted. After the end of the faults, no process is killed. */
+/** Decides when processes are killed and restarted. */
 class KillPoints {
   readonly #dice: Dice;
   #armed = 0;
@@ -300,7 +288,6 @@ class FleetHistory {
     await this.#world.annotatePeer(String(this.#dice.number(2)), { 'fleet-clusters': this.#cluster() });
   }
 
-  /** Transfers a cluster for some time. During this time, no process of the fleet may serve the cluster. */
   async #handOver(): Promise<void> {
     const world = this.#world;
     const cluster = this.#cluster();
@@ -328,7 +315,7 @@ class FleetHistory {
     world.reporter.violate(`${problem} after ${BOUNDS.fleetSettled.ms} ms\n${world.describe()}`);
   }
 
-  /** Removes all faults from the simulation. Each cluster must then reach its desired state. */
+  /** Removes all faults from the simulation. */
   async #calm(): Promise<void> {
     this.#kills.calm();
     this.#world.reporter.note('act', 'the simulation starts no further faults');
@@ -337,7 +324,6 @@ class FleetHistory {
     if (hasMore(this.#seed)) await this.#wakeAll();
   }
 
-  /** Creates a machine in each cluster without machines. Most of these clusters hibernate at this time. */
   async #wakeAll(): Promise<void> {
     const { wishes, deleted } = this.#world;
     for (const [cluster, { replicas }] of wishes)

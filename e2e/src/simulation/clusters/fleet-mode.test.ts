@@ -7,7 +7,6 @@ import { FleetWorld } from './fleet-world.ts';
 
 /** The seeds of histories in which a user deletes a namespace while no replica that knows the cluster remains. */
 const DELETIONS = [15, 25, 113];
-/** The seed of a history in which a namespace is deleted before a machine controller protects the class of a machine. */
 const UNPROTECTED = [1_000_013];
 /** The seeds of histories in which quiet clusters have longer Leases. */
 const QUIET = [4, 8];

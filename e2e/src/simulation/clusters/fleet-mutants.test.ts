@@ -5,14 +5,12 @@ import { answerOf } from '../network/answer.ts';
 import { playFleet } from './fleet-history.ts';
 import type { FleetDefect } from './replica.ts';
 
-/** Tests the verifiers with defective replicas. For each defect, one verifier must report a violation. */
+/** Tests the verifiers with defective replicas. */
 
-/** The maximum number of seeds for a defect. The search ends at the first violation. */
 const SEEDS = 10;
 
 const isLeaseOfCluster = ({ path }: TransportRequest): boolean => /\/namespaces\/c\d+\/leases/.test(path);
 
-/** A defective replica that treats each renewal of a Lease as successful. */
 const believesRenewals = (transport: Transport): Transport => {
   return async (request) => {
     if (request.method !== 'PUT' || !isLeaseOfCluster(request)) return transport(request);
@@ -24,7 +22,6 @@ const believesRenewals = (transport: Transport): Transport => {
   };
 };
 
-/** A defect: the second replica never acquires the Lease of the first cluster. */
 const neverAcquires = (transport: Transport, process: string): Transport => {
   return async (request) => {
     const refused = process.endsWith('-1') && isLeaseOfCluster(request) && request.path.includes('/c1/');
@@ -32,7 +29,6 @@ const neverAcquires = (transport: Transport, process: string): Transport => {
   };
 };
 
-/** A defective replica that sees no pods, so that nodes look empty. */
 const blindToPods = (transport: Transport): Transport => {
   return async (request) => {
     const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);

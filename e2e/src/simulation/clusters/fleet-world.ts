@@ -31,40 +31,30 @@ const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
 const CANARY = 'c1';
 const CLOUD_DOMAIN = '.cloud.invalid';
-/** Returns the namespace in which the replicas of a fleet store their peer Leases. */
 const homeOf = (fleet: number): string => (fleet === 0 ? 'fleet' : `fleet-${fleet}`);
-/** The prefix of the server name in a kubeconfig that leads to the wrong cluster. */
 const WRONG = 'wrong-';
 
 export interface FleetWorldOptions {
   readonly seed: number;
   readonly clusters: number;
   readonly replicas: number;
-  /** For each replica, the difference between its clock and the simulated time in milliseconds. */
   readonly skewMs: readonly number[];
   readonly killPoint: () => KillPoint | undefined;
-  /** Returns the time until a killed process starts again. */
   readonly restartMs: () => number;
   readonly defect: FleetDefect;
-  /** The health timeout of the machines. By default, `healthTimeout` is `2h`. */
   readonly healthTimeout?: string;
-  /** The rollout budget of the fleet. The first cluster is the canary. By default, the fleet has none. */
   readonly budget?: SimulatedBudget | undefined;
-  /** The Lease duration of quiet clusters. By default, all Leases have the same duration. */
   readonly quietLeaseMs?: number | undefined;
-  /** A cluster without machines hibernates after this time. By default, clusters do not hibernate. */
   readonly hibernateMs?: number | undefined;
-  /** The number of fleets that serve the clusters independently. By default, all replicas belong to one fleet. */
   readonly fleets?: number | undefined;
 }
 
-/** The size and the class of a deployment that the user has requested. */
 interface Wish {
   replicas: number;
   machineClass: string;
 }
 
-/** A seed, its target clusters with their clouds, and the replicas of a fleet. All share one virtual clock. */
+/** A seed, its target clusters with their clouds, and the replicas of a fleet. */
 export class FleetWorld {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
@@ -75,15 +65,10 @@ export class FleetWorld {
   readonly seedAdmin: KubeClient;
   readonly programs: readonly Program[];
   readonly wishes = new Map<string, Wish>();
-  /** The clusters whose kubeconfig leads to another cluster. */
   readonly misled = new Set<string>();
-  /** The clusters for which requests to the seed are slow. */
   readonly slowed = new Set<string>();
-  /** The clusters whose namespace was deleted from the seed. */
   readonly deleted = new Set<string>();
-  /** The clusters that a separate pod may serve instead of the fleet. */
   readonly separate = new Set<string>();
-  /** The clusters that the fleet must not serve. The value is the time at which the user handed over the cluster. */
   readonly handedOver = new Map<string, number>();
   readonly rollouts: RolloutVerifier | undefined;
   readonly #seedPlane: ControlPlane;
@@ -228,7 +213,7 @@ export class FleetWorld {
     });
   }
 
-  /** Compacts the history of a server. A later watch from an earlier version cannot start. */
+  /** Compacts the history of a server. */
   compact(server: string): void {
     this.reporter.note('act', `the API server of ${server} compacts its history`);
     (server === SEED ? this.#seedPlane : this.#clusters.get(server)?.plane)?.compact();
@@ -283,12 +268,10 @@ export class FleetWorld {
       .then(({ items }) => items);
   }
 
-  /** Starts a program for a single cluster, as in a separate pod. */
   single(name: ProgramName, cluster: string): SinglePod {
     return new SinglePod(name, cluster, this.#parts);
   }
 
-  /** Adds a cluster to the fleet, or removes it from the fleet. */
   async join(cluster: string, joins: boolean): Promise<void> {
     this.reporter.note('act', `${cluster} ${joins ? 'joins' : 'leaves'} the fleet`);
     const body = { metadata: { labels: { fleet: joins ? 'yes' : null } } };
@@ -322,10 +305,7 @@ export class FleetWorld {
       .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
   }
 
-  /**
-   * Adds or removes the mark of a transferred cluster on its namespace. While the namespace has the mark, the fleet
-   * must not serve the cluster.
-   */
+  /** Adds or removes the mark of a transferred cluster on its namespace. */
   async handOver(cluster: string, marked: boolean): Promise<void> {
     this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
     if (marked) this.handedOver.set(cluster, this.clock.monotonic());
@@ -347,7 +327,6 @@ export class FleetWorld {
     }
   }
 
-  /** Returns the first difference from the desired state. Without a difference, the result is undefined. */
   async mismatch(): Promise<string | undefined> {
     for (const [name, cluster] of this.#clusters) {
       const problem = this.deleted.has(name) ? await this.#leftover(name) : await this.#lacks(name, cluster);
@@ -383,7 +362,6 @@ export class FleetWorld {
     return namespace && `the deleted namespace still exists: ${JSON.stringify(namespace)}`;
   }
 
-  /** Stops all kubelets of a cluster. */
   silence(cluster: string): void {
     this.#clusters.get(cluster)?.silence();
   }
@@ -392,7 +370,6 @@ export class FleetWorld {
     return [...this.#clusters.values()].reduce((sum, { verified }) => sum + verified, 0);
   }
 
-  /** The number of VMs that the clouds have created. */
   everMade(): number {
     return [...this.#clusters.values()].reduce((sum, { made }) => sum + made, 0);
   }

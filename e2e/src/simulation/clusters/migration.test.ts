@@ -4,17 +4,11 @@ import { FleetWorld } from './fleet-world.ts';
 import { PROGRAMS } from './replica.ts';
 import type { SinglePod } from './single-pod.ts';
 
-/** The number of clusters. Fifty clusters need half a minute, so only a run of all cases has fifty clusters. */
 const CLUSTERS = thoroughly(12, 3, 50);
-/**
- * The time for which the pods and the fleet both run for a cluster, in milliseconds. Either the pods or the fleet hold
- * the Leases of the cluster.
- */
 const OVERLAP_MS = 3_000;
 const SETTLE_MS = 180_000;
 const LOOK_MS = 10_000;
 
-/** A world with a pod for each cluster, and a fleet with one replica that can take over the clusters. */
 class Migration {
   readonly world: FleetWorld;
   readonly #pods = new Map<string, readonly SinglePod[]>();
@@ -37,10 +31,7 @@ class Migration {
     return new Migration(world);
   }
 
-  /**
-   * Starts the pods of a cluster, and then removes the cluster from the fleet. The pods wait until the fleet releases
-   * the Leases of the cluster.
-   */
+  /** Starts the pods of a cluster, and then removes the cluster from the fleet. */
   async toPods(cluster: string): Promise<void> {
     this.#pods.set(
       cluster,
@@ -50,10 +41,7 @@ class Migration {
     await this.world.join(cluster, false);
   }
 
-  /**
-   * Adds a cluster to the fleet, and then stops the pods of the cluster. The fleet waits until the pods release the
-   * Leases.
-   */
+  /** Adds a cluster to the fleet, and then stops the pods of the cluster. */
   async toFleet(cluster: string): Promise<void> {
     await this.world.join(cluster, true);
     await this.world.clock.advance(OVERLAP_MS);
@@ -62,7 +50,6 @@ class Migration {
     this.#pods.delete(cluster);
   }
 
-  /** During a rollout to another class in all clusters, moves the clusters one after the other. */
   async during(machineClass: string, move: (cluster: string) => Promise<void>): Promise<void> {
     const { world } = this;
     for (const cluster of world.clusters) {

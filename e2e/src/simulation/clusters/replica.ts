@@ -20,10 +20,8 @@ import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
-/** The name of a program. In the namespace of each cluster, its Lease has this name too. */
 export type ProgramName = (typeof PROGRAMS)[number];
 
-/** A defect that all processes have. With the defect, tests verify the verifiers. */
 export interface FleetDefect {
   /** Wraps the connection of a process to the seed. */
   readonly seed?: (transport: Transport, process: string) => Transport;
@@ -40,23 +38,17 @@ export interface ReplicaParts {
   readonly wires: Wires;
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
-  /** A cluster without machines hibernates after this time. If clusters do not hibernate, the value is undefined. */
   readonly hibernateMs: number | undefined;
-  /** Returns the namespace in which a replica stores its peer Lease. The replicas with one namespace form a fleet. */
   readonly homeOf: (replica: string) => string;
-  /** Verifies the rollout budget. Without a budget, the value is undefined. */
+  /** Verifies the rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
-  /** Called after a process has started or ended. */
   readonly changed: () => void;
-  /** Returns the point at which the next process is killed. */
   readonly killPoint: () => KillPoint | undefined;
-  /** Returns the time after which the next process starts. */
   readonly restartMs: () => number;
 }
 
-/** One program of a replica. After a kill or a stop, a new process starts with the name of the replica. */
 export class Program {
   readonly name: ProgramName;
   readonly replica: string;
@@ -79,7 +71,6 @@ export class Program {
     return `${this.name}-${this.replica}`;
   }
 
-  /** Whether the process is running and is not frozen. */
   get runs(): boolean {
     const proc = this.#writer?.proc;
     return proc !== undefined && !proc.dead && !proc.frozen && !this.#stop.signal.aborted;
@@ -101,7 +92,6 @@ export class Program {
     return JSON.stringify(this.#fleet?.status().map(({ cluster, state, error }) => [cluster, state, error]));
   }
 
-  /** Resolves with all texts that the process serves, to search them for secrets. */
   async texts(): Promise<readonly string[]> {
     return (await this.#fleet?.texts()) ?? [];
   }
@@ -121,13 +111,12 @@ export class Program {
     }, ms);
   }
 
-  /** Ends the process as SIGTERM does. Before its end, the process releases its Leases. */
+  /** Ends the process as SIGTERM does. */
   stop(): void {
     this.#stop.abort(new Error('SIGTERM'));
     this.#parts.changed();
   }
 
-  /** Ends the process, which is not started again. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#writer?.proc.kill();
@@ -193,7 +182,6 @@ export class Program {
   }
 }
 
-/** Creates the machine controller of a process, with its connections to the clouds. */
 export function controllerOf(writer: Writer, clock: Clock, { fences, defect, cloud, reporter }: ReplicaParts) {
   const connect = (endpoint: string): Transport => {
     const { cluster, transport } = cloud(endpoint);
@@ -211,7 +199,6 @@ export function controllerOf(writer: Writer, clock: Clock, { fences, defect, clo
   return machineControllerBinary(createLocalDriver({ clock, connect }));
 }
 
-/** Returns the connection of a process to an API server. */
 export function dialOf(process: string, writer: Writer, options: UndiciTransportOptions, parts: ReplicaParts) {
   const { fences, wires, reporter, server: planeOf, defect, rollouts } = parts;
   const server = serverOf(options);

@@ -16,7 +16,6 @@ interface Body {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 }
 
-/** A defective replica that reads a limit higher than the limit in the object. */
 const misreadsLimit = (transport: Transport): Transport => {
   const misread = (text: string): string => text.replaceAll('"maxClusters":"1"', '"maxClusters":"9"');
   return async (request) => {
@@ -37,7 +36,6 @@ async function* misreadChunks(chunks: AsyncIterable<Uint8Array>, misread: (text:
   for await (const chunk of chunks) yield new TextEncoder().encode(misread(new TextDecoder().decode(chunk)));
 }
 
-/** A defective replica that treats each claim of budget as written. */
 const believesClaims = (transport: Transport): Transport => {
   return async (request) => {
     const answer = await transport(request);
@@ -62,7 +60,6 @@ const forgetsCanaries = (transport: Transport): Transport => {
   };
 };
 
-// These tests verify the verifier.
 test.runIf(isThorough).each<[what: string, defect: FleetDefect['seed'], violation: RegExp]>([
   ['misreads the limit', misreadsLimit, /^[234] clusters have a claim \(.*\), more than the limit of 1$/],
   ['treats each claim as written', believesClaims, /without a claim of the rollout budget$/],

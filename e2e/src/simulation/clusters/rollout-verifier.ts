@@ -4,7 +4,6 @@ import { type KubeClient, LeaseAnnotations, type Transport, type TransportReques
 import { answerOf } from '../network/answer.ts';
 import type { Writer } from './fences.ts';
 
-/** The rollout budget of a fleet. Canary clusters have the label `canary=yes` on their namespace. */
 export interface SimulatedBudget {
   readonly maxClusters: number;
   readonly soak: string;
@@ -29,7 +28,6 @@ const NONE: BudgetRecord = { claims: {}, canaries: {} };
 interface VerifierParts {
   readonly budget: SimulatedBudget;
   readonly reporter: Reporter;
-  /** The client of the seed's administrator. */
   readonly admin: KubeClient;
   readonly isCanary: (cluster: string) => boolean;
 }
@@ -38,14 +36,12 @@ interface VerifierParts {
 export class RolloutVerifier {
   readonly #o: VerifierParts;
   #record = NONE;
-  /** The number of rollout steps that the test has verified. */
   verified = 0;
 
   constructor(parts: VerifierParts) {
     this.#o = parts;
   }
 
-  /** Wraps the transport to the seed, and observes the ConfigMap of the rollout budget. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);
@@ -79,7 +75,6 @@ export class RolloutVerifier {
       );
   }
 
-  /** Verifies a write of a manager at the time at which the process sends it. */
   async verify({ identity, proc }: Writer, cluster: string, request: TransportRequest): Promise<void> {
     const path = SETS.exec(request.path);
     if (path === null || (request.method !== 'POST' && request.method !== 'PUT')) return;
@@ -91,9 +86,6 @@ export class RolloutVerifier {
       this.#o.reporter.violate(`${identity} ${action} of cluster ${cluster} without a claim of the rollout budget`);
   }
 
-  /**
-   * Returns the step of a rollout that a write of a MachineSet causes. For any other write, the result is undefined.
-   */
   async #step(cluster: string, written: MachineSet): Promise<string | undefined> {
     const { admin } = this.#o;
     const [sets, deployments] = await Promise.all([

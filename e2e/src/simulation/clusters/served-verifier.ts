@@ -8,16 +8,11 @@ const LOOK_MS = 1_000;
 interface ServedParts {
   readonly clock: VirtualClock;
   readonly reporter: Reporter;
-  /** The duration of the longest Lease in milliseconds. The time limits of the verifier include this duration. */
   readonly leaseMs: number;
-  /** Returns the clusters that the fleet must serve. */
   readonly clusters: () => readonly string[];
   readonly serves: (program: ProgramName, cluster: string) => boolean;
-  /** Returns true if a running replica has the controllers of a cluster. */
   readonly holds: (program: ProgramName, cluster: string) => boolean;
-  /** Returns true if a fault prevents every replica from serving a cluster. */
   readonly hindered: (program: ProgramName, cluster: string) => boolean;
-  /** Returns the clusters that no replica may serve, with the monotonic time since which the fleet must know this. */
   readonly handedOver: () => Iterable<readonly [cluster: string, sinceMs: number]>;
   readonly describe: () => string;
 }
@@ -25,7 +20,6 @@ interface ServedParts {
 /** Verifies that after the last fault, each cluster is served within a time limit. */
 export class ServedVerifier {
   readonly #o: ServedParts;
-  /** For each program and cluster, the time until which no replica needs to serve the cluster. */
   readonly #dueAt = new Map<string, number>();
   readonly #late = new Set<string>();
   #allDueAt = 0;

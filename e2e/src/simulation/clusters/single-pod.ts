@@ -6,7 +6,6 @@ import type { Writer } from './fences.ts';
 import { controllerOf, dialOf, type ProgramName, type ReplicaParts } from './replica.ts';
 import { kubeconfigOf, SEED } from './wires.ts';
 
-/** A program that serves a single cluster from a separate pod. */
 export class SinglePod {
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -32,7 +31,7 @@ export class SinglePod {
     this.#ended = running.catch((error: unknown) => reporter.violate(`${identity} ended: ${errorText(error)}`));
   }
 
-  /** Ends the process as SIGTERM does. Before its end, the process releases its Lease. */
+  /** Ends the process as SIGTERM does. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error('SIGTERM'));
     await this.#ended;

@@ -24,7 +24,6 @@ const DOMAIN = '.example';
 export const serverOf = ({ server }: Pick<UndiciTransportOptions, 'server'>): string =>
   new URL(server).hostname.replace(DOMAIN, '');
 
-/** Returns the kubeconfig for a server. The token identifies the server. */
 export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
   JSON.stringify({
     'current-context': 'c',
@@ -35,16 +34,12 @@ export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
 
 export const tokenOf = (server: string): string => `token-of-${server}`;
 
-/** Returns the token with which a cluster logs in to its cloud. */
 export const cloudTokenOf = (cluster: string): string => `cloud-token-of-${cluster}`;
 
-/** All connections from the processes of a fleet to API servers. */
 export class Wires {
   readonly #clock: Clock;
-  /** The connections that fail, by process and server. */
   readonly #cut = new Map<string, Failure>();
   readonly #hanging = new Set<string>();
-  /** For each slow namespace of the seed, the delay of its requests in milliseconds. */
   readonly #slow = new Map<string, number>();
   readonly #open = new Map<AbortController, string>();
 
@@ -76,7 +71,6 @@ export class Wires {
     else this.#slow.delete(namespace);
   }
 
-  /** Returns the connection of a process to a server. */
   wire(process: string, server: string, transport: Transport): Transport {
     const pair = `${process} ${server}`;
     return async (request) => {

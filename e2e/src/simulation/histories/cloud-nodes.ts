@@ -4,9 +4,7 @@ import type { World } from '../world/world.ts';
 
 const EVERY_MS = 60_000;
 
-/**
- * Deletes the Nodes of VMs that no longer exist, as the node controller of a cloud does. `isSelected` limits the Nodes.
- */
+/** Deletes the Nodes of VMs that no longer exist, as the node controller of a cloud does. */
 export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node) => boolean): Promise<void> {
   const resource = world.admin.resource(nodes);
   const vms = new Set(world.vms());
@@ -18,8 +16,7 @@ export async function deleteNodesOfLostVms(world: World, isSelected: (node: Node
 }
 
 /**
- * Simulates the cloud's node controller for Nodes without labels of mcm. If a VM ends before the machine controller has
- * recorded it, mcm cannot delete its Node.
+ * Simulates the cloud's node controller for Nodes without labels of mcm.
  * @returns a function that stops the node controller.
  */
 export function runCloudNodes(world: World): () => void {

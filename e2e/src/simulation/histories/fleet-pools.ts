@@ -14,7 +14,6 @@ interface Pool {
   readonly maxUnavailable: number;
 }
 
-/** One machine config pool for each deployment. Users change the configuration while rollouts and faults happen. */
 export class FleetPools {
   readonly #config: ConfigWorld;
   readonly #dice: Dice;
@@ -69,7 +68,7 @@ export class FleetPools {
     this.#config.controllers.kill();
   }
 
-  /** Removes faults and pauses. Each node must then get its last configuration. */
+  /** Removes faults and pauses. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });

@@ -3,29 +3,21 @@ import type { WorldOptions } from '../world/world.ts';
 /**
  * Kinds of histories of a fleet.
  * - `sick`: several machines are marked as Failed at the same time, during rollouts.
- * - `in-place`: in-place updates. For even seeds, mcm selects the nodes, and for odd seeds, the user selects them.
- *   In half of the histories, the deployment keeps a machine after a failed update.
- * - `pauses`: the user pauses rollouts. For odd seeds, the user also scales during pauses.
- * - `windows`: rollouts continue only for one minute in five, and users mark machines as Failed. Some nodes postpone
- *   the rollout.
- * - `interruptions`: the cloud announces the end of VMs. Notices arrive in any order, repeatedly, late, or by mistake.
+ * - `in-place`: in-place updates.
+ * - `pauses`: the user pauses rollouts.
+ * - `windows`: rollouts continue only for one minute in five, and users mark machines as Failed.
+ * - `interruptions`: the cloud announces the end of VMs.
  * - `capacity`: zones of the cloud temporarily have no capacity, and the classes have alternatives.
  * - `warm`: the deployment keeps warm machines, whose number changes, and the cloud temporarily refuses to start them.
- * - `zones`: the deployment has three zones. Users evacuate and return zones, and all machines of a zone become
- *   unreachable for hours.
- * - `hooks`: machines wait for hooks in all stages. The owners of the hooks are often away for longer than the timeouts.
- *   A webhook owns some hooks. The webhook is slow, loses answers, and sends wrong and forged answers.
- * - `canary`: the pods of canaries are sometimes not Ready. For odd seeds, mcm undoes the rollout, and for even seeds,
- *   mcm pauses the rollout.
+ * - `zones`: the deployment has three zones.
+ * - `hooks`: machines wait for hooks in all stages.
+ * - `canary`: the pods of canaries are sometimes not Ready.
  * - `buffers`: the number of warm machines follows a CapacityBuffer, which users change, delete and create.
  * - `reports`: like `sick`, and the manager writes the disruptions to a ConfigMap, which other clients change and delete.
- * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later. In
- *   every third history, the clocks of the four processes differ by up to four minutes.
- * - `large`: five deployments of three classes, with up to 50 machines. In two of five histories, each deployment has a
- *   machine config pool.
+ * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
+ * - `large`: five deployments of three classes, with up to 50 machines.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
- * - `disks`: the local cloud and the control plane store their data in files. The simulation often kills the cloud and
- * the control plane during a write. The history of the API server is compacted.
+ * - `disks`: the local cloud and the control plane store their data in files.
  * - `restores`: the cluster is restored to older backups during rollouts and scalings.
  */
 export const FLEET_MODES = [
@@ -63,13 +55,9 @@ const PLAIN_MODES: ReadonlySet<FleetMode> = new Set([
 /** Returns false if users mark machines as Failed or pause rollouts in this mode. */
 export const isPlainMode = (mode: FleetMode): boolean => PLAIN_MODES.has(mode);
 
-/**
- * Returns true if the API server compacts its history while connections are broken. In the other histories, watches
- * expire without a compaction.
- */
+/** Returns true if the API server compacts its history while connections are broken. */
 export const compactsHistory = (seed: number): boolean => seed % 3 !== 0;
 
-/** Returns true if each deployment has a machine config pool. A history with pools takes four times as long. */
 export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'large' && seed % 5 < 2;
 
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {

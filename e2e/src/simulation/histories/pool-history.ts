@@ -23,7 +23,6 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** The name of the pool for nodes that belong to no custom pool. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 
@@ -32,31 +31,21 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-/** Whether a node failed after its drain. The node is already unavailable, so a new target changes no limit. */
+/** Whether a node failed after its drain. */
 const isStranded = (node: Node): boolean =>
   ['Degraded', 'Unreconcilable'].includes(annotation(node, State)) && node.spec?.unschedulable === true;
 
-/**
- * Verifies that pools respect their limit of parallel updates. The verifier counts the nodes that get a new
- * configuration, and the nodes that still apply an earlier one. For a paused pool, the limit is 0. Nodes that were
- * never Done, that changed the pool, or whose machine is deleted do not count.
- */
+/** Verifies that pools respect their limit of parallel updates. */
 export class TargetVerifier {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
-  /** For each paused pool, the time at which the user paused it. */
   readonly #pausedSince = new Map<string, number>();
 
   readonly #world: ConfigWorld['world'];
   readonly #allowed: () => number;
   readonly #lagMs: () => number;
 
-  /**
-   * @param allowed Returns how many nodes may have a new target at the same time. A limit that an outdated cache may
-   * contain is allowed too.
-   * @param lagMs Returns how outdated the cache of a writing controller may be.
-   */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
     [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
   }
@@ -78,7 +67,6 @@ export class TargetVerifier {
     else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
   }
 
-  /** Returns true if the pool of a configuration has been paused longer than a cache may be outdated. */
   #isPaused(config: string): boolean {
     const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
     const since = this.#pausedSince.get(pool);
@@ -138,12 +126,10 @@ const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as
 /** In every history whose seed divided by 8 has this remainder, users also raise the limit after a bad configuration. */
 const RAISES_LIMIT = { every: 8, remainder: 5 };
 const BREAKER_ACTS = Array<'allowMore'>(8).fill('allowMore');
-/** The number of nodes and of parallel updates after a bad configuration. A Degraded node can count twice for the limit. */
+/** The number of nodes and of parallel updates after a bad configuration. */
 const RAISED_LIMIT = 4;
-/** The clocks of two processes differ by at most this time. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A random history, determined by its seed, with a pool for a MachineDeployment and a pool for the other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
@@ -181,8 +167,6 @@ class PoolHistory {
     const { world } = this.#config;
     this.#verifier.watch(this.#stop.signal);
     new HaltVerifier(world, { haltDegraded, lagMs: () => this.#config.lagMs() }).watch(this.#stop.signal);
-    // The class `TargetVerifier` verifies this limit instead, because it also supports pools that are created and
-    // deleted.
     const rules = {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
@@ -194,8 +178,7 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas).catch((error: unknown) => {
-      // If the renewals of a leader are lost repeatedly, it may never have listed all objects. After the end of the
-      // faults, all objects must reach their desired state.
+      // If the renewals of a leader are lost repeatedly, it may never have listed all objects.
       if (!this.#config.network.losesAnswers) throw error;
       world.reporter.note('act', 'the nodes do not have the first configuration yet');
     });
@@ -339,7 +322,6 @@ class PoolHistory {
     return items.some(({ metadata }) => metadata.name === 'workers');
   }
 
-  /** Moves nodes from one pool to the other, or back. */
   async #toggle(): Promise<unknown> {
     this.#verifier.forget();
     if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');

@@ -22,7 +22,6 @@ import { type FleetMode, isPlainMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 import type { Restores } from './restores.ts';
 
-/** After at most this number of actions, the history removes the faults. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
@@ -31,15 +30,10 @@ const MAX_ZONE_REPLICAS = 7;
 const MAX_PAUSE_MS = 60_000;
 
 const MAX_ROLL_MS = 30_000;
-/**
- * Before a compaction, an outage lasts at most this time. After a longer outage, a controller lists its objects again,
- * so the compaction has no effect.
- */
+/** After a longer outage, a controller lists its objects again, so the compaction has no effect. */
 const MAX_GAP_MS = 25_000;
-/** At the end of a history, nothing happens for this time. */
 const LULL_MS = 900_000;
 
-/** After the end of the faults, the user selects nodes at this interval, if the strategy requires a user. */
 const SELECT_EVERY_MS = 60_000;
 
 const DEPLOYMENTS_CRD = 'machinedeployments.machine.sapcloud.io';
@@ -137,9 +131,7 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   reports: REPORT_ACTS,
 };
 
-/** The state of a deployment that the user has requested. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** The other deployments of a large simulation, with their sizes at the start. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -153,7 +145,6 @@ export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map((
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
-  /** The desired state of each deployment, in the order of creation. */
   readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
   readonly #classes: readonly string[];
   readonly #maxReplicas: number;
@@ -165,7 +156,6 @@ export class RandomHistory {
   readonly #pauses: boolean;
   readonly #windows: boolean;
   readonly #script: Script;
-  /** The machine config pools in a large simulation. */
   readonly #pools: FleetPools | undefined;
   readonly #interruptions: InterruptionVerifier | undefined;
   readonly #zones: ZoneVerifier | undefined;
@@ -233,7 +223,6 @@ export class RandomHistory {
     });
   }
 
-  /** Returns the names of actions. A probable action is in the list several times. */
   #acts(seed: number): readonly ActName[] {
     const relabels = Array<'relabel'>(this.#drift ? 14 : 0).fill('relabel');
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...relabels];
@@ -335,10 +324,7 @@ export class RandomHistory {
     await this.#roll();
   }
 
-  /**
-   * A restore needs a backup, so the history starts with a backup. If responses are lost, a process may not hold its
-   * Lease long enough to complete the fleet.
-   */
+  /** A restore needs a backup, so the history starts with a backup. */
   async #beginBackup(): Promise<void> {
     const world = this.#world;
     const { replicas } = this.#first;
@@ -366,7 +352,6 @@ export class RandomHistory {
     }, ms);
   }
 
-  /** Lets the cloud announce the interruption of a VM. The notice may be true, harmless or wrong. */
   async #interrupt(): Promise<void> {
     const vm = this.#anyVm();
     if (!vm || !this.#world.cloudRuns) return;
@@ -376,9 +361,7 @@ export class RandomHistory {
     if (this.#dice.number(3) === 0) this.#interruptions?.announce(vm, kind ?? 'Terminate', noticeMs * 2);
   }
 
-  /**
-   * Removes the capacity of one zone or of all zones for some time. Shortly after that, the user requests new machines.
-   */
+  /** Removes the capacity of one zone or of all zones for some time. */
   async #empty(): Promise<void> {
     const zone = this.#dice.one(['local-a', 'local-a', 'local-a', 'local-b', 'local-c', undefined]);
     const ms = this.#dice.pause(1_800_000);
@@ -466,7 +449,7 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Removes all faults from the simulation. The fleet must then reach its desired state without further writes. */
+  /** Removes all faults from the simulation. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all faults end');
@@ -527,7 +510,7 @@ export class RandomHistory {
     await exchangeVersion(this.#world.admin, name);
   }
 
-  /** Deletes the CRD of the deployments and, with it, the fleet. Afterwards, the user creates both again. */
+  /** Deletes the CRD of the deployments and, with it, the fleet. */
   async #deleteCrd(): Promise<void> {
     const { admin } = this.#world;
     this.#note(`${DEPLOYMENTS_CRD} is deleted`);
@@ -701,10 +684,7 @@ export class RandomHistory {
     return this.#dice.one([...this.#world.cloud.instances.list()]);
   }
 
-  /**
-   * Changes the behavior of a simulated kubelet. While the cloud is stopped, its kubelets keep their behavior until
-   * `#calm`.
-   */
+  /** Changes the behavior of a simulated kubelet. */
   #order(id: string, behaviour: KubeletBehaviour): void {
     if (this.#world.cloudRuns) this.#world.cloud.kubelets.order(id, behaviour);
   }
@@ -720,10 +700,7 @@ export class RandomHistory {
     for (const victim of victims) this.#world.kill(victim);
   }
 
-  /**
-   * Freezes a process, usually for longer than the duration of its Lease. Events that arrive during this time are
-   * processed later.
-   */
+  /** Freezes a process, usually for longer than the duration of its Lease. */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
     await this.#world.clock.advance(this.#dice.pause(4_000));

@@ -24,41 +24,25 @@ import type { HistoryOptions, Outcome } from './outcome.ts';
 import { LARGE_FLEETS, RandomHistory } from './random-acts.ts';
 import { Restores } from './restores.ts';
 
-/** The result of a history, with the number of checks by each verifier. */
 export interface RandomOutcome extends Outcome {
-  /** How many pauses or closed windows were verified during a rollout. */
   readonly holds: number;
-  /** How many interruptions were verified. */
   readonly interruptions: number;
-  /** How many errors about a lack of capacity were verified. */
   readonly refusals: number;
-  /** How many warm machines the sets have used. */
   readonly used: number;
-  /** How many machines were created while a zone was evacuated. */
   readonly placed: number;
-  /** How many hooks have ended. */
   readonly hooked: number;
-  /** How many failed in-place updates occurred whose machines the deployment keeps. */
   readonly keptUpdates: number;
-  /** How many Nodes had labels that another client changed. */
   readonly drifted: number;
-  /** How many decisions of a feature that is off by default were verified. */
   readonly optedIn: number;
 }
 
 export interface FleetHistoryOptions extends HistoryOptions {
-  /** Wraps the client of a controller, for example with a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
-  /** Wraps the requests of the machine controller to the cloud, for example with a defect. */
   readonly wrapCloud?: NonNullable<WorldOptions['wrapCloud']>;
-  /** A defect of the leader election. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/**
- * Returns the annotations about warm machines of the deployment. In some histories, the VMs of warm machines stay
- * running.
- */
+/** Returns the annotations about warm machines of the deployment. */
 const warmAnnotations = (mode: FleetMode, seed: number) =>
   mode === 'warm'
     ? {
@@ -75,7 +59,6 @@ const zoneAnnotations = (seed: number) =>
 
 const TIMEOUTS = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' } as const;
 
-/** A clock differs from the simulated time by at most this number of milliseconds. */
 const MAX_SKEW_MS = 120_000;
 
 /** In every third history with leader election, the clocks of the four processes differ. */

@@ -4,25 +4,20 @@ import type { RestoreVerifier } from '../verifiers/restore-verifier.ts';
 import { NAMESPACE, type World } from '../world/world.ts';
 import { deleteNodesOfLostVms } from './cloud-nodes.ts';
 
-/** The state of the deployment that the user has requested. */
 interface Wish {
   replicas: number;
   machineClass: string;
 }
 
 const MAX_BACKUPS = 3;
-/** By these numbers, a restore increases the revision, as the how-to recommends. With 0, the revision may decrease. */
+/** By these numbers, a restore increases the revision, as the how-to recommends. */
 const BUMPS = [0, 0, 1_000_000] as const;
-/** After a restore, the user restarts the kubelets at this time, and the kubelets need the same time to start. */
 const RESTART_AFTER_MS = 1_000;
 const RESTART_MS = 5_000;
 const OPERATE_EVERY_MS = 60_000;
 const OVERRIDE_MS = 3_600_000;
 
-/**
- * Backs up and restores the cluster, which contains the objects of mcm and the Nodes. As the how-to describes, the
- * kubelets restart after a restore.
- */
+/** Backs up and restores the cluster, which contains the objects of mcm and the Nodes. */
 export class Restores {
   readonly #world: World;
   readonly #verifier: RestoreVerifier;
@@ -40,7 +35,7 @@ export class Restores {
     if (this.#backups.length > MAX_BACKUPS) this.#backups.shift();
   }
 
-  /** Restores one of the latest backups. The desired state is then the desired state in the backup. */
+  /** Restores one of the latest backups. */
   async restore(wish: Wish): Promise<void> {
     const world = this.#world;
     const chosen = this.#dice.one(this.#backups);
@@ -57,10 +52,6 @@ export class Restores {
     world.restartCloud(RESTART_MS);
   }
 
-  /**
-   * Acts as an operator until `rest` is called: releases VMs from quarantine, and allows the replacement of machines
-   * without a VM.
-   */
   operate(): void {
     this.#operates = true;
     const again = (): void => {

@@ -18,7 +18,6 @@ const MAX_REPLICAS = 7;
 const MAX_ACTS = 12;
 const MAX_PAUSE_MS = 40_000;
 const MAX_CUT_MS = 90_000;
-/** The latency of a controller's request is at most this number of milliseconds in each direction. */
 const MAX_WIRE_MS = 200;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
@@ -29,25 +28,20 @@ type ActName = (typeof OFTEN)[number] | 'name ahead' | 'give up' | 'kill' | 'end
 
 const EXPIRY = '10m';
 const EXPIRY_MS = 600_000;
-/** A mark must not be removed earlier than this time before its expiry. */
 const EARLY_MS = 60_000;
 
-/** Returns true if marks expire in this history. A priority contains no time, so it cannot expire. */
+/** Returns true if marks expire in this history. */
 const hasExpiry = (seed: number): boolean => seed % 3 === 0 || seed % 6 === 1;
 
 const formOf = (seed: number): ScalerForm => SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
 
-/** A fleet that an autoscaler scales. Processes are killed at random times, and the API server fails at times. */
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;
   readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /**
-   * Whether the autoscaler writes the machine names and the lower replicas in a single write. After a single write, mcm
-   * must delete each of these machines.
-   */
+  /** Whether the autoscaler writes the machine names and the lower replicas in a single write. */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
@@ -64,8 +58,7 @@ class ScalerHistory {
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     const givesUp = hasExpiry(seed) ? (['give up', 'give up', 'give up'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // Two objects contain the priority and the replicas. A delayed watch may deliver only one of the two changes, so
-    // histories with priorities have no delays.
+    // Two objects contain the priority and the replicas.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -103,7 +96,6 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Returns running machines that the autoscaler has not yet chosen. */
   async #victims(): Promise<readonly Machine[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
@@ -179,7 +171,6 @@ class ScalerHistory {
     await this.#world.until(async () => (await this.#marked(victims)).length === 0, BOUNDS.settled.ms);
   }
 
-  /** Returns the names of machines that are marked, on the machine or in the list of the deployment. */
   async #marked(victims: readonly Machine[]): Promise<readonly string[]> {
     const uids = new Set(victims.map(({ metadata }) => metadata.uid));
     const { metadata } = await this.#world.deployment();
@@ -241,10 +232,7 @@ class ScalerHistory {
     this.#world.clock.setTimeout(() => this.#world.network.setFaultChances({}), ms);
   }
 
-  /**
-   * Removes all faults from the simulation. Without further writes, the fleet must reach the size that the autoscaler
-   * has requested.
-   */
+  /** Removes all faults from the simulation. */
   async #calm(): Promise<void> {
     const world = this.#world;
     world.reporter.note('act', 'all faults end');

@@ -23,14 +23,11 @@ const present = (value: string | undefined): readonly string[] => (value ? [valu
 
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
-/** All current objects of the API server, for the test and its verifiers. */
 export class ApiCache {
   readonly machines: Informer<Machine>;
   readonly nodes: Informer<Node>;
-  /** All pods. The index `node` finds the pods of a node. */
   readonly pods: Informer<Pod>;
   readonly budgets: Informer<PodDisruptionBudget>;
-  /** All attachments. The indexes `node` and `volume` find attachments. */
   readonly attachments: Informer<VolumeAttachment>;
   readonly tokens: Informer<Secret>;
 

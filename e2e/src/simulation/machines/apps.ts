@@ -14,14 +14,8 @@ import { volumeOfClaim } from './api-cache.ts';
 export interface App {
   readonly name: string;
   readonly replicas: number;
-  /** Whether the application is a StatefulSet in which each pod has a volume. */
   readonly volumes: boolean;
-  /**
-   * The disruption budget of the application requires this number of available pods. If `minAvailable` is undefined,
-   * the application has no budget.
-   */
   minAvailable: number | undefined;
-  /** Whether the scheduler should distribute the pods over different nodes. */
   readonly spread?: boolean;
 }
 
@@ -42,7 +36,7 @@ const statefulSets = workload('StatefulSet', 'statefulsets');
 const GRACE_SECONDS = 5;
 export const CSI_DRIVER = 'csi.example';
 
-/** Creates the workload of an application. The controllers of the control plane create its pods. */
+/** Creates the workload of an application. */
 export async function createApp(client: KubeClient, app: App): Promise<void> {
   const { name, replicas, volumes, minAvailable, spread } = app;
   const labels = { app: name };

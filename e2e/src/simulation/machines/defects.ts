@@ -1,7 +1,7 @@
 import type { Logger, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 import { type Defect, DRAIN_TIMEOUT_MS } from './machine-world.ts';
 
-/** Defects of a controller, with which tests verify the verifiers. A defect wraps one of the controller's clients. */
+/** Defects of a controller, with which tests verify the verifiers. */
 
 type BrokenKube = NonNullable<Defect['kube']>;
 type BrokenCloud = NonNullable<Defect['cloud']>;
@@ -71,7 +71,6 @@ const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   return jsonAnswer(text.replace(/"state":"[a-z-]+"/, '"state":"terminated"'), found.status);
 };
 
-/** Sends requests to the cloud one after the other. */
 const oneCallAtATime = (): BrokenCloud => {
   let last: Promise<unknown> = Promise.resolve();
   return (transport) => (request) => {
@@ -156,10 +155,7 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
   for await (const chunk of body) yield Buffer.from(change(Buffer.from(chunk).toString()));
 }
 
-/**
- * The possible times from an eviction to the end of the pod, in milliseconds. During this time, the kubelet may still
- * write to the pod's volumes.
- */
+/** The possible times from an eviction to the end of the pod, in milliseconds. */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
 /** Detaches volumes from a node after the end of a pod, even if another pod still uses them. */

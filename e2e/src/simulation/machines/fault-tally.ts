@@ -4,7 +4,6 @@ import type { OrderedFault } from '@mcm/provider-local';
 const failsWith = (rule: OrderedFault, code: string): boolean => rule.error?.code === code;
 const boots = ({ operation }: OrderedFault): boolean => operation === 'instances.boot';
 
-/** The faults of the cloud and of kubelets that rules cause. A fault is counted each time its rule has an effect. */
 const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'the cloud refuses': (rule) => failsWith(rule, 'InternalError') && !rule.effect,
   'the cloud executes a call, but reports an error': (rule) => failsWith(rule, 'InternalError') && rule.effect === true,
@@ -19,7 +18,6 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
 
-/** The faults that are counted by the text of history entries. */
 const REPORTED: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'the cloud terminates a VM without a request of mcm': /is terminated outside of mcm$/,
@@ -41,7 +39,6 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the clock jumps back': /^the clock of the controller jumps forward by -\d+ ms$/,
 };
 
-/** How often each fault occurred, by its name. */
 export type FaultTally = Readonly<Record<string, number>>;
 
 /** Counts the faults in histories of machines, because each fault must occur. */

@@ -11,9 +11,6 @@ const MINUTE = 60_000;
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
-/**
- * The checks at the end of a history. All work must be complete within a time limit, and no further writes may follow.
- */
 export class FinalChecks {
   readonly #world: MachineWorld;
   readonly #status: StatusVerifier;
@@ -23,10 +20,6 @@ export class FinalChecks {
     this.#status = new StatusVerifier(world.clock, world.cache);
   }
 
-  /**
-   * @param silenced whether watches may have stopped delivering events
-   * @param cutMs the duration of the longest outage of the API server
-   */
   async verify(silenced: boolean, cutMs: number): Promise<void> {
     const { network } = this.#world;
     await this.#calm(silenced || network.silencesWatches);
@@ -37,10 +30,7 @@ export class FinalChecks {
     await this.#end();
   }
 
-  /**
-   * Removes all faults from the simulation. Each machine must then become Running or Failed, or report in its status
-   * why it waits.
-   */
+  /** Removes all faults from the simulation. */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
     world.network.calm();
@@ -70,8 +60,7 @@ export class FinalChecks {
   /**
    * Returns true if no change of a machine is expected.
    * - If many machines are unreachable at the same time, none is replaced, and each of them has an event.
-   * - With `--max-unhealthy-replacements`, an unreachable machine waits until another Failed machine is replaced. The
-   *   status of the machine contains this reason. In this test, no MachineSet replaces the Failed machine.
+   * - With `--max-unhealthy-replacements`, an unreachable machine waits until another Failed machine is replaced.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -79,10 +68,7 @@ export class FinalChecks {
     return this.#world.held.has(machine.metadata.name) || /^Waiting: /.test(saidBy(machine));
   }
 
-  /**
-   * Returns true if only the node controller of the cloud would delete a Node. This controller does not run in the
-   * test. Such a Node stays if a failed call created its VM, and the VM ended before the machine controller found it.
-   */
+  /** Returns true if only the node controller of the cloud would delete a Node. */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
     const lives = [...this.#world.cloud.instances.list()].some((vm) => vm.id === id && vm.state === 'running');
@@ -156,7 +142,6 @@ export class FinalChecks {
     const { clock, writes, reporter, cache } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
-    // Pods with volumes leave one after the other, and each eviction changes the status.
     if (cache.pods.store.byIndex('node', name).some((pod) => cache.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
@@ -164,16 +149,14 @@ export class FinalChecks {
     const podsOf = (): string => String(cache.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BOUNDS.blocked.ms);
-    // If a machine has joined during the wait, evictions may be possible again. Each of them changes the status.
+    // If a machine has joined during the wait, evictions may be possible again.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) reporter.violate(`(i) the controller sent a write that changes nothing: ${write}`);
   }
 
-  /** Rule (i): while no object changes, the controllers write nothing. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // This wait is longer than the timeouts of drains and of requests without a response.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(BOUNDS.quiet.ms);
@@ -181,7 +164,6 @@ export class FinalChecks {
       world.reporter.violate(`(i) a controller sent a write although nothing had to change: ${write}`);
   }
 
-  /** Rule (j): if the kubelet of a machine stops, the machine becomes Unknown, and later Running again. */
   async #followsHealth(): Promise<void> {
     const { hollow } = this.#world;
     const machine = this.#world
@@ -199,7 +181,7 @@ export class FinalChecks {
     await this.#until('(j) a machine becomes Running when its kubelet reports again', is('Running'), BOUNDS.noticed.ms);
   }
 
-  /** Creates a machine whose VM never joins. Until this machine is deleted, its bootstrap token exists. */
+  /** Creates a machine whose VM never joins. */
   async #createUnjoined(): Promise<void> {
     const { cloud, clock } = this.#world;
     cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });

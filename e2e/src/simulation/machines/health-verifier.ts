@@ -9,13 +9,10 @@ export interface HealthVerifierOptions {
   readonly cache: ApiCache;
   readonly healthTimeoutMs: number;
   readonly violate: (text: string) => void;
-  /**
-   * Returns how outdated the controller's caches of these kinds may be, in milliseconds. The kinds are plural names.
-   */
+  /** Returns how outdated the controller's caches of these kinds may be, in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
   /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
-  /** Returns the largest jump of a controller's clock since the start. */
   readonly jumpMs: () => number;
 }
 
@@ -25,16 +22,13 @@ const isReady = ({ status }: Node): boolean =>
 
 /**
  * Verifies rule (j):
- * - A machine becomes Unknown or Failed only while its Node is not Ready. The controller must not decide on data that
- *   it knows to be outdated.
+ * - A machine becomes Unknown or Failed only while its Node is not Ready.
  * - A machine becomes Failed only after its health timeout has expired.
  * - Within a group, only one machine becomes Failed at a time.
  */
 export class HealthVerifier {
   readonly #o: HealthVerifierOptions;
-  /** For each Node, the time at which it became Ready. */
   readonly #readySince = new Map<string, number>();
-  /** For each machine, the time of its last phase change, by UID. */
   readonly #phaseSince = new Map<string, number>();
 
   constructor(options: HealthVerifierOptions) {
@@ -73,10 +67,6 @@ export class HealthVerifier {
       violate(`machine ${name} becomes Failed before the replacement of machine ${other} is complete`);
   }
 
-  /**
-   * Verifies that the Node of a machine is not Ready. The Node may have become Ready so recently that caches do not
-   * contain the change.
-   */
   #verifyNode(machine: Machine, phase: string): void {
     const { cache, violate, unnoticedLagMs } = this.#o;
     const node = cache.nodes.store.get(nodeOf(machine));
@@ -86,7 +76,6 @@ export class HealthVerifier {
       violate(`machine ${machine.metadata.name} becomes ${phase} although its Node has been Ready for ${readyMs} ms`);
   }
 
-  /** Returns the machines in the same group that are Failed or in deletion, and whose replacement is not complete. */
   #replacedBeside({ metadata: { uid } }: Machine): readonly string[] {
     const since = this.#now() - this.#o.lagMs('machines');
     return this.#o.cache.machines.store

@@ -15,27 +15,20 @@ import { formatProviderId } from '@mcm/provider-local';
 import type { ApiCache } from './api-cache.ts';
 import { CSI_DRIVER } from './apps.ts';
 
-/** If a node sends no reports for this time, the node lifecycle controller marks it as not ready. */
 export const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/** After an outage, a kubelet needs at least this time to release volumes that are attached to another node. */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
   readonly instance: Instance;
-  /** Whether the node has joined or is joining. */
   joined: boolean;
   silent: boolean;
   silentSince: number;
-  /** The pods that the kubelet is starting or ending. */
   readonly busy: Set<string>;
 }
 
-/**
- * Simulated kubelets. The kubelets have no Leases, so an idle hour causes no requests. A kubelet joins, and starts a
- * pod when all its volumes are attached to this node only. After the grace period, the kubelet ends a pod.
- */
+/** Simulated kubelets. */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
   readonly #client: KubeClient;
@@ -43,12 +36,9 @@ export class HollowNodes implements InstanceHost {
   readonly #nodes = new Map<string, HollowNode>();
   readonly #fail: (text: string) => void;
   joinDelayMs = 0;
-  /** After the end of a pod, its volumes stay mounted for this time. */
   unmountMs = 0;
-  /** For each node, the mounted volumes. */
   readonly #mounted = new Map<string, Set<string>>();
 
-  /** For each node, its last report about volumes. */
   readonly #reports = new Map<string, Promise<void>>();
 
   constructor(options: { clock: Clock; client: KubeClient; cache: ApiCache; fail: (text: string) => void }) {
@@ -79,12 +69,10 @@ export class HollowNodes implements InstanceHost {
     // Simulated kubelets store nothing on a disk, so nothing is deleted.
   }
 
-  /** The names of the nodes whose VM is running. */
   get names(): string[] {
     return [...this.#nodes.keys()].sort();
   }
 
-  /** Returns the nodes on which a volume is mounted. During an outage of a kubelet, its mounted volumes are unknown. */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -93,7 +81,6 @@ export class HollowNodes implements InstanceHost {
     );
   }
 
-  /** Stops the reports of a kubelet, or starts them again. */
   silence(name: string, silent: boolean): void {
     const node = this.#nodes.get(name);
     if (!node || node.silent === silent) return;
@@ -133,7 +120,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet uses its existing Node. If the Node was deleted, the kubelet creates it again.
+      // The kubelet uses its existing Node.
     }
     await this.#report(node, 'True');
   }
@@ -188,10 +175,6 @@ export class HollowNodes implements InstanceHost {
     else if (pod.status?.phase !== 'Running') this.#start(node, pod);
   }
 
-  /**
-   * Records that volumes were mounted or unmounted. The controller detaches a volume only after the kubelet has
-   * reported that no pod uses it.
-   */
   async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
     if (volumes.length === 0) return;
     const all = this.#mounted.get(nodeName) ?? new Set();
@@ -200,7 +183,6 @@ export class HollowNodes implements InstanceHost {
       if (mounted) all.add(volume);
       else all.delete(volume);
     }
-    // The kubelet sends its reports one after the other, because an old report must not arrive last.
     const write = (): Promise<void> => this.#reportMounts(nodeName, all);
     const report = (this.#reports.get(nodeName) ?? Promise.resolve()).then(write, write);
     this.#reports.set(nodeName, report);
@@ -245,10 +227,6 @@ export class HollowNodes implements InstanceHost {
     }, READY_AFTER_MS);
   }
 
-  /**
-   * Returns true if the volumes of a pod can be mounted. A volume that is attached to another node too cannot be
-   * mounted.
-   */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#cache.volumesOf(pod).every((volume) => {
       const all = this.#cache.attachments.store.byIndex('volume', volume);

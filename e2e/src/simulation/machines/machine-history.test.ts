@@ -74,7 +74,6 @@ test('after a compaction, the caches of the controller list their objects again'
   const start = lines.indexOf('the API server compacts its history and ends watches');
   const after = lines.slice(start, lines.indexOf('machine-controller list pods 200', start) + 20);
   expect(start).toBeGreaterThan(0);
-  // The first list after the restart compares the newest cached object with the API server.
   expect(after.filter((text) => text === 'machine-controller list pods 200')).toHaveLength(2);
   expect(violations).toEqual([]);
 });

@@ -24,20 +24,17 @@ const UNREADABLE = [
   ['pods', /\/pods$/],
 ] as const;
 
-/** At the start of a history, a clock jumps by this time. */
 const FIRST_FAULT_JUMP_MS = 90_000;
 
-/** A role forbids reads for at least this time. */
 const FORBIDDEN_MS = 60_000;
 
-/** The probability with which a request has the first fault. */
 const FIRST_FAULT_CHANCE = 0.4;
 const FIRST_FAULT_MS = 20_000;
 
 const INTERNAL_ERROR = { error: { code: 'InternalError' } } as const;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** The random actions of a history. A probable action is in the list several times. */
+/** The random actions of a history. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,
@@ -57,7 +54,6 @@ class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
   readonly #script: Script;
-  /** The faults of the cloud in this history, with the number of their effects. */
   readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
@@ -225,7 +221,6 @@ class MachineHistory {
       'clock back': () => this.#jump(-FIRST_FAULT_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
-    // For this fault, a node with a kubelet and a VM must exist.
     await clock.advance(5_000);
     await acts[act]();
     await this.#create();
@@ -233,7 +228,6 @@ class MachineHistory {
     await clock.advance(FIRST_FAULT_MS);
   }
 
-  /** Causes a request of the controller that fails because of the fault. Otherwise, the fault may occur too late. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // At its start, a process lists the VMs.
@@ -296,24 +290,20 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** Returns a machine that is not being deleted. Machines with pods are preferred. */
   #busiest(): Machine | undefined {
     const { pods } = this.#world.cache;
     const all = this.#world.machines().filter((machine) => !isGoing(machine));
     return all.find(({ metadata }) => pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0) ?? all[0];
   }
 
-  /** Deletes a Machine object, but keeps its VM. If possible, the machine has pods. */
+  /** Deletes a Machine object, but keeps its VM. */
   async #lostMachine(): Promise<void> {
     await this.#world.clock.advance(20_000);
     const lost = this.#busiest();
     if (lost) await this.#world.loseMachine(lost);
   }
 
-  /**
-   * Deletes a Machine object without its VM, at most once in a history. If several Machines are lost, mcm keeps their
-   * VMs in quarantine until an operator decides.
-   */
+  /** Deletes a Machine object without its VM, at most once in a history. */
   async #loseMachine(): Promise<void> {
     if (this.#world.verifier.hasLost) return;
     const machine = this.#dice.one(this.#world.machines());
@@ -325,10 +315,7 @@ class MachineHistory {
     if (node && !node.metadata.deletionTimestamp) await this.#world.deleteNode(node.metadata.name);
   }
 
-  /**
-   * Starts a controller whose role forbids reads of Nodes or pods. Afterwards, a user deletes a machine, if possible a
-   * machine with pods.
-   */
+  /** Starts a controller whose role forbids reads of Nodes or pods. */
   async #forbid(): Promise<void> {
     const { network, clock } = this.#world;
     const [kind, paths] = this.#dice.one(UNREADABLE) ?? UNREADABLE[0];
@@ -343,7 +330,7 @@ class MachineHistory {
     if (machine) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Adds the finalizer of another controller to a machine. In some histories, a user then deletes this machine. */
+  /** Adds the finalizer of another controller to a machine. */
   async #otherFinalizer(): Promise<void> {
     const machine = this.#dice.one(this.#world.machines());
     if (!machine || isGoing(machine)) return;
@@ -351,10 +338,7 @@ class MachineHistory {
     if (this.#dice.number(2) === 0) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /**
-   * Lets the cloud create a VM whose response is lost. Shortly after that, a user deletes the machine. In some
-   * histories, the Secret of the class is not usable for some time, unless a machine is deleted with `force-deletion`.
-   */
+  /** Lets the cloud create a VM whose response is lost. */
   async #lostCreation(): Promise<void> {
     const { cloud, clock } = this.#world;
     const failure = this.#dice.one([{ timeout: {} }, INTERNAL_ERROR, INTERNAL_ERROR]);
@@ -375,7 +359,7 @@ class MachineHistory {
     this.#world.reporter.violate(`the simulation failed: ${String(error)}`);
   }
 
-  /** Fails all reads of Nodes for some time. After that, the controller needs as much time as after an outage. */
+  /** Fails all reads of Nodes for some time. */
   #failReadsOfNodes(ms: number): void {
     const { network, clock } = this.#world;
     this.#note(`for ${ms} ms, the API server answers reads of nodes with status 500`);
@@ -384,10 +368,7 @@ class MachineHistory {
     clock.setTimeout(() => network.mend(), ms);
   }
 
-  /**
-   * Stops a kubelet until its health timeout has expired, while the controller cannot read Nodes. The kubelet then
-   * reports again.
-   */
+  /** Stops a kubelet until its health timeout has expired, while the controller cannot read Nodes. */
   async #staleHealth(): Promise<void> {
     const { hollow, clock } = this.#world;
     const name = this.#dice.one(hollow.names);
@@ -401,9 +382,7 @@ class MachineHistory {
     await clock.advance(HEALTH_TIMEOUT_MS);
   }
 
-  /**
-   * Lets a machine join and get pods while the controller cannot read Nodes. Afterwards, a user deletes the machine.
-   */
+  /** Lets a machine join and get pods while the controller cannot read Nodes. */
   async #unseenNode(): Promise<void> {
     const { clock } = this.#world;
     this.#failReadsOfNodes(MINUTE + this.#dice.number(4 * MINUTE));
@@ -415,7 +394,7 @@ class MachineHistory {
     if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Stops two kubelets at about the same time. After the health timeout, both kubelets report again. */
+  /** Stops two kubelets at about the same time. */
   async #silentKubelets(): Promise<void> {
     const { hollow, clock } = this.#world;
     const first = this.#dice.one(hollow.names);
@@ -444,10 +423,7 @@ class MachineHistory {
     this.#world.kill();
   }
 
-  /**
-   * Starts another controller, which acquires the Lease. The first controller continues until it notices that it has
-   * lost the Lease.
-   */
+  /** Starts another controller, which acquires the Lease. */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
     this.#note(`for ${ms} ms, two machine controllers run`);
@@ -466,18 +442,13 @@ class MachineHistory {
 }
 
 export interface MachineHistoryOptions extends HistoryOptions {
-  /** A defect that the controller has. */
   readonly defect?: Defect;
-  /** The fault with which the history starts. */
   readonly firstFault?: FirstFault;
-  /** The value of the flag `--drain-volume-limit`. */
   readonly volumeLimit?: number | undefined;
 }
 
-/** The result of a history of machines. */
 export interface MachineOutcome extends Outcome {
   readonly faults: FaultTally;
-  /** How many evictions were verified while other volumes were moving. */
   readonly volumes: number;
 }
 

@@ -7,7 +7,6 @@ import type { ApiCache } from './api-cache.ts';
 import type { App } from './apps.ts';
 import { HealthVerifier } from './health-verifier.ts';
 
-/** A finalizer that another controller adds to machines. */
 export const OTHER_FINALIZER = 'example.com/other';
 export const hasOtherFinalizer = ({ metadata }: Machine): boolean =>
   metadata.finalizers?.includes(OTHER_FINALIZER) ?? false;
@@ -27,13 +26,7 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /**
-   * Returns the nodes on which a volume is mounted. The simulation knows these nodes, independently of the API server.
-   */
   readonly usersOf: (volume: string) => readonly string[];
-  /**
-   * Returns how outdated the controller's caches of these kinds may be, in milliseconds. The kinds are plural names.
-   */
   readonly lagMs: (...kinds: readonly string[]) => number;
   /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;
@@ -46,35 +39,21 @@ export interface OracleOptions {
  */
 export class MachineVerifier {
   readonly #o: OracleOptions;
-  /** For each pod, the time at which it was bound, by UID. */
   readonly #boundAt = new Map<string, number>();
-  /** For each node, the time at which its last pod with volumes ended. */
   readonly #volumePodGoneAt = new Map<string, number>();
-  /** For each node, the time at which its last attachment appeared. */
   readonly #attachedAt = new Map<string, number>();
-  /** For each node, the times at which it became NotReady and Ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
-  /** For each Node, the time since which pods can be bound to it. */
   readonly #schedulableSince = new Map<string, number>();
-  /** For each lost Machine, the time at which its Node was cordoned. The drain timeout starts at this time. */
   readonly #orphanCordonedAt = new Map<string, number>();
-  /** For each machine, the time since which nothing prevents its drain, by UID. */
   readonly #drainableSince = new Map<string, number>();
-  /** The UIDs of the pods whose eviction a controller has requested. */
   readonly #asked = new Set<string>();
-  /** The UIDs of Machines that were deleted without their VMs, and the UIDs of their Nodes. */
   readonly #lost = new Set<string>();
-  /** For each VM, the time at which its Machine was lost. */
   readonly #lostAt = new Map<string, number>();
-  /** The UIDs of the machines that have the finalizer of another controller. */
   readonly #shared = new Set<string>();
-  /** The UIDs of the machines whose other finalizer is being removed. */
   readonly #released = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The largest difference between a process clock and the time of the test. */
   #aheadMs = 0;
   #backMs = 0;
-  /** Whether the Secret of the classes has ever been unusable. */
   #secretWasBroken = false;
 
   constructor(options: OracleOptions) {
@@ -105,17 +84,13 @@ export class MachineVerifier {
     this.#o.reporter.violate(`(${rule}) ${text}`);
   }
 
-  /**
-   * Must be called before a Machine is deleted without its VM. Later, the VM may join with a Node that has the name of
-   * the Machine.
-   */
+  /** Must be called before a Machine is deleted without its VM. */
   loses({ metadata: { name, uid, labels } }: Machine): void {
     this.#lost.add(uid);
     this.#lostAt.set(name, this.#now());
     this.#lostNodes.add(labels?.node ?? name);
   }
 
-  /** Returns true if the Machine of a Node was deleted without its VM. */
   isLostNode(name: string): boolean {
     return this.#lostNodes.has(name);
   }
@@ -125,10 +100,7 @@ export class MachineVerifier {
     this.#released.add(uid);
   }
 
-  /**
-   * Rule (b): mcm keeps the finalizers of other controllers. When the last finalizer is removed, the Machine no longer
-   * exists.
-   */
+  /** Rule (b): mcm keeps the finalizers of other controllers. */
   #verifyFinalizers({ type, object }: Change<Machine>): void {
     const { uid, name } = object.metadata;
     const had = this.#shared.has(uid);
@@ -139,7 +111,6 @@ export class MachineVerifier {
       this.#violate('b', `mcm removed the finalizer of another controller from machine ${name}`);
   }
 
-  /** Whether any Machine was deleted without its VM. */
   get hasLost(): boolean {
     return this.#lost.size > 0;
   }
@@ -166,7 +137,7 @@ export class MachineVerifier {
     const wasReady = until !== Number.POSITIVE_INFINITY;
     if (ready && !wasReady) this.#unready.set(name, { since, until: this.#now() });
     if (ready || !wasReady) return;
-    // The timeout starts at the time in the condition. With latency, the condition reaches the API server later.
+    // The timeout starts at the time in the condition.
     const changedAt = millis(condition?.lastTransitionTime) || this.#now();
     this.#unready.set(name, { since: Math.min(changedAt, this.#now()), until: Number.POSITIVE_INFINITY });
   }
@@ -188,17 +159,12 @@ export class MachineVerifier {
       reporter.note('state', `machine ${name} reports: ${said}`);
   }
 
-  /**
-   * Records since when a machine can be drained. The time of the VM's creation, and a delay by the circuit breaker, do
-   * not count.
-   */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
     if (!deletionTimestamp || !spec.providerID || held) this.#drainableSince.delete(uid);
     else if (!this.#drainableSince.has(uid)) this.#drainableSince.set(uid, this.#now());
   }
 
-  /** Records that a controller requests the eviction of a pod. */
   asksToEvict(pod: Pod): void {
     this.#asked.add(pod.metadata.uid);
   }
@@ -253,10 +219,7 @@ export class MachineVerifier {
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
   }
 
-  /**
-   * Rule (e): a pod must not start while its volume is attached to two nodes, or is mounted on another node. With
-   * `force-deletion`, a user accepts that the volume is still mounted.
-   */
+  /** Rule (e): a pod must not start while its volume is attached to two nodes, or is mounted on another node. */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.cache.volumesOf(pod)) {
       const elsewhere = this.#o.cache.attachments.store
@@ -269,10 +232,7 @@ export class MachineVerifier {
     }
   }
 
-  /**
-   * Rule (a): a machine never has two VMs. The verifier checks this after each response of the cloud. In a history, the
-   * names of machines are unique, so the verifier compares names.
-   */
+  /** Rule (a): a machine never has two VMs. */
   countVms(): void {
     const living = new Map<string, string>();
     for (const { id, name, state } of this.#o.instances()) {
@@ -283,7 +243,6 @@ export class MachineVerifier {
     }
   }
 
-  /** Returns true if the pods on a machine's node may be deleted without an eviction. */
   #mayForce(machine: Machine): boolean {
     const deleted = millis(machine.metadata.deletionTimestamp);
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
@@ -294,17 +253,13 @@ export class MachineVerifier {
     return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
   }
 
-  /** Returns true if the pods on the Node of a lost Machine may be deleted without an eviction. */
   #mayForceOrphan(node: string): boolean {
     const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
     const isOverdue = this.#now() + this.#aheadMs + BOUNDS.slack.ms >= cordonedAt + BOUNDS.orphanDrain.ms;
     return isOverdue || this.#isUnresponsive(node);
   }
 
-  /**
-   * Returns true if the controller may consider a Node as unreachable. The Node in the controller's cache may be
-   * outdated.
-   */
+  /** Returns true if the controller may consider a Node as unreachable. */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
     const now = this.#now() + this.#aheadMs + BOUNDS.slack.ms;
@@ -354,8 +309,7 @@ export class MachineVerifier {
     const { nodes, pods } = this.#o.cache;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const lostMs = this.#now() - (this.#lostAt.get(name) ?? Number.NEGATIVE_INFINITY);
-    // A Machine is already in deletion when it is lost. Until the controller notices the loss, it deletes the VM of
-    // this Machine as usual.
+    // A Machine is already in deletion when it is lost.
     const isSeen = lostMs > this.#o.lagMs('machines');
     if (isSeen && lostMs + this.#aheadMs + this.#backMs + BOUNDS.slack.ms < BOUNDS.orphanConfirmed.ms)
       this.#violate('b', `mcm deletes VM ${name} ${lostMs} ms after the loss of its Machine`);
@@ -370,10 +324,7 @@ export class MachineVerifier {
       this.#violate('c', `mcm deletes VM ${name}, which has no Machine, while the pods ${left} still run`);
   }
 
-  /**
-   * Rule (d): before its pods are evicted, a Node is cordoned. If it is not cordoned, new pods can be bound to the
-   * Node.
-   */
+  /** Rule (d): before its pods are evicted, a Node is cordoned. */
   #verifyCordoned(node: string, { metadata: { name } }: Pod): void {
     const since = this.#schedulableSince.get(node) ?? Number.POSITIVE_INFINITY;
     if (this.#now() > since + this.#o.lagMs('nodes'))
@@ -395,7 +346,7 @@ export class MachineVerifier {
     }
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
-      // If a pod exceeds its grace period by half a minute, the controller deletes it with the grace period 0.
+      // If a pod exceeds its grace period by half a minute, the controller deletes the pod with the grace period 0.
       const due = millis(pod.metadata.deletionTimestamp) + BOUNDS.overstay.ms;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {

@@ -51,7 +51,6 @@ const CONTROLLERS = [
   'token-cleaner',
 ];
 const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
-/** A secret token that must not appear in logs, events or statuses. */
 const CLOUD_TOKEN = 'cloud-token-9d1f';
 const USER_DATA = 'user-data-7c2b';
 
@@ -59,14 +58,10 @@ export const DRAIN_TIMEOUT_MS = 600_000;
 export const HEALTH_TIMEOUT_MS = 180_000;
 const ENDPOINT = 'http://cloud.invalid';
 
-/**
- * A defect of a controller, with which tests verify the verifiers. Each function wraps one of the controller's clients.
- */
 export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
   readonly log?: (log: Logger) => Logger;
-  /** Creates objects before the start of the controller. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
@@ -74,9 +69,7 @@ export interface MachineWorldOptions {
   readonly seed: number;
   readonly profile?: ProfileName | undefined;
   readonly defect?: Defect;
-  /** The journal in which all processes record their decisions. */
   readonly journal?: Journal | undefined;
-  /** The value of the flag `--drain-volume-limit`. */
   readonly volumeLimit?: number | undefined;
 }
 
@@ -102,14 +95,10 @@ export class MachineWorld {
   readonly cloud: Cloud;
   readonly verifier: MachineVerifier;
   readonly apps = new Map<string, App>();
-  /** The successful write requests of the controllers. */
   readonly writes: string[] = [];
-  /** The names of the machines whose replacement the circuit breaker delays, according to their last event. */
   readonly held = new Set<string>();
-  /** Whether the Secret of the classes is currently unusable. */
   secretIsBroken = false;
   #created = 0;
-  /** The secrets of all bootstrap tokens that ever existed. */
   readonly #tokens = new Set<string>();
   readonly #plane: Plane;
   readonly #random: Random;
@@ -230,12 +219,10 @@ export class MachineWorld {
     }
   }
 
-  /** How many evictions were verified while other volumes were moving. */
   get volumesVerified(): number {
     return this.#volumes.reduce((sum, { verified }) => sum + verified, 0);
   }
 
-  /** Creates the verifier for the volume limit of one process. */
   #limited(): VolumeVerifier | undefined {
     const { clock, cache, verifier } = this;
     if (this.#volumeLimit === undefined) return undefined;
@@ -252,7 +239,6 @@ export class MachineWorld {
     return volumes;
   }
 
-  /** Starts a machine controller. If another controller is already running, it continues as the former leader. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, { life: stop.signal }));
@@ -318,7 +304,6 @@ export class MachineWorld {
     oldest.proc.kill();
   }
 
-  /** Changes the clock of the controller by a number of milliseconds. */
   skew(ms: number): void {
     this.#isSkewed = true;
     for (const { clock } of this.#processes) clock.skewMs = ms;
@@ -352,7 +337,6 @@ export class MachineWorld {
     };
   }
 
-  /** Creates a machine. Half of the machines are created without the finalizer, as users do. */
   async createMachine(name: string, spec: object = {}): Promise<void> {
     this.reporter.note('act', `the user creates ${name}`);
     this.#created += 1;
@@ -378,7 +362,7 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** Deletes a Machine object but not its VM. A restore, or a user who removes the finalizers, has this effect. */
+  /** Deletes a Machine object but not its VM. */
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
@@ -396,9 +380,7 @@ export class MachineWorld {
     await this.admin.resource(nodes).delete(name);
   }
 
-  /**
-   * Adds the finalizer of another controller to a machine. The finalizer stays until `removeOtherFinalizers` is called.
-   */
+  /** Adds the finalizer of another controller to a machine. */
   async addFinalizer(name: string): Promise<void> {
     this.reporter.note('act', `machine ${name} gets the finalizer of another controller`);
     await this.#changeFinalizers(name, (all) => [...all.filter((one) => one !== OTHER_FINALIZER), OTHER_FINALIZER]);
@@ -411,7 +393,6 @@ export class MachineWorld {
     }
   }
 
-  /** Changes the finalizers of a machine. After a conflict with the controller, the write is repeated. */
   async #changeFinalizers(name: string, change: (all: readonly string[]) => readonly string[]): Promise<void> {
     const resource = this.admin.resource<Machine>(machines, NAMESPACE);
     try {
@@ -426,10 +407,6 @@ export class MachineWorld {
     }
   }
 
-  /**
-   * Makes the Secret of the classes unusable, or usable again. While the Secret is unusable, the controller sends no
-   * requests to the cloud.
-   */
   async breakSecret(isBroken: boolean): Promise<void> {
     this.reporter.note('act', `the Secret of the classes is ${isBroken ? 'unusable' : 'usable'}`);
     this.secretIsBroken = isBroken;
@@ -462,7 +439,6 @@ export class MachineWorld {
     return this.cache.machines.store.list();
   }
 
-  /** Returns the IDs of the existing VMs by the UID of their machine. */
   vms(): Map<string, string> {
     const running = [...this.cloud.instances.list()].filter(({ state }) => state !== 'terminated');
     return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));

@@ -3,15 +3,13 @@ import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-/** Tests the verifiers with defective controllers. For each defect, one verifier must report a violation. */
+/** Tests the verifiers with defective controllers. */
 
-/** The maximum number of seeds for a defect. The search ends at the first violation. */
 const SEEDS = 40;
 
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** The first seed that the test runs for a defect. With this seed, the defect currently causes a violation. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }

@@ -10,7 +10,6 @@ const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #cache: ApiCache;
-  /** For each machine, its last status and the time since which it has this status, by UID. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly reported: boolean }>();
 
   constructor(clock: Clock, cache: ApiCache) {
@@ -18,10 +17,7 @@ export class StatusVerifier {
     this.#cache = cache;
   }
 
-  /**
-   * Returns the machines whose status has lacked a reason for too long. Each machine is returned only once. The test
-   * must call this method often.
-   */
+  /** Returns the machines whose status has lacked a reason for too long. */
   look(): readonly string[] {
     const going = this.#cache.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     return going.flatMap((machine) => this.#verify(machine));

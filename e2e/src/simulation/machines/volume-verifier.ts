@@ -8,30 +8,23 @@ interface Move {
   readonly pod: Pod;
   readonly volumes: readonly string[];
   goneAt: number | undefined;
-  /** If the pod does not end, it counts until this time. */
   countsUntil: number;
 }
 
 export interface VolumeVerifierOptions {
   readonly clock: Clock;
   readonly cache: ApiCache;
-  /** The process may move at most this number of volumes at the same time. */
   readonly limit: number;
   readonly violate: (text: string) => void;
-  /** Returns true if the limit applies to the drain of a Node. For the drains of lost Machines, there is no limit. */
+  /** Returns true if the limit applies to the drain of a Node. */
   readonly isLimited: (node: string) => boolean;
-  /** Returns how outdated the controller's attachments may be, in milliseconds. */
   readonly lagMs: () => number;
 }
 
-/**
- * Verifies that all drains of a process together do not exceed the limit for moving volumes. If a pod has more volumes
- * than the limit, it moves alone. A new process does not know the volumes that the previous process moved.
- */
+/** Verifies that all drains of a process together do not exceed the limit for moving volumes. */
 export class VolumeVerifier {
   readonly #o: VolumeVerifierOptions;
   readonly #moves = new Map<string, Move>();
-  /** For each attachment, the time at which it appeared, by UID. */
   readonly #attachedAt = new Map<string, number>();
   #verified = 0;
 
@@ -51,7 +44,6 @@ export class VolumeVerifier {
     });
   }
 
-  /** How many evictions were verified while other volumes were moving. */
   get verified(): number {
     return this.#verified;
   }
@@ -60,7 +52,6 @@ export class VolumeVerifier {
     return this.#o.clock.now().getTime();
   }
 
-  /** Records that the process evicts a pod. */
   evicted(pod: Pod): void {
     const { cache, limit, violate, isLimited, lagMs } = this.#o;
     const { uid, name } = pod.metadata;
@@ -91,7 +82,6 @@ export class VolumeVerifier {
     return volumes.some((volume) => this.#attachments(volume, pod.spec.nodeName ?? '').length > 0);
   }
 
-  /** Returns the times at which a volume was attached to a node. */
   #attachments(volume: string, node: string): readonly number[] {
     return this.#o.cache.attachments.store
       .byIndex('volume', volume)

@@ -1,14 +1,9 @@
-/** A change of a safety-critical line that the simulation must notice. */
 export interface Mutant {
   readonly topic: Topic;
-  /** The path of the file in the repository. */
   readonly file: string;
-  /** The text to replace, which occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** The suites that can notice the change, in the order in which they run. */
   readonly suites: readonly string[];
-  /** The first seed that is run. The default is 1. If only rare histories notice a mutant, it needs a larger seed. */
   readonly firstSeed?: number;
 }
 
@@ -54,15 +49,13 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
 /**
- * All mutants. A test verifies that the mutants match the code. The list does not contain changes that no history can
- * show:
- * - Checks of a VM's node name. Local VMs have the names of their machines.
+ * The list does not contain changes that no history can show:
+ * - Checks of a VM's node name.
  * - Checks that a second check repeats, for example the check of the Node before a VM is deleted.
- * - The phases in `isOrphan`. A VM that the orphan collection deletes too early is deleted by its machine anyway.
+ * - The phases in `isOrphan`.
  * - Texts and times of a status.
- * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`. The line after the changed line
- * limits the growth again.
- * - The start of a process that is not the leader. The fence refuses the writes of such a process.
+ * - A larger growth of the current set than `maxUnavailable` in `rolling-update.ts`.
+ * - The start of a process that is not the leader.
  * - Renamed VMs, and Failed machines that get a VM until they are replaced.
  */
 export const MUTANTS: readonly Mutant[] = [

@@ -40,7 +40,6 @@ function positive(flag: 'seeds' | 'minutes' | 'workers'): number {
     : fail(`--${flag} must be a number of at least 1, not ${value}`);
 }
 
-/** Parses a list of numbers such as `1,4-6`. */
 function numbers(text: string): ReadonlySet<number> {
   const ranges = text.split(',').map((part) => {
     const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
@@ -81,7 +80,7 @@ async function run(): Promise<number> {
   return survivors.length;
 }
 
-// The code of a history runs only a few times. Early compilation therefore saves a tenth of the CPU time.
+// The code of a history runs only a few times. Early compilation saves a tenth of the CPU time.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) process.stdout.write(HELP);

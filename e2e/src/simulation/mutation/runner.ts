@@ -4,33 +4,25 @@ import type { Case } from '../suites/suites.ts';
 import { Swarm } from '../swarm/swarm.ts';
 import type { Mutant } from './list.ts';
 
-/** The data about a mutant that a thread needs. */
 export interface LoadedMutant extends Pick<Mutant, 'find' | 'replace'> {
-  /** The URL of the file that the mutant changes. */
   readonly url: string;
 }
 
 export interface RunOptions {
   readonly root: string;
-  /** The maximum number of histories in each suite. */
   readonly seeds: number;
-  /** The maximum real time for a mutant in milliseconds. */
   readonly maxMs: number;
   readonly workers: number;
 }
 
 export interface MutantResult {
-  /** The first violation, and the case in which it occurred. If no history noticed the mutant, `seen` is undefined. */
   readonly seen: string | undefined;
-  /** The number of histories that were run. */
   readonly played: number;
-  /** Whether the time ran out before the last history. */
   readonly isCut: boolean;
 }
 
-/** The network profiles of successive seeds. Some mutants are noticed only in a slow or faulty network. */
+/** The network profiles of successive seeds. */
 const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
-/** The maximum real time of a history in milliseconds. A history that takes longer has an endless loop. */
 const CASE_MS = 300_000;
 
 function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {

@@ -2,7 +2,6 @@ import { registerHooks } from 'node:module';
 import { workerData } from 'node:worker_threads';
 import type { LoadedMutant } from './runner.ts';
 
-/** This thread loads the system with one changed file, and runs the cases from the main thread. */
 const { url: changed, find, replace } = workerData as LoadedMutant;
 
 registerHooks({

@@ -2,10 +2,7 @@ import type { TransportResponse } from '@mcm/kube';
 
 const encoder = new TextEncoder();
 
-/**
- * Returns a complete JSON response. A `Response` of Node.js is much more expensive, so the simulation uses its own
- * object.
- */
+/** A `Response` of Node.js is much more expensive, so the simulation uses its own object. */
 export function answerOf(
   status: number,
   text: string,

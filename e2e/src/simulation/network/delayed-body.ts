@@ -2,20 +2,12 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Aborted when the connection breaks. The body then ends without the chunks that are still pending. */
   readonly connection: AbortSignal;
-  /** Aborted when the delivery stops. After that, the body delivers nothing, but the connection stays open. */
   readonly silent: AbortSignal;
-  /** Returns true if the next chunk is lost. After a lost chunk, nothing more is delivered. */
+  /** Returns true if the next chunk is lost. */
   readonly isLost: () => boolean;
-  /** Returns the latency of a chunk. The order of chunks stays the same. */
   readonly delayMs: () => number;
-  /** Called when a chunk has left the server. */
   readonly onSent: () => void;
-  /**
-   * Called when a chunk has arrived.
-   * @param nextSentAt the time at which the next chunk left the server; without another chunk, undefined
-   */
   readonly onDelivered: (bytes: Uint8Array, nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
 }
@@ -26,7 +18,6 @@ interface Piece {
   readonly dueAt: number;
 }
 
-/** Resolves when the signal is aborted, or when `promise` settles. */
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -53,7 +44,6 @@ class Pipe {
     );
   }
 
-  /** Resolves when the pipe changes. */
   get changed(): Promise<void> {
     return this.#changed.promise;
   }
@@ -80,9 +70,7 @@ class Pipe {
   }
 }
 
-/**
- * Yields the chunks of a body. Each chunk has its own latency. If the connection breaks, the body ends with an error.
- */
+/** Yields the chunks of a body. */
 export async function* delayedBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

@@ -6,10 +6,6 @@ import type { ProfileName } from './profiles.ts';
 
 const encoder = new TextEncoder();
 
-/**
- * A server that responds to each request with its path. On each watch, the simulated server sends a number every
- * second.
- */
 const server =
   (clock: VirtualClock, asked: string[] = []): Transport =>
   async ({ path, signal }) => {
@@ -190,9 +186,7 @@ test('a request at which one of two processes dies ends that process', async () 
   expect([died, killed]).toEqual([['b'], []]);
 });
 
-/**
- * Runs processes that send two requests without a pause, and kills each process. Returns the requests of each process.
- */
+/** Runs processes that send two requests without a pause, and kills each process. */
 async function doubleRequests(): Promise<readonly string[][]> {
   const { clock, network } = stage('hostile');
   const sent: string[][] = [];

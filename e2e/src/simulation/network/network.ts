@@ -22,15 +22,10 @@ export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** The network profile before all faults are removed. By default, the profile is `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Kills a caller that consists of a single process. */
   readonly kill: (caller: Caller) => void;
-  /** Called for each fault with its description. */
   readonly note: (text: string) => void;
-  /** Returns true if the history has ended. After that, no request gets a response. */
   readonly isOver?: () => boolean;
-  /** Compacts the history of the API server. */
   readonly compact?: () => void;
 }
 
@@ -38,67 +33,40 @@ const placeOf = (path: string): string => path.split('?')[0] ?? path;
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
-/**
- * The methods whose requests can conflict with a write of another client: writes with a version, and changes of
- * objects.
- */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** The header of a simulated error 403. With the header, tests distinguish the error from a missing permission. */
 export const FAULT_HEADER = 'x-simulated-fault';
 const RETRY_AFTER_SECONDS = 2;
 /** After a 429, a client repeats the request up to ten times, each time after the Retry-After time. */
 const THROTTLED_MS = 30_000;
-/** The duration of a reconcile without its requests, including the time in the queue. */
 const PASS_MS = 1_000;
-/** If the latency of kubelets is at most this time, the simulation may omit renewals of their Leases. */
 const MAX_SPARED_KUBELET_MS = 1_000;
-/** The number of requests that a reconcile sends one after the other, from its first read to its last write. */
 const REQUESTS_A_PASS = 4;
 
-/** A process is killed at most this number of steps after an input. In half of the kills, the number is 0. */
 const MOST_STEPS = 40;
 
-/** One of several processes of a caller. */
 export interface Peer {
-  /** Aborted when the process ends. */
   readonly life: AbortSignal;
-  /** Kills the process. Without `kill`, all processes of the caller are killed. */
   readonly kill?: () => void;
 }
 
-/** A process and its connections. */
 interface End {
   readonly caller: Caller;
   readonly received: ReceivedEvents;
 }
 
-/**
- * The connections between the processes and the API server. A connection can be cut, a watch can stop delivering, and a
- * single request can fail. The network profile determines the latency of each request.
- */
 export class Network {
   readonly #options: NetworkOptions;
   readonly #keyed: KeyedRandom;
   #profile: Profile;
-  /**
-   * The network profile that applied before the faults were removed. Some messages that were sent with this profile may
-   * still be in transit.
-   */
   readonly #worst: Profile;
-  /** The time of the last response 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
-  /** The connections that `cut` ends. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
-  /** For each caller, the paths whose responses are lost. */
   readonly #lostAnswers = new Map<Caller, RegExp>();
-  /** For each caller, the paths that it may not read. */
   readonly #forbidden = new Map<Caller, RegExp>();
-  /** For each caller, the paths whose reads fail. */
   readonly #failing = new Map<Caller, RegExp>();
-  /** For each caller, the number of watches that will get the error 410. */
   readonly #expired = new Map<Caller, number>();
   readonly #ends = new Set<End>();
   readonly #unread = new UnreadMachines();
@@ -114,19 +82,14 @@ export class Network {
     this.#scheduleCompaction();
   }
 
-  /** How many watches all callers have opened since the start. */
   get watchesOpened(): number {
     return this.#watchesOpened;
   }
 
-  /** Whether the network profile can stop the delivery of watch events at any time. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
 
-  /**
-   * Whether the network profile loses responses to reads. With such a profile, a controller may freeze as in an outage.
-   */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
   }
@@ -145,19 +108,12 @@ export class Network {
     this.mend();
   }
 
-  /**
-   * Returns how outdated the caches may be on which a write of a caller is based, in milliseconds. The result includes
-   * pending events of the resources (plural names), waits after a 429, and the requests of one reconcile. An event that
-   * has just arrived counts as pending, because the process may have decided before.
-   */
+  /** Returns how outdated the caches may be on which a write of a caller is based, in milliseconds. */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + this.#mostBehindMs(caller, resources, PASS_MS);
   }
 
-  /**
-   * Returns `lagMs` without the time during which a process had no watch. If it has no watch, a process knows that its
-   * caches are outdated.
-   */
+  /** Returns `lagMs` without the time during which a process had no watch. */
   unnoticedLagMs(caller: Caller, ...resources: readonly string[]): number {
     return this.#passMs() + Math.max(0, ...this.#received(caller).map((received) => received.unnoticedMs(resources)));
   }
@@ -193,10 +149,7 @@ export class Network {
     for (const [connection, owner] of this.#open) if (owner === caller) connection.abort(new Error(RESET));
   }
 
-  /**
-   * Compacts the history of the API server, and ends the open watches of a caller. The next watches of the caller fail,
-   * because their version was compacted.
-   */
+  /** Compacts the history of the API server, and ends the open watches of a caller. */
   outdate(caller: Caller): void {
     this.#options.compact?.();
     this.#reset(caller);
@@ -209,38 +162,30 @@ export class Network {
     this.#failing.clear();
   }
 
-  /**
-   * Loses all responses to a caller for some paths until `mend`, although the server executes the requests. If a watch
-   * loses an event, it delivers no more events.
-   */
+  /** Loses all responses to a caller for some paths until `mend`, although the server executes the requests. */
   loseAnswers(caller: Caller, paths: RegExp): void {
     this.#lostAnswers.set(caller, paths);
   }
 
-  /**
-   * Refuses the reads of a caller at some paths with 403 until `mend`, as after a change of its role. The open watches
-   * of the caller end immediately.
-   */
+  /** Refuses the reads of a caller at some paths with 403 until `mend`, as after a change of its role. */
   forbid(caller: Caller, paths: RegExp): void {
     this.#forbidden.set(caller, paths);
     this.#reset(caller);
   }
 
-  /** Fails the reads of a caller at some paths with 500 until `mend`. The open watches of the caller end. */
+  /** Fails the reads of a caller at some paths with 500 until `mend`. */
   failReads(caller: Caller, paths: RegExp): void {
     this.#failing.set(caller, paths);
     this.#reset(caller);
   }
 
-  /** Stops the delivery of a caller's open watches. The connections stay open. A new watch delivers events. */
+  /** Stops the delivery of a caller's open watches. */
   silence(caller: Caller): void {
     this.#silent.get(caller)?.abort();
     this.#silent.delete(caller);
   }
 
-  /**
-   * Ends the open watches of a caller with the error 410 (expired version). The caller then lists its objects again.
-   */
+  /** Ends the open watches of a caller with the error 410 (expired version). */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
       if (owner !== caller) continue;
@@ -249,10 +194,7 @@ export class Network {
     }
   }
 
-  /**
-   * Changes the probabilities of faults for writes of both controllers. The API server and the cloud can have different
-   * values.
-   */
+  /** Changes the probabilities of faults for writes of both controllers. */
   setFaultChances(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
     this.#cloudChances = toCloud;
@@ -287,10 +229,7 @@ export class Network {
     };
   }
 
-  /**
-   * Returns the connection from a caller to the cloud. The cloud has its own faults, so this connection has only
-   * latencies and kills.
-   */
+  /** Returns the connection from a caller to the cloud. */
   cloudWire(caller: Caller, transport: Transport, peer?: Peer): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');
@@ -303,10 +242,6 @@ export class Network {
     };
   }
 
-  /**
-   * Returns the clock for a process of a caller. A process may be killed at each timer, and a kill cancels all its
-   * timers.
-   */
   clock(caller: Caller, clock: Clock, peer: Peer): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
       clock.setTimeout(() => {
@@ -315,7 +250,6 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
-  /** Compacts the history of the API server repeatedly until all faults are removed. */
   #scheduleCompaction(): void {
     const { clock, compact, note } = this.#options;
     if (compact === undefined || this.#profile.compactMs === 0) return;
@@ -339,7 +273,6 @@ export class Network {
     return steps <= 0;
   }
 
-  /** Kills a process after it has awaited several times, even if nothing outside of the process ends an await. */
   async #killAfter(steps: number, caller: Caller, peer: Peer | undefined): Promise<void> {
     for (let step = 0; step < steps; step += 1) await Promise.resolve();
     this.#kill(caller, peer);
@@ -436,9 +369,6 @@ export class Network {
     );
   }
 
-  /**
-   * Returns the response if the server does not start a watch. If the server starts the watch, the result is undefined.
-   */
   #refusedWatch(caller: Caller, request: TransportRequest): TransportResponse | undefined {
     const fault = this.#draw(caller, request);
     if (fault === undefined) return undefined;

@@ -12,7 +12,6 @@ const REQUEST_FAULTS: readonly RequestFault[] = [
 ];
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
-/** The ways in which an operation of the cloud can fail. */
 const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
   { error: { code: 'InternalError' } },
   { error: { code: 'InternalError' }, effect: true },
@@ -24,7 +23,6 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { stale: 15_000 },
 ];
 
-/** What a random fault needs: random numbers, the cloud, and a function that records the fault. */
 export interface Draw {
   readonly dice: Dice;
   readonly cloud: Cloud;
@@ -47,7 +45,6 @@ export function lostVm({ dice, cloud, note }: Draw): void {
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
-/** Returns one or two random faults with their probability and duration. */
 export function drawFaultChances({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;

@@ -6,13 +6,9 @@ const isOf = (path: string, resources: readonly string[]): boolean =>
 /** Records which events a process has received through its watches, by the path of the watch. */
 export class ReceivedEvents {
   readonly #clock: Clock;
-  /** For each watch, the time since which events may be missing, by its path. */
   readonly #since = new Map<string, number>();
-  /** For each path without a watch, the time at which the watch ended. */
   readonly #closedAt = new Map<string, number>();
-  /** For each watch, how long the process had no watch since the first event that may be missing, by its path. */
   readonly #noticedMs = new Map<string, number>();
-  /** For each watch, its last delay and the end of this delay, by its path. */
   readonly #lastDelay = new Map<string, { readonly endedAt: number; readonly ms: number }>();
 
   constructor(clock: Clock) {
@@ -23,25 +19,16 @@ export class ReceivedEvents {
     return this.#clock.monotonic();
   }
 
-  /**
-   * Records that events since `at` may be missing. The default is now.
-   * @param noticedMs how long the process had no watch since `at`
-   */
   lacks(path: string, at = this.#now(), noticedMs = 0): void {
     if (!this.#since.has(path)) this.#noticedMs.set(path, noticedMs);
     this.#since.set(path, Math.min(at, this.#since.get(path) ?? at));
   }
 
-  /** Records that a watch has ended. The process then knows that it may lack events. */
   closed(path: string): void {
     this.lacks(path);
     if (!this.#closedAt.has(path)) this.#closedAt.set(path, this.#now());
   }
 
-  /**
-   * Records that a watch has started.
-   * @returns the time from the first event that the process may have missed until the start of the watch
-   */
   opened(path: string): number {
     const noticedMs = this.#noticed(path);
     this.#closedAt.delete(path);
@@ -52,15 +39,10 @@ export class ReceivedEvents {
     return (this.#noticedMs.get(path) ?? 0) + this.#now() - (this.#closedAt.get(path) ?? this.#now());
   }
 
-  /**
-   * Returns the time since which events may be missing. If the process has received all events, the result is
-   * undefined.
-   */
   since(path: string): number | undefined {
     return this.#since.get(path);
   }
 
-  /** Records that all events before `at` have arrived. Without `at`, all events have arrived. */
   receivedUntil(path: string, at: number | undefined): void {
     const since = this.#since.get(path);
     const endedAt = this.#now();
@@ -85,10 +67,7 @@ export class ReceivedEvents {
     );
   }
 
-  /**
-   * Returns `behindMs` without the time during which the process had no watch. If it has no watch, a process knows that
-   * it may lack events.
-   */
+  /** Returns `behindMs` without the time during which the process had no watch. */
   unnoticedMs(resources: readonly string[]): number {
     const now = this.#now();
     return Math.max(0, ...this.#paths(resources).map(([path, since]) => now - since - this.#noticed(path)));

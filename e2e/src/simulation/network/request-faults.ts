@@ -1,8 +1,5 @@
-/** The faults of a request to the API server or to the cloud. */
 export type RequestFault =
-  /**
-   * The server refuses the request with 409, as if another client had written the object. The request has no effect.
-   */
+  /** The server refuses the request with 409, as if another client had written the object. */
   | 'conflict'
   /** The server refuses the request with 429 and a Retry-After header. */
   | 'throttled'
@@ -15,5 +12,4 @@ export type RequestFault =
   /** The client is killed after the server has executed the request, and before the response. */
   | 'killed after';
 
-/** For each fault, its probability in a request, from 0 to 1. */
 export type Chances = Readonly<Partial<Record<RequestFault, number>>>;

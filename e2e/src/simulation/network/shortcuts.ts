@@ -1,16 +1,12 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 import { answerOf } from './answer.ts';
 
-/** Matches the path of the object that a reachability probe reads. This object never exists. */
+/** Matches the path of the object that a reachability probe reads. */
 const PROBE = /\/dummy-name$/;
 const RENEWAL = /\/namespaces\/kube-node-lease\/leases\/[^/?]+$/;
-/**
- * If the last renewal of a Lease is younger than this number of milliseconds, a new renewal is omitted. After 50 s
- * without a renewal, a Node becomes unreachable.
- */
+/** After 50 s without a renewal, a Node becomes unreachable. */
 const SPARED_MS = 35_000;
 
-/** A complete response that is stored for later requests. */
 interface Kept {
   readonly status: number;
   readonly text: string;
@@ -24,8 +20,7 @@ async function keep(answer: TransportResponse, at: number): Promise<Kept> {
 const again = ({ status, text }: Kept): TransportResponse => answerOf(status, text);
 
 /**
- * Returns stored responses for requests whose response and effect are known, without the server. In an idle simulation,
- * most requests are of this type.
+ * Returns stored responses for requests whose response and effect are known, without the server.
  * - A reachability probe gets the response of the first probe.
  * - With `renewals`, the renewal of a kubelet's Lease gets the response of the last renewal, if it is recent.
  */

@@ -6,7 +6,6 @@ const encoder = new TextEncoder();
 const MACHINES = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
 const STORED = JSON.stringify({ metadata: { name: 'set-a', uid: 'first' } });
 
-/** A server whose lists, reads and watches contain the machine `set-a`. */
 const server: Transport = async ({ method, path, signal }) => {
   if (method === 'POST') return new Response(STORED, { status: 201 });
   if (!path.includes('watch=true')) return new Response(STORED);
@@ -19,7 +18,6 @@ const server: Transport = async ({ method, path, signal }) => {
 
 type Ask = (method: string, path: string, body?: string) => Promise<void>;
 
-/** Loses the response to a create request, runs `between`, and sends the request again. */
 async function isRepeatedUnread(between: (ask: Ask) => Promise<void>): Promise<boolean> {
   const clock = new VirtualClock();
   const ignore = (): void => undefined;

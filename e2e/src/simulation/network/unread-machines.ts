@@ -10,18 +10,12 @@ const isCreation = ({ method, path }: TransportRequest): boolean => method === '
 /** Finds the machines whose creation a manager repeated before it had received their name in a response or event. */
 export class UnreadMachines {
   readonly #unread = new Set<string>();
-  /** The names that a manager sent again before any manager had received them from the server. */
   readonly #repeated = new Set<string>();
 
-  /**
-   * Returns true if the last create request for a name repeated an earlier request, and no manager had received the
-   * name.
-   */
   isRepeated(name: string): boolean {
     return this.#repeated.has(name);
   }
 
-  /** Records a request when it arrives at the server. */
   sent(request: TransportRequest): void {
     const name = isCreation(request) ? nameIn(request.body) : undefined;
     if (name === undefined) return;
@@ -30,7 +24,6 @@ export class UnreadMachines {
     this.#unread.add(name);
   }
 
-  /** Records a response when it arrives at the manager. */
   answered(request: TransportRequest, answer: TransportResponse): TransportResponse | Promise<TransportResponse> {
     const isRead = request.method === 'GET' && answer.status === 200;
     if (this.#unread.size === 0 || !MACHINES.test(request.path)) return answer;
@@ -45,7 +38,6 @@ export class UnreadMachines {
     return answerOf(answer.status, text);
   }
 
-  /** Records a watch event when it arrives at the manager. */
   received(path: string, bytes: Uint8Array): void {
     if (this.#unread.size > 0 && MACHINES.test(path)) this.#receives(decoder.decode(bytes));
   }

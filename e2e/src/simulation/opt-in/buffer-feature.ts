@@ -31,7 +31,6 @@ const templates: ResourceDefinition<Template> = {
   namespaced: true,
 };
 
-/** The CRD CapacityBuffer of the cluster autoscaler. The schema accepts all fields. */
 const CRD = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -53,7 +52,6 @@ const CRD = {
 
 const NAME = 'web';
 const TEMPLATE = 'pod';
-/** The capacity of a node with two CPUs: one large pod or four small pods. */
 const CAPACITY = { cpu: '2', memory: '8Gi', gpu: '0' };
 const PODS_A_MACHINE: Readonly<Record<string, number>> = { '1500m': 1, '500m': 4 };
 const [LARGE = '', SMALL = ''] = Object.keys(PODS_A_MACHINE);
@@ -62,10 +60,8 @@ const podOf = (cpu: string): object => ({
   spec: { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu } } }] },
 });
 
-/** How many machines the user's objects require, and the first virtual time in milliseconds at which they did. */
 interface Need {
   readonly at: number;
-  /** The number of machines. Without a PodTemplate, it is unknown. */
   readonly machines: number | undefined;
 }
 

@@ -19,17 +19,14 @@ import type { Feature, FeatureWish, OptIn } from './feature.ts';
 const SOAK_MS = 120_000;
 /** If a pod has started within half of the soak time, the verifier ignores it. */
 const START_MS = SOAK_MS / 2;
-/** A verified rollout has at least this number of machines. */
 const REPLICAS = 3;
 const NEVER = '1000h';
 const SOON = '0s';
 const OTHER: Readonly<Record<string, string>> = { blue: 'green', green: 'blue' };
 
-/** A pod on a node, with the virtual times of its changes in milliseconds since 1970. */
 interface Seen {
   readonly pod: Pod;
   readonly createdAt: number;
-  /** The time at which the pod stopped being Ready. If the pod is Ready, `unreadySince` is undefined. */
   readonly unreadySince: number | undefined;
 }
 
@@ -37,8 +34,7 @@ const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
 /**
- * Creates a pod on each node. On some new nodes, the pod never becomes Ready. These decisions about canaries are
- * reported as wrong:
+ * Creates a pod on each node. These decisions about canaries are reported as wrong:
  * - After the soak time, the set of a canary grows although a pod of the canary is not Ready.
  * - The manager records that all pods of the canaries are Ready although one of them is not.
  * - Without faults, a rollout continues although the pod of a canary is not Ready.
@@ -98,7 +94,6 @@ class CanaryFeature implements Feature {
 
   #isAtRest = false;
 
-  /** Requests the same template again, and resumes the rollout, as a user does. */
   async #request({ machineClass }: FeatureWish): Promise<void> {
     const { spec } = await this.#world.deployment();
     if (!spec.paused && spec.template.spec.class.name === machineClass) return;
@@ -110,7 +105,6 @@ class CanaryFeature implements Feature {
     this.#isAtRest = true;
     await this.#scale(wish, REPLICAS);
     await world.untilAllSettled([wish], BOUNDS.settled.ms);
-    // A rollout back to the former template needs a canary only after the manager has recorded the last good set.
     await world.clock.advance(BOUNDS.lastWrites.ms);
     this.#isBroken = true;
     world.reporter.note('act', 'the pods of new nodes never become Ready');
@@ -140,7 +134,6 @@ class CanaryFeature implements Feature {
     if (spec.paused) this.#world.reporter.violate(`the deployment ${metadata.name} is paused without a cause`);
   }
 
-  /** Makes all pods Ready. */
   async #heal(): Promise<void> {
     this.#world.reporter.note('act', 'all pods become Ready');
     const resource = this.#world.admin.resource<Pod>(pods, NAMESPACE);
@@ -216,15 +209,10 @@ class CanaryFeature implements Feature {
       );
   }
 
-  /** The virtual time from which on each decision of the manager is based on the current objects. */
   get #knownAt(): number {
     return this.#now - this.#world.network.lagMs('manager', 'machinedeployments', 'machinesets', 'machines');
   }
 
-  /**
-   * Returns true if the manager must check the canaries of a set: the rollout to the set runs, and the set is not
-   * proven.
-   */
   #isObserved({ metadata, spec }: MachineSet): boolean {
     const deployment = this.#deployment;
     const annotations = deployment?.metadata.annotations ?? {};
@@ -236,7 +224,6 @@ class CanaryFeature implements Feature {
     );
   }
 
-  /** Returns the pods on machines of a set that have not been Ready for longer than a check may take. */
   #unreadyOf(setName: string): readonly string[] {
     const knownAt = this.#knownAt - BOUNDS.canaryRead.ms;
     const noted = this.#deployment?.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
@@ -254,10 +241,6 @@ class CanaryFeature implements Feature {
   }
 }
 
-/**
- * The feature with its options. For an odd seed, mcm undoes a rollout with a failed canary. For an even seed, mcm
- * pauses such a rollout.
- */
 export const canaryOptIn = (seed: number): OptIn => ({
   options: {
     annotations: {

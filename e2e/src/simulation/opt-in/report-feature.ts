@@ -16,7 +16,6 @@ import type { Feature, FeatureWish, OptIn } from './feature.ts';
 const NAME = 'machine-disruptions';
 const AVAILABLE: ReadonlySet<string | undefined> = new Set(['Running', 'Available']);
 
-/** The numbers in a row, or the numbers of machines at a virtual time in milliseconds since 1970. */
 interface Numbers {
   readonly machines: number;
   readonly available: number;
@@ -25,11 +24,9 @@ interface Numbers {
 
 interface State extends Pick<Numbers, 'machines' | 'available'> {
   readonly at: number;
-  /** The numbers of allowed disruptions that are correct. At the end of a rollout, two numbers are correct. */
   readonly allowed: readonly number[];
 }
 
-/** The numbers of allowed disruptions outside of a rollout and during a rollout. */
 interface Limits {
   readonly repairs: number;
   readonly rollout: number;
@@ -54,15 +51,11 @@ class ReportFeature implements Feature {
   readonly #machines = new Map<string, Machine>();
   readonly #sets = new Map<string, MachineSet>();
   readonly #states: State[] = [];
-  /** The virtual times at which machines were deleted. */
   readonly #goneAt: number[] = [];
-  /** Whether the simulated client will make the next change of the ConfigMap. */
   #isOurs = false;
   #wroteAt = Number.NEGATIVE_INFINITY;
   #starts = 0;
-  /** The class in the template of the deployment. */
   #className: string | undefined;
-  /** How often the manager has changed the ConfigMap. */
   #updates = 0;
   #verified = 0;
 
@@ -87,7 +80,6 @@ class ReportFeature implements Feature {
     return this.#world.clock.now().getTime();
   }
 
-  /** Deletes the ConfigMap, or writes the rows of a former leader, as another client. */
   async act(dice: Dice): Promise<void> {
     const client = this.#world.admin.resource<ConfigMap>(configMaps, NAMESPACE);
     this.#isOurs = true;
@@ -107,7 +99,7 @@ class ReportFeature implements Feature {
     // The faults of this feature end without an action.
   }
 
-  /** Deletes a machine, as a user does. Within the time limit, the ConfigMap must contain the missing machine. */
+  /** Deletes a machine, as a user does. */
   async verifyTimely(wish: FeatureWish): Promise<void> {
     const world = this.#world;
     if (wish.replicas === 0) {

@@ -5,7 +5,6 @@ import { BOUNDS, type Bound, boundText } from './bounds.ts';
 
 const SIMULATION = join(import.meta.dirname, '..');
 const PAGE = join(SIMULATION, '../../../docs/contributing/simulation.md');
-/** The files that contain rules or wait for a rule after all faults are removed. */
 const RULES = [
   ...['record', 'verifiers'].flatMap((folder) =>
     readdirSync(join(SIMULATION, folder)).map((name) => join(SIMULATION, folder, name)),

@@ -2,13 +2,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A rule of the simulation with a limit in virtual time. */
 export interface Bound {
-  /** The rule that is violated after the limit. */
   readonly rule: string;
-  /** The suites of histories to which the rule applies. */
   readonly suites: string;
-  /** The limit in virtual milliseconds. */
   readonly ms: number;
 }
 
@@ -17,10 +13,7 @@ const MACHINES = '`machines`';
 const FLEET_MODE = '`fleet-mode`';
 const POOLS = '`pools`, `join`, `config-leases`';
 
-/**
- * The time limits of all verifiers. The latencies and interruptions of the network profile are added (`Network.lagMs`).
- * `docs/contributing/simulation.md` contains these limits.
- */
+/** The time limits of all verifiers. `docs/contributing/simulation.md` contains these limits. */
 export const BOUNDS = {
   settled: {
     suites: FLEETS,
@@ -206,7 +199,6 @@ const UNITS = [
   [SECOND, 's'],
 ] as const;
 
-/** Formats a limit in the largest unit without a fraction. */
 export function boundText({ ms }: Bound): string {
   const [size, unit] = UNITS.find(([length]) => ms % length === 0) ?? [1, 'ms'];
   return `${ms / size} ${unit}`;

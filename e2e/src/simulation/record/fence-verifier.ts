@@ -7,7 +7,6 @@ interface LeaseBody {
   readonly spec?: { readonly holderIdentity?: string };
 }
 
-/** A process that competes for a Lease. */
 interface Candidate {
   readonly identity: string;
   readonly proc: SimulatedProcess;
@@ -17,13 +16,9 @@ interface Candidate {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
-/**
- * Records the holder of each Lease in the API server. Reports a write of a process while another process holds the
- * Lease.
- */
+/** Records the holder of each Lease in the API server. */
 export class FenceVerifier {
   readonly #reporter: Reporter;
-  /** For each Lease, its holder. */
   readonly #holders = new Map<string, string>();
   readonly #identities = new Map<SimulatedProcess, string>();
 
@@ -50,10 +45,7 @@ export class FenceVerifier {
     };
   }
 
-  /**
-   * Wraps a transport, and verifies each request when the process sends it. If the holder changes later, this is not a
-   * violation, because the process cannot prevent it.
-   */
+  /** Wraps a transport, and verifies each request when the process sends it. */
   wrap({ identity, proc, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(proc, identity);
     return (request) => {

@@ -3,24 +3,16 @@ import type { Clock } from '@mcm/kube';
 
 /** In one minute of virtual time, an object may be written at most this often. */
 const WRITES_A_MINUTE = 200;
-/** In one history, the controllers may send at most this number of requests. */
 const REQUESTS = 300_000;
-/**
- * At one virtual instant, the clock may be called at most this often. Only an endless loop without requests exceeds
- * this limit.
- */
+/** At one virtual instant, the clock may be called at most this often. */
 export const MAX_CALLS = 1_000_000;
-/** The start of a cluster of a fleet takes about 1700 calls. All clusters of a fleet start at one instant. */
+/** The start of a cluster of a fleet takes about 1700 calls. */
 const CALLS_A_CLUSTER = 5_000;
 const MINUTE = 60_000;
 
-/** Returns the maximum number of calls of the clock at one instant in a history of a fleet of clusters. */
 export const maxCallsOf = (clusters: number): number => MAX_CALLS + CALLS_A_CLUSTER * clusters;
 
-/**
- * Ends a history in which the controllers never become idle, and reports the object that they write repeatedly. Only
- * requests with a response count. After the limit, requests get no response, and the virtual time continues.
- */
+/** Ends a history in which the controllers never become idle, and reports the object that they write repeatedly. */
 export class StepLimit {
   readonly #clock: Clock;
   readonly #reporter: Reporter;
@@ -38,10 +30,6 @@ export class StepLimit {
     return this.#isOver;
   }
 
-  /**
-   * Records that the server has responded to a controller.
-   * @param object the object that the request has changed, or undefined
-   */
   answered(object: string | undefined): void {
     this.#requests += 1;
     if (this.#requests === REQUESTS)

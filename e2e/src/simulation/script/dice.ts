@@ -1,6 +1,5 @@
 import { type Random, seededRandom } from '@mcm/kube';
 
-/** Random numbers from a seeded source. */
 export class Dice {
   readonly #seed: number;
   #random: Random;
@@ -11,12 +10,10 @@ export class Dice {
     this.#random = seededRandom(seed);
   }
 
-  /** How many random numbers were drawn since the start. */
   get drawn(): number {
     return this.#drawn;
   }
 
-  /** Continues the sequence of random numbers at the position `drawn`. */
   seek(drawn: number): void {
     this.#random = seededRandom(this.#seed);
     for (this.#drawn = 0; this.#drawn < drawn; ) this.#next();
@@ -35,7 +32,6 @@ export class Dice {
     return items[this.number(items.length)];
   }
 
-  /** Returns a random pause of at most `mostMs`. Most pauses are short, and some are long. */
   pause(mostMs: number): number {
     return Math.floor(mostMs * this.#next() ** 3);
   }

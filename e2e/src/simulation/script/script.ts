@@ -1,37 +1,28 @@
 import type { Dice } from './dice.ts';
 
-/** One action of a history. */
 export interface Step {
   readonly act: string;
-  /** The pause before the action starts. */
   readonly pauseMs: number;
-  /** How many random numbers were drawn before the action. In a replay, this number must be equal. */
   readonly drawn: number;
 }
 
-/** The actions of a history. With a plan, the history or a part of it can be repeated. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** The pause after the last action. */
   readonly lastPauseMs: number;
-  /** How many random numbers were drawn until the end. */
   readonly drawn: number;
 }
 
 export interface ScriptOptions {
   readonly dice: Dice;
-  /** The names of actions. A probable action is in the list several times. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** Whether there is no pause before the first action. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
-  /** The actions to run instead of random actions. */
   readonly plan?: Plan | undefined;
 }
 
-/** Runs random actions, or the actions of a plan. The actions are recorded for a replay. */
+/** Runs random actions, or the actions of a plan. */
 export class Script {
   readonly #options: ScriptOptions;
   readonly #steps: Step[] = [];

@@ -3,15 +3,10 @@ import type { Case } from './suites.ts';
 
 /** `MCM_SEEDS=1000` runs 1000 histories of each suite. `pnpm simulate` runs any seed. */
 const { MCM_SEEDS } = process.env;
-/** The number of histories in a thorough run, as a multiple of the histories in a plain run. */
 const THOROUGH_FACTOR = 6;
-/** The number of histories in a run of all cases, as a multiple of the histories in `.ci/run`. */
 const ALL_FACTOR = 3;
 
-/**
- * Returns the cases of a suite in tests: the seeds up to `count`, and selected seeds. A plain run plays a sixth of the
- * seeds, and plays no selected seeds.
- */
+/** Returns the cases of a suite in tests: the seeds up to `count`, and selected seeds. */
 export function seedsOf(suite: string, count: number, more: readonly number[] = []): readonly Case[] {
   const first = Array.from(
     { length: Number(MCM_SEEDS ?? thoroughly(count, Math.ceil(count / THOROUGH_FACTOR), count * ALL_FACTOR)) },

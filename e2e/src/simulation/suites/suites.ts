@@ -17,7 +17,6 @@ export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
 ]);
 
-/** A case: the suite and the options that determine one history. */
 export interface Case extends HistoryOptions {
   readonly suite: string;
 }

@@ -31,7 +31,6 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** The time limit of a case in milliseconds. Shrinking runs a history many times, so the limit is long. */
 const CASE_MS = 900_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -148,7 +147,7 @@ async function swarm(): Promise<void> {
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }
 
-// The code of a history runs only a few times. Early compilation therefore saves a tenth of the CPU time.
+// The code of a history runs only a few times. Early compilation saves a tenth of the CPU time.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) print(HELP);

@@ -15,11 +15,9 @@ const file = z.strictObject({
   seed: z.int(),
   profile: z.enum(Object.keys(PROFILES) as ProfileName[]).optional(),
   plan: plan.optional(),
-  /** The violations that the case had when the file was written. */
   violations: z.array(z.string()).default([]),
 });
 
-/** A case that failed, with its violations. */
 export interface Failure {
   readonly one: Case;
   readonly violations: readonly string[];

@@ -6,25 +6,18 @@ import type { Verdict } from './work.ts';
 
 export interface SwarmOptions {
   readonly workers: number;
-  /** The cases in the order in which they run. There may be infinitely many. */
   readonly cases: Iterable<Case>;
-  /** After this time, no other case starts. If `forMs` is undefined, the time is not limited. */
   readonly forMs: number | undefined;
-  /** The maximum real time of a case in milliseconds. A case that takes longer has an endless loop. */
   readonly caseMs: number;
   /** Whether the swarm stops at the first failure and does not shrink it. */
   readonly endsAtFailure: boolean;
-  /** The program that each thread runs. By default, this program runs and verifies cases. */
   readonly worker?: URL;
-  /** Data for the program of each thread. */
   readonly workerData?: object;
-  /** The interval in which threads are checked for idleness, in milliseconds of real time. */
   readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** How many histories were run, by suite and profile. */
 export interface Tally {
   readonly played: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
@@ -32,13 +25,8 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/**
- * A thread may be idle for at most this number of milliseconds. Histories never wait for real time, so a thread that is
- * idle for longer never continues.
- */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** A thread runs at most this number of cases. A new thread with an empty heap then replaces the thread. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
@@ -100,10 +88,6 @@ export class Swarm {
     await worker?.terminate();
   }
 
-  /**
-   * Resolves with the result of a case on a thread. If the thread ends or does not respond in time, the case has
-   * failed.
-   */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {

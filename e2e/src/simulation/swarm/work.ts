@@ -3,20 +3,13 @@ import { type Case, playCase } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';
 
-/** The result of a case. */
 export interface Verdict {
   readonly one: Case;
-  /**
-   * The failure with the fewest actions that still cause the violation. If the case has not failed, `failure` is
-   * undefined.
-   */
+  /** The failure with the fewest actions that still cause the violation. */
   readonly failure?: Failure;
 }
 
-/**
- * Returns the text of a violation without its names, numbers and times. After shrinking, the violation must still have
- * this text.
- */
+/** Returns the text of a violation without its names, numbers and times. */
 const kindOf = (violation: string): string =>
   violation
     .replace(/[a-z0-9]+(-[a-z0-9]+)+/g, '_')
@@ -25,8 +18,7 @@ const kindOf = (violation: string): string =>
 
 /**
  * Runs a case, and shrinks its history if it fails.
- * @param most The maximum number of histories for the shrinking. For the value 0, the history ends at its first
- * violation.
+ * @param most The maximum number of histories for the shrinking.
  */
 export async function verify(
   one: Case,

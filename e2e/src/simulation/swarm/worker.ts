@@ -9,8 +9,7 @@ interface Job {
   readonly shrinks: boolean;
 }
 
-// Stack traces are disabled, because those of refused requests would take 6% of the time. A violation has a text, which
-// is sufficient.
+// Stack traces are disabled, because those of refused requests would take 6% of the time.
 Error.stackTraceLimit = 0;
 
 // A thread does not use the compile cache of the main thread, so it enables the cache itself. Without the cache,
@@ -20,7 +19,6 @@ const { playCase } = await import('../suites/suites.ts');
 const { verify } = await import('./work.ts');
 flushCompileCache();
 
-/** Runs the cases from the main thread one after the other. */
 parentPort?.on('message', ({ one, shrinks }: Job) => {
   const answer = (verdict: Verdict): void => parentPort?.postMessage(verdict);
   void verify(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>

@@ -8,21 +8,16 @@ interface Offering {
   readonly machineType: string;
 }
 
-/** The capacity alternatives of all classes in the histories `capacity`, as an annotation. */
 export const ALTERNATIVES = JSON.stringify([{ zone: 'local-b' }, { zone: 'local-c', machineType: 'large' }]);
 
-/** The offerings of the classes in the histories `capacity`, by the text that mcm writes to the Machine. */
 const OFFERINGS: Readonly<Record<string, string>> = {
   '{}': 'local-a ',
   '{"zone":"local-b"}': 'local-b ',
   '{"machineType":"large","zone":"local-c"}': 'local-c large',
 };
 
-/** What a process knows about an offering. */
 interface Known {
-  /** Until this time, requests are accepted, because their calls may have started before the first refusal. */
   acceptedUntil: number;
-  /** The virtual time of the last refusal in milliseconds. After a success, it is undefined. */
   refusedAt: number | undefined;
   /** How many calls after the refusal still wait for a response. */
   probes: number;
@@ -32,8 +27,7 @@ interface Known {
  * Reports wrong requests to the cloud. These rules apply:
  * - A request for a VM contains an offering of its class, which is also recorded on its Machine.
  * - The VM that the cloud returns has this offering.
- * - After a refusal, no request contains the offering until the wait is over. After the wait, only one request at a
- *   time contains it.
+ * - After a refusal, no request contains the offering until the wait is over.
  */
 export class CapacityVerifier {
   readonly #offerings = new Set(Object.values(OFFERINGS));
@@ -44,12 +38,10 @@ export class CapacityVerifier {
     return this.#verified;
   }
 
-  /** Connects the verifier to a simulation. The options of the simulation already contain the verifier. */
   attach(world: World): void {
     this.#world = world;
   }
 
-  /** Wraps the connection from one process to the cloud. */
   readonly wrap = (transport: Transport): Transport => {
     const known = new Map<string, Known>();
     return async (request) => {
@@ -76,10 +68,6 @@ export class CapacityVerifier {
     };
   };
 
-  /**
-   * Verifies the zone of a VM. If the call was repeated, the VM may come from an earlier call. The offering of the VM
-   * must still equal the offering on the Machine.
-   */
   #verifyVm(world: World, { name, zone }: Named): void {
     const vms = [...world.cloud.instances.list()].filter((vm) => vm.name === name && vm.state !== 'terminated');
     for (const vm of vms)
@@ -97,10 +85,6 @@ export class CapacityVerifier {
       world.reporter.violate(`${probes + 1} machines requested the refused offering ${key} at the same time`);
   }
 
-  /**
-   * Records that the cloud refused an offering. If the call started before an earlier refusal, the new refusal has no
-   * effect.
-   */
   #refused(world: World, entry: Known, isProbe: boolean): void {
     if (entry.refusedAt !== undefined && !isProbe) return;
     this.#verified++;
@@ -110,9 +94,7 @@ export class CapacityVerifier {
     entry.refusedAt = now;
   }
 
-  /**
-   * Verifies that the Machine contained the offering before the call. During the call, the Machine keeps this offering.
-   */
+  /** Verifies that the Machine contained the offering before the call. */
   #verifyRecord(world: World, name: string, key: string): void {
     const violate = (error: unknown): void => {
       if (!isNotFound(error)) world.reporter.violate(String(error));
@@ -131,10 +113,7 @@ export class CapacityVerifier {
 
 type Named = Offering & { readonly name: string };
 
-/**
- * Returns true if a response refuses an offering. In a creation, `InsufficientCapacity` is the only conflict of the
- * local cloud.
- */
+/** Returns true if a response refuses an offering. */
 const isRefusal = (status: number): boolean => status === 409;
 
 function offeringOf(path: string, body: string): Named | undefined {

@@ -3,7 +3,6 @@ import { type Change, ignoreNotFound, type Node, nodes } from '@mcm/kube';
 import type { World, WorldOptions } from '../world/world.ts';
 import { follow } from './follow.ts';
 
-/** The label whose policy is `Yield`. */
 const YIELDED = 'example.com/team';
 const ENFORCED = 'example.com/site';
 const OURS = 'template';
@@ -15,7 +14,6 @@ const OURS = 'template';
  */
 export class DriftVerifier {
   readonly #world: World;
-  /** The UIDs of the Nodes on which the other client has changed the label. */
   readonly #changedUids = new Set<string>();
   #count = 0;
 
@@ -23,26 +21,21 @@ export class DriftVerifier {
     this.#world = world;
   }
 
-  /** The settings of the machines. */
   static readonly machine = { nodeTemplate: { metadata: { labels: { [YIELDED]: OURS, [ENFORCED]: OURS } } } };
-  /** The annotations of the classes with the policies. */
   static readonly classAnnotations: NonNullable<WorldOptions['classAnnotations']> = {
     [Annotations.DriftPolicy]: `labels/${YIELDED}=Yield`,
   };
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): DriftVerifier {
     const verifier = new DriftVerifier(world);
     follow<Node>(world, nodes, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** On how many Nodes another client has changed the label. */
   get verified(): number {
     return this.#count;
   }
 
-  /** Changes both labels of a Node, as another client does. */
   async change(node: string, number: number): Promise<void> {
     this.#world.reporter.note('act', `another client changes the labels of Node ${node}`);
     const value = `user-${number}`;
@@ -50,7 +43,6 @@ export class DriftVerifier {
     await ignoreNotFound(this.#world.admin.resource<Node>(nodes).patch(node, { type: 'merge', body }));
   }
 
-  /** Verifies the labels of all Nodes when the fleet is complete. */
   async verifyEnd(): Promise<void> {
     for (const { metadata } of (await this.#world.admin.resource<Node>(nodes).list()).items) {
       const value = metadata.labels?.[ENFORCED];

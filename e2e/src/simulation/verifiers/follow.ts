@@ -1,7 +1,7 @@
 import { type Change, createInformer, type KubeObject, type ResourceDefinition, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
-/** Calls `onChange` for each change of an object until `signal` is aborted. The watch of a verifier has no latency. */
+/** Calls `onChange` for each change of an object until `signal` is aborted. */
 export function follow<T extends KubeObject>(
   { admin, clock, log, reporter }: World,
   definition: ResourceDefinition<T>,

@@ -7,13 +7,10 @@ import { follow } from './follow.ts';
 const { DesiredConfig, State } = NodeAnnotations;
 
 interface HaltRules {
-  /** The number of Degraded nodes with the target at which a rollout stops. With 0, no rollout stops. */
   readonly haltDegraded: number;
-  /** The maximum age of the cached state on which a write is based, in milliseconds. */
   readonly lagMs: () => number;
 }
 
-/** A node with a configuration that it cannot apply. */
 interface Failed {
   readonly config: string;
   readonly since: number;
@@ -22,15 +19,11 @@ interface Failed {
 const annotation = ({ metadata }: Node, key: string): string => metadata.annotations?.[key] ?? '';
 const isDegraded = (node: Node): boolean => ['Degraded', 'Unreconcilable'].includes(annotation(node, State));
 
-/**
- * Verifies the circuit breaker of pools: no further node gets a configuration that too many nodes cannot apply. The
- * first configuration of a node is allowed, and a new configuration of a node that failed after its drain.
- */
+/** Verifies the circuit breaker of pools: no further node gets a configuration that too many nodes cannot apply. */
 export class HaltVerifier {
   readonly #world: World;
   readonly #rules: HaltRules;
   readonly #nodes = new Map<string, Node>();
-  /** The Degraded nodes by UID. */
   readonly #failed = new Map<string, Failed>();
   readonly #machines = new Map<string, Machine>();
 

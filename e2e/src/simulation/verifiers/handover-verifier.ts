@@ -12,25 +12,19 @@ import type { World } from '../world/world.ts';
 const { TemplateConfig, TemplateSince } = ConfigAnnotations;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
-/** A machine with the time of its last change. */
 interface Seen {
   machine: Machine;
-  /** The time at which the machine was last ready, in milliseconds since 1970. */
   lostAt: number;
 }
 
 const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
-/**
- * Verifies rollouts that a pool started: enough other machines must be ready before mcm removes a ready machine. A
- * machine is ready when its node has applied a configuration. The verifier reads the Node, and no annotations of mcm.
- */
+/** Verifies rollouts that a pool started: enough other machines must be ready before mcm removes a ready machine. */
 export class HandoverVerifier {
   readonly #world: World;
   readonly #lagMs: () => number;
   readonly #machines = new Map<string, Seen>();
-  /** The names of the nodes that have ever been Done, by UID. */
   readonly #configured = new Map<string, string>();
   readonly #sizes: { readonly at: number; readonly least: number }[] = [];
   #isHandedOver = false;
@@ -62,7 +56,6 @@ export class HandoverVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** After the pool is deleted, a rollout of its deployment is a request of the user. */
   #poolChanged(type: string, pool: MachineConfigPool): void {
     if (referencesOf(pool).length === 0) return;
     if (type !== 'deleted') this.#pools.add(pool.metadata.uid);
@@ -98,10 +91,7 @@ export class HandoverVerifier {
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
-  /**
-   * Returns true if a machine counts as available. If the template of a machine had no configuration, the machine is
-   * older than the pool and always counts.
-   */
+  /** Returns true if a machine counts as available. */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');

@@ -22,7 +22,7 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
  * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
  *   a deletion.
  * - If the node of a machine postpones the rollout, only the user, a scale-in, or the end of the phase Running deletes
- *   the machine. This last rule always applies, even if the rollout need not wait.
+ *   the machine.
  */
 export class HoldVerifier {
   readonly #world: World;
@@ -31,14 +31,8 @@ export class HoldVerifier {
   readonly #hold: Hold;
   #deployment: MachineDeployment | undefined;
   #replicas: number | undefined;
-  /**
-   * For each node, the time at which it got the label that postpones the rollout. Times are virtual milliseconds since
-   * 1970.
-   */
   readonly #postponed = new Map<string, number>();
-  /** When the last counted hold started. */
   #counted: number | undefined;
-  /** Whether the user has requested more changes since the sizes were stable. */
   #more = false;
   #fewer = false;
   #verified = 0;
@@ -48,7 +42,6 @@ export class HoldVerifier {
     this.#hold = hold;
   }
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, hold: Hold, signal: AbortSignal): HoldVerifier {
     const verifier = new HoldVerifier(world, hold);
     follow<MachineDeployment>(world, machineDeployments, signal, (change) => verifier.#deploymentChanged(change));
@@ -58,7 +51,6 @@ export class HoldVerifier {
     return verifier;
   }
 
-  /** How many holds were verified that started while machines had different templates. */
   get verified(): number {
     return this.#verified;
   }
@@ -81,7 +73,6 @@ export class HoldVerifier {
     else if (!this.#postponed.has(metadata.name)) this.#postponed.set(metadata.name, this.#now());
   }
 
-  /** Returns when the current hold started. A new hold is counted. */
   #heldSince(): number | undefined {
     const since = this.#deployment && this.#hold.since(this.#deployment, this.#now());
     if (since === undefined || since === this.#counted || this.#active().length <= 1) return since;
@@ -90,7 +81,7 @@ export class HoldVerifier {
     return since;
   }
 
-  /** Must be called when only one set has machines. At this time, no earlier request is in progress. */
+  /** Must be called when only one set has machines. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#heldSince() !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
@@ -131,15 +122,10 @@ export class HoldVerifier {
     }
   }
 
-  /** Returns true if a rollout has no reason to replace a machine. */
   #isHealthy({ metadata, status }: Machine): boolean {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
-  /**
-   * Returns true if a machine must stay. The machine was Running, and its node had the label, for longer than a cache
-   * may be outdated.
-   */
   #keeps({ metadata, status }: Machine): boolean {
     const lag = this.#world.lagMs();
     const { phase, lastUpdateTime = '' } = status?.currentStatus ?? {};
@@ -149,7 +135,6 @@ export class HoldVerifier {
     return this.#now() > Math.max(labelled, Date.parse(lastUpdateTime)) + lag;
   }
 
-  /** Returns the total size of all sets. */
   #total(): number {
     return [...this.#sets.values()].reduce((total, set) => total + sizeOf(set), 0);
   }

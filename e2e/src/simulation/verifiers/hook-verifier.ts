@@ -12,7 +12,6 @@ interface Hook {
   readonly name: string;
   readonly timeoutMs: number;
   readonly afterTimeout: 'Continue' | 'Block';
-  /** The program that ends the hook: the webhook, or by default the verifier. */
   readonly owner?: typeof WEBHOOK;
 }
 
@@ -27,13 +26,11 @@ const ALL: readonly Hook[] = [
   { stage: 'before-delete', name: 'snapshot', timeoutMs: MINUTE, afterTimeout: 'Block', owner: WEBHOOK },
 ];
 
-/** The hooks of all classes in the histories `hooks`, as an annotation. */
 export const HOOKS = ALL.map(
   ({ stage, name, timeoutMs, afterTimeout, owner = 'owner' }) =>
     `${stage} ${name} ${owner} ${timeoutMs / MINUTE}m ${afterTimeout}`,
 ).join('; ');
 
-/** The states of a VM after its deletion was requested. */
 const ENDING: ReadonlySet<string> = new Set(['shutting-down', 'terminated']);
 
 const keyOf = ({ stage, name }: Hook): string => `${stage}.${Annotations.HookSuffix}/${name}`;
@@ -53,7 +50,7 @@ const begunAt = ({ metadata }: Machine, stage: Stage): Date | undefined =>
  * - Before its `before-create` hook has ended, a machine has no VM.
  * - Before its `after-ready` hook has ended, a machine is not `Running`.
  * - Before the hooks `before-drain` and `before-delete` have ended, no VM is deleted.
- * - The machine controller ends a hook only after its timeout. With `Block`, it never ends the hook.
+ * - The machine controller ends a hook only after its timeout.
  * - If a webhook has finished its step, the machine controller may end the hook earlier.
  */
 export class HookVerifier {
@@ -61,11 +58,8 @@ export class HookVerifier {
   readonly #dice: Dice;
   readonly #webhook: SimulatedWebhook;
   readonly #machines = new Map<string, Machine>();
-  /** The hooks that have started, as `<uid> <key>`. The value states whether the owner has ended the hook. */
   readonly #hooks = new Map<string, 'begun' | 'ended'>();
-  /** The UIDs of the machines whose VM has been running. */
   readonly #ran = new Set<string>();
-  /** The UIDs of the machines that were in deletion while their VM and their Node existed. */
   readonly #drains = new Set<string>();
   readonly #nodes = new Set<string>();
   #awayUntil = 0;
@@ -77,7 +71,6 @@ export class HookVerifier {
     this.#webhook = webhook;
   }
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, dice: Dice, webhook: SimulatedWebhook, signal: AbortSignal): HookVerifier {
     webhook.attach(world);
     const verifier = new HookVerifier(world, dice, webhook);
@@ -89,12 +82,10 @@ export class HookVerifier {
     return verifier;
   }
 
-  /** How many hooks have ended. */
   get verified(): number {
     return this.#verified;
   }
 
-  /** For this time, the owners end no hooks. */
   away(ms: number): void {
     this.#awayUntil = this.#now + ms;
     this.#webhook.away(this.#awayUntil);
@@ -117,7 +108,6 @@ export class HookVerifier {
     this.#verify(object);
   }
 
-  /** Records when a hook starts and ends. */
   #follow(machine: Machine, before: Machine | undefined, key: string, hook: Hook): void {
     const id = `${machine.metadata.uid} ${key}`;
     const isPending = machine.metadata.annotations?.[key] !== undefined;
@@ -134,7 +124,6 @@ export class HookVerifier {
       this.#violate(`the machine controller ended the hook ${key} of ${machine.metadata.name}`);
   }
 
-  /** Returns true if the owner of a hook has finished its step. */
   #hasEnded(id: string): boolean {
     return this.#hooks.get(id) === 'ended' || this.#webhook.hasFinished(id);
   }
@@ -184,7 +173,6 @@ export class HookVerifier {
       this.#violate(`${name} has a VM before its before-create hook has ended`);
   }
 
-  /** Verifies a machine whose VM is gone, or which itself is gone. If it has no Node, a machine is not drained. */
   #verifyEnd(machine: Machine): void {
     const { uid, name, deletionTimestamp } = machine.metadata;
     if (!this.#ran.has(uid) || deletionTimestamp === undefined) return;

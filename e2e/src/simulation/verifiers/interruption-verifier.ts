@@ -7,7 +7,6 @@ import { follow } from './follow.ts';
 
 type Kind = 'Terminate' | 'Maintenance' | 'Ended' | 'Rebalance' | 'Freeze';
 
-/** A notice about an interruption that the cloud has sent. */
 interface Announced {
   readonly id: string;
   readonly kind: Kind;
@@ -35,14 +34,12 @@ export class InterruptionVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): InterruptionVerifier {
     const verifier = new InterruptionVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** How many interruptions were recorded on Machines. */
   get verified(): number {
     return this.#verified;
   }
@@ -84,7 +81,7 @@ export class InterruptionVerifier {
     );
     if (machine && vm) {
       const { name, uid } = machine.metadata;
-      // A notice with a later deadline may already be acknowledged. The deadline of the new notice replaces it.
+      // A notice with a later deadline may already be acknowledged.
       this.announce(vm, 'Terminate', BOUNDS.interruptedGone.ms);
       await clock.advance(BOUNDS.interrupted.ms);
       const now = this.#machines.get(uid);

@@ -8,23 +8,12 @@ const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
 
-/**
- * The limits of pools. The label `name` of a machine determines its pool. Machines that belong to no pool are ignored.
- */
 export interface JoinRules {
-  /** Returns the pool of a deployment's machines. If `poolOf` is undefined, there is no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
-  /**
-   * Returns how many machines of a pool may be unavailable at the same time. At this limit, the pool must not update
-   * another machine. If the result is undefined, there is no limit.
-   */
   readonly limitOf: (pool: string) => number | undefined;
-  /**
-   * Whether the autoscaler must not remove nodes in use. By default, `protects` is true. The autoscaler may always
-   * remove the nodes of other pools.
-   */
+  /** Whether the autoscaler must not remove nodes in use. */
   readonly protects?: boolean;
-  /** Returns how outdated the objects may be on which a decision is based, in milliseconds. Default: 1 s. */
+  /** Returns how outdated the objects may be on which a decision is based, in milliseconds. */
   readonly lagMs?: () => number;
 }
 
@@ -47,9 +36,7 @@ export class JoinVerifier {
   readonly #rules: JoinRules;
   readonly #machines = new Map<string, Machine>();
   readonly #nodes = new Map<string, Node>();
-  /** For each condition that currently applies, its start. */
   readonly #since = new Map<string, number>();
-  /** The nodes that have got a target. */
   reported: string[] = [];
 
   constructor(world: World, rules: JoinRules) {
@@ -89,7 +76,6 @@ export class JoinVerifier {
     this.#verifyProtection(node);
   }
 
-  /** Updates when conditions started to apply. */
   #note(): void {
     const now = this.#world.clock.now().getTime();
     const holds = new Set<string>();

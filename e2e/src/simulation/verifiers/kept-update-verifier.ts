@@ -5,10 +5,7 @@ import { follow } from './follow.ts';
 
 const FAILED_UPDATE: MachinePhase = 'InPlaceUpdateFailed';
 
-/**
- * Reports a machine that becomes Failed after a failed in-place update, although the deployment must keep it. The
- * annotation is set before the first rollout, so this applies to every selected node.
- */
+/** Reports a machine that becomes Failed after a failed in-place update, although the deployment must keep it. */
 export class KeptUpdateVerifier {
   readonly #world: World;
   readonly #failedUids = new Set<string>();
@@ -22,14 +19,12 @@ export class KeptUpdateVerifier {
   /** The annotation of the deployment that keeps machines after failed updates. */
   static readonly annotations = { [Annotations.RolloutOnCannotUpdateInPlace]: 'Stop' } as const;
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): KeptUpdateVerifier {
     const verifier = new KeptUpdateVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** How many in-place updates have failed. */
   get verified(): number {
     return this.#kept;
   }

@@ -4,10 +4,6 @@ import type { World } from '../world/world.ts';
 /** Verifies the VMs of a restored cluster: each VM is drained before its deletion, and VMs have different names. */
 export class RestoreVerifier {
   #world: World | undefined;
-  /**
-   * The names of running VMs that may be missing in the backup. mcm may delete such a VM if the user requests it, or
-   * after a drain.
-   */
   readonly #forgotten = new Set<string>();
 
   readonly wrap =

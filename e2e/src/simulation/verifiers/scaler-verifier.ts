@@ -10,13 +10,10 @@ export class ScalerVerifier {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
-  /** How many machines were requested: the machines at the start, and each increase of the replicas. */
   #asked: number;
   #made = 0;
-  /** The UIDs of failed machines. Each of them may have one replacement. */
   readonly #failed = new Set<string>();
 
-  /** The virtual time at which the autoscaler last selected a machine, in milliseconds since 1970. */
   #namedAt = Number.NEGATIVE_INFINITY;
   readonly #namesArriveLate: boolean;
 
@@ -26,11 +23,6 @@ export class ScalerVerifier {
     this.#namesArriveLate = namesArriveLate;
   }
 
-  /**
-   * Runs the verifier until `signal` is aborted. At the start, the deployment has `replicas` machines.
-   * @param namesArriveLate whether names and replicas are in different objects, with different latencies A decision may
-   * then know only the replicas.
-   */
   static watch(world: World, replicas: number, signal: AbortSignal, namesArriveLate = false): ScalerVerifier {
     const verifier = new ScalerVerifier(world, replicas, namesArriveLate);
     follow<Machine>(world, machines, signal, ({ type, object }) => type !== 'deleted' && verifier.#changed(object));
@@ -62,7 +54,7 @@ export class ScalerVerifier {
     const { name, uid } = machine.metadata;
     const before = this.#known.get(uid);
     this.#known.set(uid, machine);
-    // A new machine may have the name of a deleted machine. The selection of this name therefore no longer applies.
+    // A new machine may have the name of a deleted machine.
     if (before === undefined) this.#created(name);
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;

@@ -7,11 +7,9 @@ import type { World } from '../world/world.ts';
 
 type HookWebhooks = NonNullable<Parameters<typeof buildMachineController>[0]['hookWebhooks']>;
 
-/** The name of the owner whose hooks call the webhook. */
 export const WEBHOOK = 'webhook';
 
 const KEYS = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
-/** After this number of faults in a hook, the webhook responds correctly, so each history ends. */
 const FAULTS = { most: 4, slowestMs: 20_000 } as const;
 
 interface Call {
@@ -27,7 +25,7 @@ const answer = (status: number, body: string): TransportResponse => ({
   body: null,
 });
 
-/** Responses that do not report the end of a step. An impostor or a broken proxy could send such responses. */
+/** Responses that do not report the end of a step. */
 const WRONG: readonly TransportResponse[] = [
   answer(500, '{"done":true}'),
   answer(302, '{"done":true}'),
@@ -37,14 +35,9 @@ const WRONG: readonly TransportResponse[] = [
   answer(200, '{}'),
 ];
 
-/**
- * The webhook that runs the steps of hooks in a history. The webhook is slow at times, sends wrong and forged
- * responses, and loses responses. A call without a valid signature is reported.
- */
 export class SimulatedWebhook {
   readonly #dice: Dice;
   readonly #calls = new Map<string, number>();
-  /** The hooks whose steps are finished, as `<uid> <key>`. */
   readonly #finished = new Set<string>();
   #world: World | undefined;
   #awayUntil = 0;
@@ -110,7 +103,6 @@ export class SimulatedWebhook {
     return answer(200, '{"done":true}');
   }
 
-  /** Runs the step of a hook in the background. The step may end after the call has timed out. */
   async #slow(id: string, { signal }: TransportRequest, { clock }: World): Promise<TransportResponse> {
     const ms = this.#dice.number(FAULTS.slowestMs);
     const { promise, resolve, reject } = Promise.withResolvers<TransportResponse>();

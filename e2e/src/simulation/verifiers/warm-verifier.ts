@@ -21,14 +21,12 @@ export class WarmVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): WarmVerifier {
     const verifier = new WarmVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
     return verifier;
   }
 
-  /** How many warm machines the sets have used. */
   get used(): number {
     return this.#used;
   }

@@ -4,10 +4,8 @@ import { BOUNDS } from '../record/bounds.ts';
 import type { World } from '../world/world.ts';
 import { follow } from './follow.ts';
 
-/** The zones of the deployment in histories of the mode `zones`. */
 export const ZONES = ['local-a', 'local-b', 'local-c'] as const;
 
-/** The list of zones as an annotation. */
 export const ZONE_LIST = JSON.stringify(ZONES.map((zone) => ({ zone })));
 
 function zoneIn({ metadata }: Machine, key: string): string | undefined {
@@ -28,11 +26,8 @@ export class ZoneVerifier {
   readonly #world: World;
   readonly #machines = new Map<string, Machine>();
   #evacuated: { readonly zone: string; readonly since: number } | undefined;
-  /** For each zone on standby, the time at which the deployment recorded it. */
   #standby: ReadonlyMap<string, number> = new Map();
-  /** For each zone without capacity, the time at which the deployment recorded it. */
   #short: ReadonlyMap<string, number> = new Map();
-  /** For each zone, whether a machine is Running in it, and since when. */
   readonly #runs = new Map<string, { readonly any: boolean; readonly since: number }>();
   #evacuationChanged = Number.NEGATIVE_INFINITY;
   #placed = 0;
@@ -41,7 +36,6 @@ export class ZoneVerifier {
     this.#world = world;
   }
 
-  /** Runs the verifier until `signal` is aborted. */
   static watch(world: World, signal: AbortSignal): ZoneVerifier {
     const verifier = new ZoneVerifier(world);
     follow<Machine>(world, machines, signal, (change) => verifier.#changed(change));
@@ -49,7 +43,6 @@ export class ZoneVerifier {
     return verifier;
   }
 
-  /** How many machines were created while a zone was evacuated. */
   get placed(): number {
     return this.#placed;
   }
@@ -58,7 +51,6 @@ export class ZoneVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** Evacuates a zone, and ends the evacuation of every other zone. */
   async evacuate(zone: string | undefined): Promise<void> {
     this.#evacuated = undefined;
     await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });
@@ -105,9 +97,7 @@ export class ZoneVerifier {
     if (type === 'added') this.#verifyPlace(name, zone);
   }
 
-  /**
-   * Verifies that a new machine has an allowed zone. The decision may be based on an outdated cache of the deployment.
-   */
+  /** Verifies that a new machine has an allowed zone. */
   #verifyPlace(name: string, zone: string): void {
     const lagMs = this.#world.lagMs() + BOUNDS.offeringPrepared.ms;
     if (this.#isOnStandby(zone, lagMs) && ZONES.some((other) => this.#works(other, lagMs)))
@@ -138,7 +128,7 @@ export class ZoneVerifier {
     return isOpen && runs?.any === true && runs.since + lagMs < this.#now;
   }
 
-  /** Waits until no zone is on standby. If a lost zone has no machines, its standby lasts 30 minutes. */
+  /** Waits until no zone is on standby. */
   async untilOpen(): Promise<void> {
     await this.#world.until(async () => this.#standby.size === 0, BOUNDS.settled.ms);
   }

@@ -17,20 +17,13 @@ export interface CloudProcessOptions {
   /** The transport to the API server of the simulated kubelets. */
   readonly apiServer: Transport;
   readonly kubelets: KubeletBehaviour;
-  /**
-   * The files in which the cloud stores its data. If `disk` is undefined, the data is in memory, and no write is lost
-   * in a restart.
-   */
   readonly disk?: Disk | undefined;
 }
 
-/**
- * The local cloud, with its simulated kubelets. The cloud can stop and start like a process, and keeps its stored data.
- */
+/** The local cloud, with its simulated kubelets. */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   #store: CloudStore;
-  /** For each machine, the IDs of all VMs since the start, by the UID of the machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
   #life = new AbortController();
@@ -41,17 +34,14 @@ export class CloudProcess {
     this.#cloud = this.#start();
   }
 
-  /** The cloud that runs, or the one that ran last. */
   get cloud(): LocalCloud {
     return this.#cloud;
   }
 
-  /** Whether the cloud is running. After a stop, the store is closed. */
   get runs(): boolean {
     return !this.#life.signal.aborted;
   }
 
-  /** How many VMs the cloud has created since the start. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }
@@ -71,10 +61,7 @@ export class CloudProcess {
     });
   }
 
-  /**
-   * Restarts the cloud: its connections end, and it starts again with its stored data. If the cloud was stopped, it
-   * stays stopped. Before the start, the pending requests of its kubelets must end, which takes virtual time.
-   */
+  /** Restarts the cloud: its connections end, and it starts again with its stored data. */
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
     this.#life.abort(new Error('read ECONNRESET'));
@@ -90,7 +77,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** Returns a connection to the cloud. After each response, the connection checks that no machine has two VMs. */
+  /** Returns a connection to the cloud. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

@@ -22,23 +22,17 @@ import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;
-/** All processes must end within this time. */
 const CLOSE_MS = 60_000;
 const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
 
 export interface ConfigControllersOptions {
-  /** At this number of degraded nodes, the controller stops rollouts. */
   readonly haltDegraded?: number;
-  /** Whether two processes compete for a Lease. With an election, the leader uses its fence. */
+  /** Whether two processes compete for a Lease. */
   readonly elections?: boolean;
-  /** Whether the leader has no fence. With this defect, a test verifies the verifier. */
   readonly unfenced?: boolean;
-  /**
-   * For each process, how far its clock is ahead of the simulated time, in milliseconds. If the clock is behind, the
-   * value is negative.
-   */
+  /** For each process, how far its clock is ahead of the simulated time, in milliseconds. */
   readonly skewMs?: readonly number[];
 }
 
@@ -55,10 +49,6 @@ interface Running {
   ended: Promise<void>;
 }
 
-/**
- * The machine-config-controllers in a simulation. A test can kill or freeze a process. After a kill, a new process
- * starts.
- */
 export class ConfigControllers {
   readonly #parts: Parts;
   readonly #options: ConfigControllersOptions;
@@ -74,13 +64,12 @@ export class ConfigControllers {
     for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
   }
 
-  /** The process that works: the holder of the Lease, or the only process. */
   get #worker(): Running | undefined {
     const living = this.#running.filter(({ proc }) => !proc.dead);
     return living.find(({ proc }) => this.#fences.holds(proc)) ?? living[0];
   }
 
-  /** Kills the working process, as SIGKILL does. A new process starts. */
+  /** Kills the working process, as SIGKILL does. */
   kill(): void {
     const worker = this.#worker;
     if (!worker) return;
@@ -88,7 +77,6 @@ export class ConfigControllers {
     worker.proc.kill();
   }
 
-  /** Kills the working process now, and the next process at one of its requests. */
   killTwice(killPoint: KillPoint): void {
     this.#killPoint = killPoint;
     this.kill();
@@ -146,10 +134,7 @@ export class ConfigControllers {
     });
   }
 
-  /**
-   * Runs the controllers while a process holds the Lease. After the loss of the Lease, the process ends and a new one
-   * starts.
-   */
+  /** Runs the controllers while a process holds the Lease. */
   async #elected(
     client: KubeClient,
     identity: string,

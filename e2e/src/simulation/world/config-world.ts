@@ -21,9 +21,7 @@ export const fileOf = (path: string, text: string) => ({
   contents: { source: encodeDataUrl(text) },
 });
 
-/** Before the controller reconciles a pool, it collects changes for this time. */
 const GATHER_MS = 1_000;
-/** The kinds of objects on which decisions of the controller are based. */
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 export interface ConfigWorldOptions extends WorldOptions {
@@ -31,10 +29,8 @@ export interface ConfigWorldOptions extends WorldOptions {
   readonly configControllers?: ConfigControllersOptions;
 }
 
-/** Machines with their configurations: machine controllers, a machine-config-controller, and simulated machines. */
 export class ConfigWorld {
   readonly world: World;
-  /** The network between the machine-config-controller and the API server. */
   readonly network: Network;
   readonly controllers: ConfigControllers;
 
@@ -79,9 +75,6 @@ export class ConfigWorld {
     );
   }
 
-  /**
-   * Returns how outdated the caches may be on which a write of the machine-config-controller is based, in milliseconds.
-   */
   lagMs(): number {
     return GATHER_MS + this.network.lagMs('manager', ...DECIDED_BY);
   }
@@ -103,7 +96,6 @@ export class ConfigWorld {
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });
   }
 
-  /** Waits until `count` nodes have a target with the user's MachineConfig, according to the status of the pool. */
   async untilUpdated(count: number, target?: (name: string) => boolean): Promise<string> {
     await this.world.until(async () => {
       const { spec, status } = await this.pool();

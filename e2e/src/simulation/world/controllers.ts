@@ -30,7 +30,6 @@ const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
 export interface ControllersParts {
   readonly clock: VirtualClock;
   readonly log: Logger;
-  /** The random numbers for all runs of a process. Two runs must never create the same ID. */
   readonly random: Random;
   readonly network: Network;
   readonly reporter: Reporter;
@@ -38,7 +37,6 @@ export interface ControllersParts {
   readonly cloud: Transport;
 }
 
-/** The slots of processes with one name. With leader election, the second process is the standby. */
 const SLOTS = [0, 1] as const;
 
 interface Running {
@@ -46,13 +44,11 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** The default settings of the Lease, but with fewer renewals. Histories are long, and each renewal is a request. */
+/** The default settings of the Lease, but with fewer renewals. */
 const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
 
-/** A run of a process. */
 interface Self {
   readonly name: ProcessName;
-  /** The identity of the run in the Lease. */
   readonly identity: string;
   readonly proc: SimulatedProcess;
   readonly stop: AbortSignal;
@@ -60,10 +56,7 @@ interface Self {
   readonly peer: Peer;
 }
 
-/**
- * Runs both controllers in a simulation. Between two requests, a test can kill or freeze a process. After a kill, a new
- * process starts.
- */
+/** Runs both controllers in a simulation. */
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;
@@ -83,7 +76,6 @@ export class Controllers {
     return this.#running.get(`${name} 0`)?.proc.requests ?? 0;
   }
 
-  /** Returns the process with a name that works: the holder of the Lease, or the only process. */
   #worker(name: ProcessName): Running | undefined {
     const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
     const living = all.filter(({ proc }) => !proc.dead);
@@ -97,7 +89,6 @@ export class Controllers {
     worker.proc.kill();
   }
 
-  /** Freezes a process for `ms`, as SIGSTOP does. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.proc.frozen) return;
@@ -107,7 +98,6 @@ export class Controllers {
     clock.setTimeout(() => worker.proc.thaw(), ms);
   }
 
-  /** Stops all processes, which do not start again. */
   stop(): void {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }
@@ -116,7 +106,6 @@ export class Controllers {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Starts a process. The process reads all objects and VMs again. */
   #start(name: ProcessName, slot: number): void {
     const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
@@ -149,10 +138,7 @@ export class Controllers {
     });
   }
 
-  /**
-   * Runs a controller while its process holds the Lease. After the loss of the Lease, the process ends and a new one
-   * starts.
-   */
+  /** Runs a controller while its process holds the Lease. */
   async #elected(
     client: KubeClient,
     self: Self,

@@ -15,19 +15,13 @@ const definitions: ResourceDefinition<Definition> = {
   namespaced: false,
 };
 
-/**
- * The names of the CRDs whose versions can change. For these CRDs, all versions have the same schema, so objects stay
- * unchanged.
- */
+/** The names of the CRDs whose versions can change. */
 export const EXCHANGED = crds
   .map(({ metadata }) => metadata.name)
   .filter((name) => name.endsWith('.machine.sapcloud.io'));
 const OTHER_VERSION = 'v1alpha2';
 
-/**
- * Adds a served version to a CRD, or removes one. The storage version of the CRD stays the same. After the change, all
- * watches of the kind end.
- */
+/** Adds a served version to a CRD, or removes one. */
 export async function exchangeVersion(admin: KubeClient, name: string): Promise<void> {
   const all = admin.resource(definitions);
   const { spec } = await all.get(name);

@@ -6,7 +6,6 @@ import type { ControlPlane } from '@mcm/control-plane';
 import type { Random } from '@mcm/kube';
 import { type CloudStore, openSqliteStore } from '@mcm/provider-local';
 
-/** Sizes in the log of SQLite in bytes: the header of the log, the header of a frame, and a page. */
 const LOG_HEADER = 32;
 const FRAME = 24 + 4_096;
 const CLOUD_FILES = ['cloud.sqlite'];
@@ -14,7 +13,6 @@ const PLANE_FILES = ['store.sqlite'];
 /** Matches the files with keys, certificates and tokens of the control plane. */
 const KEPT = /\.(?:key|crt|token)$/;
 
-/** The files of the local cloud and the control plane. After a crash, the last write in the log is incomplete. */
 export class Disk {
   readonly #base = mkdtempSync(join(tmpdir(), 'mcm-simulation-'));
   readonly #random: Random;
@@ -30,7 +28,7 @@ export class Disk {
     return this.#plane;
   }
 
-  /** Crashes the control plane. The next process uses a copy of the files. Returns the revision in this copy. */
+  /** Crashes the control plane. */
   crashPlane(): number {
     const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
     this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);
@@ -44,15 +42,11 @@ export class Disk {
     return openSqliteStore(this.#cloud);
   }
 
-  /**
-   * Crashes the local cloud. The code of the crashed cloud continues and may still write to its files. The next cloud
-   * therefore opens a copy of the files.
-   */
+  /** Crashes the local cloud. */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }
 
-  /** Returns sentences about objects that a crash of the control plane would lose, change or add. */
   planeLosses({ objects }: ReturnType<ControlPlane['snapshot']>): readonly string[] {
     const database = new DatabaseSync(join(this.#torn(this.plane, PLANE_FILES), 'store.sqlite'));
     const stored = new Map(
@@ -70,7 +64,7 @@ export class Disk {
       .map((key) => `after a crash of the control plane, ${key} would be ${stored.has(key) ? 'wrong' : 'lost'}`);
   }
 
-  /** Copies files to a new folder. In the copy, the last frame of the log is incomplete. */
+  /** Copies files to a new folder. */
   #torn(folder: string, files: readonly string[]): string {
     this.#crashes += 1;
     const copy = join(this.#base, `crash-${this.#crashes}`);

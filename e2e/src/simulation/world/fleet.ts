@@ -10,10 +10,8 @@ import type { Reporter } from '@mcm/conformance/fleet';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
-/** The name of the deployment that exists from the start. */
 export const DEPLOYMENT = 'workers';
 
-/** A deployment with its machines, as a user sees them. The verifier records what the user requests. */
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;

@@ -5,20 +5,12 @@ const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
 
 /** A reason why a rollout must wait. */
 export interface Hold {
-  /** The reason in violations, such as "paused" or "outside of its windows". */
   readonly text: string;
-  /**
-   * Returns when the hold started that applies at `now`, in virtual milliseconds since 1970. If the rollout need not
-   * wait, the result is undefined.
-   */
   readonly since: (deployment: MachineDeployment, now: number) => number | undefined;
   /** Whether sets may still grow to the size of the deployment, which completes a step from before the hold. */
   readonly completes: boolean;
 }
 
-/**
- * Returns the hold for a pause that the user has requested. The hold applies after the manager has observed the pause.
- */
 export function pauseHold(): Hold {
   let seenAt: number | undefined;
   const since: Hold['since'] = (deployment, now) => {
@@ -29,7 +21,6 @@ export function pauseHold(): Hold {
   return { text: 'paused', since, completes: false };
 }
 
-/** Returns the hold for windows. The windows open for one minute at each minute of the hour that `minutes` divides. */
 export const windowHold = (minutes: number): Hold & { readonly annotation: string } => ({
   annotation: `*/${minutes} * * * * UTC 1m`,
   text: 'outside of its windows',
@@ -44,6 +35,5 @@ export const windowHold = (minutes: number): Hold & { readonly annotation: strin
 
 const MINUTE_MS = 60_000;
 
-/** Returns true if the user has overridden the windows and the nodes that postpone the rollout. */
 export const isOverridden = (deployment: MachineDeployment | undefined): boolean =>
   deployment?.metadata.annotations?.[Annotations.RolloutOpenUntil] !== undefined;

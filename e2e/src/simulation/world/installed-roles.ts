@@ -15,7 +15,6 @@ const isRbac = (object: object): object is RbacObject =>
 const SHARED = ['rbac', 'target-rbac'];
 const SEPARATE = [...SHARED, 'separate-controller'];
 
-/** Returns the roles and bindings that `mcm install` creates for both controllers. */
 const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
   installSections(isSeparate ? separated(DEFAULT_INSTALL) : DEFAULT_INSTALL)
     .filter(({ name }) => (isSeparate ? SEPARATE : SHARED).includes(name))
@@ -23,10 +22,6 @@ const rolesOf = (isSeparate: boolean): readonly RbacObject[] =>
     .filter(isRbac);
 const ROLES = { shared: rolesOf(false), separate: rolesOf(true) } as const;
 
-/**
- * Creates the roles of an installation in the API server.
- * @param isSeparate whether the machine controller has its own ServiceAccount
- */
 export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<void> {
   await Promise.all(
     ROLES[isSeparate ? 'separate' : 'shared'].map((object) => {
@@ -36,7 +31,6 @@ export async function makeRoles(admin: KubeClient, isSeparate = false): Promise<
   );
 }
 
-/** Sends requests as a ServiceAccount of the installation, which has only the installed roles. */
 export function asInstalled(transport: Transport, account = DEFAULT_INSTALL.accounts.manager): Transport {
   const user = `system:serviceaccount:${namespace}:${account}`;
   return async function ask(request) {

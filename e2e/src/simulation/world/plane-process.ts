@@ -3,46 +3,34 @@ import type { ControlPlane, RestorablePlane } from '@mcm/control-plane';
 import type { Random, Transport, VirtualClock } from '@mcm/kube';
 import type { Disk } from './disk.ts';
 
-/** A control plane. Some control planes can crash or be restored. */
 export type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> &
   Partial<Pick<RestorablePlane, 'restore' | 'crash' | 'restart'>>;
 
 export interface PlaneProcessOptions {
   readonly plane: Plane;
-  /** The files in which the control plane stores its data. If `disk` is undefined, the control plane cannot crash. */
   readonly disk: Disk | undefined;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly reporter: Reporter;
 }
 
-/** A crash waits at most this time for a write. */
 const WAIT_MS = 10_000;
 const CHECK_MS = 250;
-/**
- * Between the start of a write and the crash, at most this number of turns of the event loop, and of microtasks, pass.
- */
 const MOST_TURNS = 4;
 const MOST_MICROTASKS = 40;
 
 const VERSION = /"resourceVersion":"(\d+)"/;
 
-/**
- * Runs the control plane, and can crash it during a write. After a crash, the last write in the files is incomplete.
- * Every acknowledged write must be complete.
- */
+/** Runs the control plane, and can crash it during a write. */
 export class PlaneProcess {
   readonly #options: PlaneProcessOptions;
-  /** The highest resource version of an acknowledged write. */
   #acknowledged = 0;
-  /** Called during the next write of the control plane. */
   #onWrite: (() => void) | undefined;
 
   constructor(options: PlaneProcessOptions) {
     this.#options = options;
   }
 
-  /** The transport of the controllers and kubelets. During each of their writes, a crash can happen. */
   readonly transport: Transport = (request) => {
     const sent = this.adminTransport(request);
     if (request.method === 'GET') return sent;
@@ -50,7 +38,6 @@ export class PlaneProcess {
     return sent;
   };
 
-  /** The transport of the simulation itself. */
   readonly adminTransport: Transport = async (request) => {
     const { plane, disk } = this.#options;
     const answer = await plane.transport(request);
@@ -60,9 +47,7 @@ export class PlaneProcess {
     return answer;
   };
 
-  /**
-   * Crashes the control plane when a controller or kubelet writes next. After `downMs`, the control plane starts again.
-   */
+  /** Crashes the control plane when a controller or kubelet writes next. */
   async crash(downMs: number): Promise<void> {
     const { plane, disk, clock, reporter } = this.#options;
     if (disk === undefined || !plane.crash || !plane.restart)
@@ -88,10 +73,7 @@ export class PlaneProcess {
     await plane.restart({ dir: disk.plane });
   }
 
-  /**
-   * Waits for a random number of turns of the event loop. A write is committed in the next turn, so some crashes happen
-   * before and some after the commit.
-   */
+  /** A write is committed in the next turn, so some crashes happen before and some after the commit. */
   async #turns(): Promise<void> {
     const { random } = this.#options;
     const turns = Math.floor(random.next() * MOST_TURNS);

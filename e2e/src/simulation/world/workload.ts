@@ -29,7 +29,6 @@ const CONTAINERS = [{ name: 'main', image: 'pause' }];
 export interface WorkloadOptions {
   readonly replicas: number;
   readonly minAvailable: number;
-  /** A pod becomes ready after this time. */
   readonly readyAfter?: string;
 }
 
@@ -37,18 +36,12 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
-/**
- * A ReplicaSet with pods, and a PodDisruptionBudget. The controllers of the control plane and the simulated kubelets
- * run the pods.
- */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
-  /** The smallest number of ready pods that was observed after the disruption budget was met. */
   fewest = Number.POSITIVE_INFINITY;
   readonly #world: World;
   readonly #stop = new AbortController();
   readonly #pods = new Map<string, Pod>();
-  /** The virtual times of evictions in milliseconds. */
   readonly evictions: number[] = [];
 
   private constructor(world: World) {
@@ -95,7 +88,6 @@ export class Workload {
     void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
-  /** How many pods are ready and not in deletion. */
   get ready(): number {
     return [...this.#pods.values()].filter(isReady).length;
   }
@@ -115,7 +107,7 @@ export class Workload {
   }
 }
 
-/** Creates a pod on a node. Disruption budgets with the selector `app: held` forbid its eviction. */
+/** Creates a pod on a node. */
 export async function holdNode(world: World, nodeName: string): Promise<void> {
   await world.admin.resource<Pod>(pods, NAMESPACE).create({
     metadata: { name: `held-${nodeName}`, namespace: NAMESPACE, labels: { app: 'held' } },
@@ -123,7 +115,6 @@ export async function holdNode(world: World, nodeName: string): Promise<void> {
   });
 }
 
-/** Creates a disruption budget that forbids the eviction of these pods. */
 export async function holdAll(world: World, count: number): Promise<void> {
   await world.admin.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
     metadata: { name: 'held', namespace: NAMESPACE },

@@ -27,20 +27,15 @@ import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './worl
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
-/** The interval of virtual time at which a waiting test checks its condition. */
 const LOOK_EVERY_MS = 250;
-/** The maximum time until the simulated cloud has stopped. */
 const CLOSE_MS = 60_000;
 
-/** The desired size and class of one MachineDeployment. */
 export interface Wanted {
-  /** The name of the deployment. Without a name, the first MachineDeployment is meant. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;
 }
 
-/** The plural names of the kinds that affect the manager's decisions. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
@@ -48,21 +43,15 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
  * The whole system in one process with a virtual clock: the embedded control plane, the local cloud with simulated
- * kubelets, and both controllers. A test can kill each controller between two requests. A killed controller is started
- * again.
+ * kubelets, and both controllers.
  */
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
-  /** When a write of the manager arrives, its cache may be outdated by this number of milliseconds. */
   readonly lagMs: () => number;
-  /** Stops a simulated history that never becomes idle. */
   readonly steps: StepLimit;
-  /** Controller writes that received a response, as `verb resource name`. */
   readonly writes: string[] = [];
-  /** The machines that controllers deleted, with the times of deletion as RFC 3339. */
   readonly deletions: { readonly at: string; readonly name: string }[] = [];
-  /** The number of stopped warm machines that the MachineDeployment requests. */
   wantsWarm = 0;
   readonly #options: WorldOptions;
   readonly #plane: Plane;
@@ -212,7 +201,6 @@ export class World extends Fleet {
     this.#cache.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
-  /** The violations of rules that the verifiers have found since the start. */
   get violations(): readonly string[] {
     return this.reporter.violations;
   }
@@ -230,7 +218,7 @@ export class World extends Fleet {
     this.#plane.compact();
   }
 
-  /** Restores the cluster to a backup of its objects. All changes after the backup are lost. */
+  /** Restores the cluster to a backup of its objects. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('the simulation was started without the option `restorable`');
     this.reporter.note('act', `the user restores the cluster to revision ${backup.revision}`);
@@ -250,25 +238,20 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
-  /** Whether the process of the cloud runs. While the cloud is stopped, a test must not change its VMs. */
   get cloudRuns(): boolean {
     return this.#cloud.runs;
   }
 
-  /** The number of VMs that the simulated cloud has created since its start. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;
   }
 
-  /**
-   * Restarts the process of the cloud. The connections of the process end, and it starts again with its stored state. A
-   * stopped process stays stopped.
-   */
+  /** Restarts the process of the cloud. */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
   }
 
-  /** Crashes the embedded control plane during a write. After `downMs`, the control plane starts again. */
+  /** Crashes the embedded control plane during a write. */
   crashPlane(downMs: number): Promise<void> {
     return this.#planeProcess.crash(downMs);
   }
@@ -332,7 +315,6 @@ export class World extends Fleet {
     return this.clock.runUntil(look, { maxMs });
   }
 
-  /** Returns true if the fleet has the desired machines and nothing else. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
     return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
@@ -351,10 +333,6 @@ export class World extends Fleet {
     }
   }
 
-  /**
-   * Returns the class of a machine. After an in-place update, the machine contains the name of its first class, so the
-   * class of its set is returned.
-   */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
     return owner ? this.#cache.classOf(owner.uid) : machine.spec.class?.name;
@@ -374,10 +352,6 @@ export class World extends Fleet {
     );
   }
 
-  /**
-   * Returns a problem unless each warm machine has the requested power state and only the VMs of warm machines are
-   * stopped.
-   */
   #lacksWarm(machines: readonly Machine[]): string | undefined {
     const warm = machines.filter(isWarm);
     if (warm.length !== this.wantsWarm)

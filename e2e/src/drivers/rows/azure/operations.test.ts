@@ -4,7 +4,7 @@ import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } fr
 
 /**
  * The scenarios of Azure for data that machines of a class share, and for operations that continue after the end of a
- * process. Each test has the ID of its row in docs/compatibility/rules-drivers.md.
+ * process.
  */
 
 describe('an invalid tenant', () => {
@@ -48,8 +48,6 @@ describe('data that all machines of a class share', () => {
   test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
-    // The first creation already accepted the terms of the Azure image. The second creation must not accept the terms
-    // again.
     expect(counts(opened)).toEqual([1, 2, 1]);
     await opened.clock.advance(600_000);
     await opened.stage.create({ spec, name: 'm-5' });

@@ -2,10 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, withSpec } from '../stage.ts';
 import { at, GROUP, ID, image, open, PROPERTIES, SECRET, SPEC, storage, URN } from './open.ts';
 
-/**
- * The scenarios of Azure for the provider spec and the Secret. Each test has the ID of its row in
- * docs/compatibility/rules-drivers.md.
- */
+/** The scenarios of Azure for the provider spec and the Secret. */
 
 describe('provider spec and secret', () => {
   const { zone: _, ...nowhere } = PROPERTIES;

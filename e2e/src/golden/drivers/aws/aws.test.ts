@@ -3,7 +3,6 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Rules that only the recordings of made-up.test.ts need. */
 const ELSEWHERE = [
   'A region that is not a host name, such as `-` or `a.b`',
   'a failure of the token host gets the code Unavailable',

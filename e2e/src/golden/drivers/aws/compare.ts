@@ -13,9 +13,7 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { RecordedCase, RecordedRequest } from '../recording.ts';
 
-/** Parameters whose values are different in each run. */
 const VARIES = /^(ClientToken|RoleSessionName)$/;
-/** A parameter of the protocol, which the SDK adds to each request. */
 const PROTOCOL = 'Version';
 
 interface Request {
@@ -50,7 +48,7 @@ function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
 const recordedSigner = (auth: RecordedRequest['auth']): string =>
   auth ? [auth.accessKeyId, auth.sessionToken ?? '', auth.region, auth.service, ''].join(' ') : 'unsigned';
 
-/** Returns the first difference between a call and the expected call. Without a difference, the result is undefined. */
+/** Returns the first difference between a call and the expected call. */
 export const differenceOf = (
   recorded: RecordedCase,
   expected: Expected,

@@ -26,7 +26,7 @@ import { lineOf } from './compare.ts';
 import { moreIsFine, ownEntry } from './prefixes.ts';
 import { instanceOf, instancesOf, request, scriptOf, searchByTags, specOf } from './situation.ts';
 
-/** The error codes of EC2 for a lack of capacity or quota. Source: the original's pkg/aws/errors. */
+/** Source: the original's pkg/aws/errors. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
 
@@ -38,7 +38,6 @@ const callerEnd = (recorded: RecordedCase): CallerEnd => {
   return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** The original sends a request at most this number of times. */
 const THEIRS = 3;
 const OURS = 10;
 
@@ -50,7 +49,7 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** After an error of such a request, the original stops. This driver repeats the request and succeeds. */
+/** After an error of such a request, the original stops. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often than the original, and counts it as one call',
   expect: (expected, situation) => {
@@ -72,8 +71,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // This driver repeats the request until the VM appears, even after an invalid response. In the metrics of the
-    // original, an invalid response is a success, and in those of this driver, a failure.
+    // In the metrics of the original, an invalid response is a success, and in those of this driver, a failure.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances')
       return anyCountOf({ ...expected, metrics: alsoFailed(expected.metrics) }, /service="instance_get_by_id"/);
     // If the search by tags fails, no search by ID follows.
@@ -86,10 +84,7 @@ const noAnswer: Rule = {
   },
 };
 
-/**
- * Returns a pattern for the services that count as failed in the metrics if a request fails. The services before this
- * request count as successful.
- */
+/** Returns a pattern for the services that count as failed in the metrics if a request fails. */
 function servicesOf(action: string, isSearch: boolean): RegExp {
   if (action === 'DescribeInstances') return isSearch ? /^instance_get_by_/ : /^instance_get_by_(id|machine)$/;
   if (action === 'TerminateInstances') return /^instance_terminate$/;
@@ -115,8 +110,8 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
 }
 
 /**
- * A repeated request could assign more prefixes. If the result is unknown, this driver therefore does not repeat the
- * request.
+ * A repeated request could assign more IPv6 prefixes. If the result of a request for prefixes is unknown, this driver
+ * does not repeat the request.
  */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
@@ -188,7 +183,6 @@ const noSecondTry: Rule = {
   },
 };
 
-/** This driver tries at most this number of additional tokens. */
 const TOKENS = 5;
 
 const nextToken: Rule = {
@@ -238,7 +232,7 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/** For an hour, EC2 returns a terminated VM if a request contains its ID. This driver ignores the terminated VM. */
+/** For an hour, EC2 returns a terminated VM if a request contains its ID. */
 const terminatedIsNone: Rule = {
   row: 'a terminated VM counts as deleted',
   expect: (expected, situation) => {
@@ -265,7 +259,6 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
   return { ...Object.fromEntries(others), [failure]: 1 };
 }
 
-/** EC2 accepted the launch, but then terminated the VM. */
 const endedAtOnce: Rule = {
   row: 'the error reports that a VM ended immediately after its launch',
   expect: (expected, situation) => {
@@ -324,10 +317,6 @@ const readBefore: Rule = {
 const LOGIN = 'AssumeRoleWithWebIdentity';
 const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
 
-/**
- * Both SDKs send the same number of requests, so the comparison uses the last error of the original. The error code of
- * `initialize` stays the same.
- */
 const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   const { errorCode, errorText, cloudError } = step.result;
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;

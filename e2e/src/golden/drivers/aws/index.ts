@@ -10,7 +10,6 @@ import { type PlayCase, runCases, verified, type Watch } from '../run-set.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** The address of the cloud in the recordings. */
 const ENDPOINT = 'http://127.0.0.1:5000';
 
 const BASE = {
@@ -38,9 +37,7 @@ export const playCase: PlayCase = (recorded, watch) => {
   return inEnvironment(environment, () => playIn(environment, recorded, watch));
 };
 
-/**
- * Sets the AWS variables of the process during `work`, because the SDK reads them. All other AWS variables are removed.
- */
+/** Sets the AWS variables of the process during `work`, because the SDK reads them. */
 async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
   for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];

@@ -3,7 +3,7 @@ import type { RecordedCase, RecordedResult } from '../recording.ts';
 import { caseOf } from '../testing.ts';
 import { playCase } from './index.ts';
 
-/** Tests inputs that no recording contains. The expected results are the results of the original for these inputs. */
+/** Tests inputs that no recording contains. */
 
 const SMALLEST = 'create/minimal';
 const LISTING = 'list/three';
@@ -33,10 +33,7 @@ const withSpec = (recorded: RecordedCase, change: object): RecordedCase => ({
   metrics: undefined,
 });
 
-/**
- * Returns the recorded AWS requests with changed parameters of RunInstances. If the new value is undefined, the
- * parameter is removed.
- */
+/** Returns the recorded AWS requests with changed parameters of RunInstances. */
 function launching(recorded: RecordedCase, params: Readonly<Record<string, string>>): RecordedCase {
   const requests = (recorded.requests ?? []).map((each) =>
     each.action === 'RunInstances' ? { ...each, params: { ...each.params, ...params } } : each,

@@ -15,9 +15,7 @@ interface Gap {
 
 /** How a driver computes the missing prefixes from the provider spec and the VM. */
 interface Reading {
-  /** Whether the driver finds the entry of an interface by its device index and network card. */
   readonly ownEntry: boolean;
-  /** Whether an interface may have more prefixes than the provider spec contains. */
   readonly moreIsFine: boolean;
 }
 
@@ -45,10 +43,7 @@ function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
   });
 }
 
-/**
- * Returns a rule that replaces the expected requests for prefixes. The original computes the missing prefixes as `from`
- * defines, and this driver as `to` defines.
- */
+/** Returns a rule that replaces the expected requests for prefixes. */
 function reread(row: string, from: Reading, to: Reading): Rule {
   return {
     row,
@@ -63,7 +58,6 @@ function reread(row: string, from: Reading, to: Reading): Rule {
 
 const ASSIGN = 'AssignIpv6Addresses';
 
-/** The error of the SDK for Go that ends the call at the first interface without an ID. */
 const NO_ID = 'missing required field, AssignIpv6AddressesInput.NetworkInterfaceId';
 const lacksId = ({ id }: Gap): boolean => id === '';
 

@@ -13,7 +13,6 @@ export interface RecordedInterface {
   readonly ipv6Prefixes?: readonly string[] | null;
 }
 
-/** An instance that exists before the call. */
 export interface RecordedInstance {
   readonly instanceId?: string | null;
   readonly state?: string | null;
@@ -30,7 +29,6 @@ const cloudOf = ({ cloud }: RecordedCase): RecordedCloud => (cloud ?? {}) as Rec
 export const scriptOf = (recorded: RecordedCase): readonly ScriptRule[] => cloudOf(recorded).script ?? [];
 export const instancesOf = (recorded: RecordedCase): readonly RecordedInstance[] => cloudOf(recorded).instances ?? [];
 
-/** The fields of a recorded provider spec that rules need. */
 export interface RecordedSpec {
   readonly region?: string;
   readonly tags?: Readonly<Record<string, string>>;
@@ -42,10 +40,6 @@ export interface RecordedSpec {
   }[];
 }
 
-/**
- * Returns the provider spec in a recording. The driver refuses a value with a wrong type, so such a value counts as
- * absent. A null in a list counts as an empty entry.
- */
 export function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags, region, networkInterfaces, ...others } = isRecord(providerSpec) ? providerSpec : {};
   const entries = Array.isArray(networkInterfaces) ? networkInterfaces.map((each) => (isRecord(each) ? each : {})) : [];

@@ -3,7 +3,6 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
-/** Rules that only recordings of another cloud, or the changed recordings in made-up.test.ts, need. */
 const ELSEWHERE = [
   'the driver reads the provider spec as the API server stores it',
   'a failure of the token host gets the code Unavailable',

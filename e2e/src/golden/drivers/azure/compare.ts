@@ -28,10 +28,7 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/**
- * Sorts the requests after the first deletion. Deletions run in parallel, so the order of their requests is not
- * compared.
- */
+/** Sorts the requests after the first deletion. */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)
@@ -48,7 +45,7 @@ function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[])
 }
 
 /**
- * Returns the first difference between a call and the expected call. Without a difference, the result is undefined.
+ * Returns the first difference between a call and the expected call.
  * @param secret a text that the messages of this driver must not contain
  */
 export const differenceOf = (
@@ -71,10 +68,7 @@ export const differenceOf = (
   responseDiffers(expected.result, reported) ??
   metricsDiffer(expected.metrics, reported.metrics);
 
-/**
- * Returns the difference between the authorization headers. Without a difference, the result is undefined. A recording
- * contains this header only if it also contains the requests for its token.
- */
+/** Returns the difference between the authorization headers. */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const wanted = requests.at(-1)?.authorization;
   const ours = seen.at(-1)?.authorization;

@@ -27,10 +27,6 @@ interface RecordedSpec {
   readonly resourceGroup: string;
   readonly tags: object;
 }
-/**
- * Returns the fields of a recorded provider spec. No rule needs a value with a wrong type, so such a value counts as
- * absent.
- */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { resourceGroup, tags } = (providerSpec ?? {}) as { readonly resourceGroup?: unknown; readonly tags?: unknown };
   return {
@@ -41,10 +37,7 @@ function specOf({ providerSpec }: RecordedCase): RecordedSpec {
 
 const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
 
-/**
- * Returns the deadline of a call: the deadline of the caller, or of the machine controller. In the driver, the
- * deadlines for NIC and VM are equal.
- */
+/** Returns the deadline of a call: the deadline of the caller, or of the machine controller. */
 function deadlineOf(recorded: RecordedCase): number | undefined {
   const seconds = recorded.contextDeadlineSeconds;
   if (typeof seconds === 'number') return seconds * 1_000;
@@ -53,7 +46,6 @@ function deadlineOf(recorded: RecordedCase): number | undefined {
   return DRIVER_TIMEOUTS.create;
 }
 
-/** Returns the expected text: the text of the original with some replaced parts. */
 const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
   const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
   return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
@@ -74,7 +66,7 @@ const leftOvers: Rule = {
 /** Matches an image in the format of Go, which contains memory addresses. */
 const POINTERS = /\\\{[^}]*<pointer>[^}]*\\\}/g;
 const RETRIEVED = /Failed to retrieve VM Image: \\\{[^}]*<pointer>[^}]*\\\}/g;
-/** Matches the error of the request for the image. The original omits this error. */
+/** Matches the error of the request for the image. */
 const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
@@ -141,10 +133,7 @@ const vmAnswer = z.looseObject({
 const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+$/.test(path);
 const UPDATE = 'virtual_machine_update';
 
-/**
- * The original compares the ARM ID of the NIC with the name of the NIC, which always differ. The NIC of the VM
- * therefore counts as the NIC of another VM.
- */
+/** The original compares the ARM ID of the NIC with the name of the NIC, which always differ. */
 const ownNic: Rule = {
   row: 'the driver deletes a NIC that would remain after its VM',
   expect: (expected, situation) => {
@@ -241,7 +230,6 @@ const quotes: Rule = {
   },
 };
 
-/** The scopes that the library of the original adds. */
 const OTHER_SCOPES = ' openid offline_access profile';
 
 function plainToken(request: ExpectedRequest): ExpectedRequest {

@@ -12,7 +12,6 @@ import { RULES } from './differences.ts';
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
 const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-federated-token\n' };
 
-/** The requests and results of the original Azure driver, for each case. */
 export const azureDriver: GoldenSet = {
   name: 'drivers/azure',
   async *run(dir: string): AsyncIterable<Outcome> {

@@ -37,10 +37,7 @@ function asSdkWrites(value: unknown): unknown {
   );
 }
 
-/**
- * Removes the read-only members and the name of the resource from a request. The path of the request contains this name
- * too.
- */
+/** Removes the read-only members and the name of the resource from a request. */
 function withoutReadOnly(request: RecordedRequest): RecordedRequest {
   const { method, path, body } = request;
   if (method !== 'PUT' || !isRecord(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))

@@ -13,7 +13,6 @@ import {
 import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { ScriptedRequest } from '../scripted.ts';
 
-/** The parameters that only the Go client sends, and the request IDs of this driver. */
 const NOT_COMPARED = ['alt', 'prettyPrint', 'requestId'];
 
 const line = (
@@ -32,10 +31,7 @@ const expectedLine = ({ method, host, path, query, body, form, optional }: Expec
   optional,
 });
 
-/**
- * Returns the header and the claims of a signed assertion in a request body. Times in the claims become seconds since
- * `start`.
- */
+/** Returns the header and the claims of a signed assertion in a request body. */
 function formOf(body: string, start: number): Record<string, unknown> {
   const form: Record<string, unknown> = Object.fromEntries(new URLSearchParams(body));
   const [header, claims] = String(form.assertion ?? '').split('.');
@@ -58,7 +54,7 @@ const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Lin
   return { text: line(method, tokens ? host : '', path, query, reported) };
 };
 
-/** Returns the first difference between a call and the expected call. Without a difference, the result is undefined. */
+/** Returns the first difference between a call and the expected call. */
 export const differenceOf = (
   expected: Expected,
   reported: Reported,

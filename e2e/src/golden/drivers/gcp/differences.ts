@@ -27,17 +27,12 @@ const ROLE = 'kubernetes-io-role-';
 interface RecordedSpec {
   readonly tags: readonly string[];
 }
-/**
- * Returns the fields of a recorded provider spec. No rule needs a value with a wrong type, so such a value counts as
- * absent.
- */
 function specOf({ providerSpec }: RecordedCase): RecordedSpec {
   const { tags } = (providerSpec ?? {}) as { readonly tags?: unknown };
   const texts = Array.isArray(tags) ? tags.filter((tag): tag is string => typeof tag === 'string') : [];
   return { tags: texts };
 }
 
-/** Returns the start of all error texts of a call. */
 function callText({ recorded: { machine }, step: { method } }: Situation): string {
   if (method === 'ListMachines') return 'List machines failed';
   const what = { CreateMachine: 'Create machine', DeleteMachine: 'Delete machine' }[method] ?? 'Machine status';
@@ -90,10 +85,6 @@ const untagged: Rule = {
   },
 };
 
-/**
- * An insertion is repeated at most this number of times. After that, an operation that is done immediately counts as a
- * new operation.
- */
 const REPLAYS = 5;
 
 const doneAtOnce: Rule = {

@@ -10,11 +10,9 @@ import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
-/** The workload token in the recordings. */
 const SUBJECT_TOKEN = 'fake-subject-token\n';
 const KEY_PLACE = '{{rsa-private-key}}';
 
-/** The requests and results of the original GCP driver, for each case. */
 export const gcpDriver: GoldenSet = {
   name: 'drivers/gcp',
   async *run(dir: string): AsyncIterable<Outcome> {
@@ -24,7 +22,7 @@ export const gcpDriver: GoldenSet = {
 
 let knownKey: string | undefined;
 
-/** Returns a private key as a JSON string without quotes. All cases use the same key. */
+/** Returns a private key as a JSON string without quotes. */
 function madeUpKey(): string {
   const format = {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },

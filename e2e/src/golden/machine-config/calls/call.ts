@@ -1,7 +1,7 @@
-/** Calls the mcm version of one function of the original. Returns the result in the format of the recordings. */
+/** Calls the mcm version of one function of the original. */
 export type Call = (input: never) => Record<string, unknown> | Promise<Record<string, unknown>>;
 
-/** Returns the message of the error that a function throws. Without an error, the result is null. */
+/** Returns the message of the error that a function throws. */
 export const errorOf = (work: () => void): string | null => {
   try {
     work();

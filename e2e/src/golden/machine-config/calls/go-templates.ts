@@ -13,10 +13,7 @@ const variable = (path: string): string =>
         .map((name) => NAMES[name] ?? name.charAt(0).toLowerCase() + name.slice(1))
         .join('.');
 
-/**
- * Converts a Go template in a recording to a Liquid template. The conversion supports only the syntax that occurs in
- * the recordings.
- */
+/** Converts a Go template in a recording to a Liquid template. */
 export function toLiquid(template: string): string {
   const blocks: string[] = [];
   return template.replaceAll(/\{\{(-?)\s*(.*?)\s*(-?)\}\}/gs, (_all, before: string, body: string, after: string) => {

@@ -40,7 +40,6 @@ interface SyncInput {
   readonly steps: readonly Step[];
 }
 
-/** The objects of a simulated API server. Applies the actions of the KubeletConfigController to the objects. */
 class World {
   readonly #input: SyncInput;
   readonly #configs: Map<string, KubeletConfig>;

@@ -28,7 +28,6 @@ import {
 } from '@mcm/machine-config';
 import { attempt, type Call } from './call.ts';
 
-/** The placeholder for the current time in the recordings. */
 const NOW = '<now>';
 
 const names = (objects: readonly { readonly metadata: { readonly name: string } }[]): string[] =>

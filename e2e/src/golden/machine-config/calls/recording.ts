@@ -11,14 +11,11 @@ const recordedCase = z.object({
   output: z.record(z.string(), z.unknown()),
 });
 
-/** A recorded call of a function of the original, with its result. */
 export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
-/** A case before its validation. */
 export interface RawCase {
-  /** The file and the index of the case, if the case has no ID. */
   readonly place: string;
   readonly raw: unknown;
 }

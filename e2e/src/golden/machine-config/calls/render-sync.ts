@@ -34,7 +34,6 @@ const NOW = '<now>';
 
 const GO_ZEROS = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
 
-/** The objects of a simulated API server. Applies the actions of the RenderController to the objects. */
 class World {
   readonly #input: Input;
   readonly #configs: Map<string, MachineConfig>;

@@ -1,7 +1,7 @@
 import { isRecord } from '@mcm/kube';
 import { comparableTexts } from './texts.ts';
 
-/** Returns the difference between two results as one line. If they are equal, the result is undefined. */
+/** Returns the difference between two results as one line. */
 export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
   const [a, b] = [plain(expected), plain(actual)];
   if (path.endsWith('rror')) return errorDifference(a, b, path);

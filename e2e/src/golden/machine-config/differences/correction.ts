@@ -1,6 +1,5 @@
 import type { RecordedCase } from '../calls/recording.ts';
 
-/** The results of the original and of mcm after the corrections. */
 export interface Compared {
   readonly expected: unknown;
   readonly actual: unknown;

@@ -20,7 +20,7 @@ const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).
 const nameOf = (pool: string, suffix: unknown): string =>
   `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
 
-/** Returns the names of the objects for a KubeletConfig in the original. The keys are the names in mcm. */
+/** Returns the names of the objects for a KubeletConfig in the original. */
 function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
   const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
   const pools = Object.entries(suffixesOf(ours));
@@ -28,14 +28,11 @@ function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown,
 }
 
 const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
-/** Compares objects by name. MachineConfigs with the same name are compared by owner. */
+/** Compares objects by name. */
 const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 : 1);
 const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 
-/**
- * In mcm, each pool has its own suffix, so two pools never write the same object. The comparison uses the names of the
- * original. A MachineConfig that the original overwrote must stay unchanged in mcm.
- */
+/** In mcm, each pool has its own suffix, so two pools never write the same object. */
 const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isRecord(actual)) return { expected, actual };
   const theirSteps = stepsOf(expected);
@@ -58,10 +55,7 @@ const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   return { expected: { ...(expected as Fields), steps: wanted }, actual: { ...actual, steps: ourSteps } };
 };
 
-/**
- * Returns the last version of a MachineConfig in the steps of the original, with the same name and owner. Without one,
- * the list is empty.
- */
+/** Returns the last version of a MachineConfig in the steps of the original, with the same name and owner. */
 const lastOf = (config: Fields, steps: readonly Fields[]): readonly Fields[] =>
   steps
     .flatMap(({ machineConfigs }) => listOf(machineConfigs))
@@ -131,7 +125,6 @@ const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** Returns the labels, annotations and owners of an object for comparisons. */
 const marks = ({ labels, annotations, owners }: Fields): unknown => [
   fieldsOf(labels),
   fieldsOf(annotations),

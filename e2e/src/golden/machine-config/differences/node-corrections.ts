@@ -20,9 +20,7 @@ const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const STATE = 'machineconfiguration.openshift.io/state';
 const REASON = 'machineconfiguration.openshift.io/reason';
 
-/**
- * Returns the errors in the texts of mcm about degraded nodes. The expected texts are computed from the list of nodes.
- */
+/** Returns the errors in the texts of mcm about degraded nodes. */
 function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
   if (!isRecord(value)) return [];
@@ -109,7 +107,6 @@ const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) 
   };
 };
 
-/** Returns the target of a pool. */
 const targetOf = (pools: readonly Fields[], name: unknown): unknown =>
   fieldsOf(fieldsOf(pools.map(fieldsOf).find(({ metadata }) => fieldsOf(metadata).name === name)?.spec).configuration)
     .name;
@@ -151,7 +148,6 @@ const settings: Correction = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
 };
 
-/** Returns true if a text is about a setting of a pool and contains the value of the setting. */
 const isAboutSetting = (text: string, pool: string, value: unknown): boolean =>
   text.startsWith(`spec.maxUnavailable of MachineConfigPool ${pool} is ${JSON.stringify(value)}, which is neither `) &&
   /: no node gets a target\. To fix the error: set a number such as 1, or a percentage from "1%" to "100%"$/.test(text);

@@ -10,11 +10,9 @@ type Fields = Record<string, unknown>;
 
 const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
-/** If a call failed, only the fields in the recording are compared. */
 const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   const theirs = fieldsOf(expected);
   if (typeof theirs.error !== 'string') return { expected, actual };
-  // Go also writes empty texts.
   const set = Object.entries(theirs).filter(([, value]) => value !== '');
   const ours = Object.entries(fieldsOf(actual)).filter(
     ([key, value]) => key in theirs && (value !== '' || theirs[key]),
@@ -40,10 +38,7 @@ const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
 
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
-/**
- * At the start of an error, the original confuses the old and the new config. Only the reason in the error is therefore
- * compared.
- */
+/** At the start of an error, the original confuses the old and the new config. */
 const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
@@ -59,7 +54,7 @@ const refusalOf = (text: string): string =>
     .replace(/; (component errors|gone since then): .*$/s, '')
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
-/** In some errors, the original states the wrong MachineConfig. Only the reason in the error is therefore compared. */
+/** In some errors, the original states the wrong MachineConfig. */
 const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
@@ -129,7 +124,6 @@ function replaceFiles({ expected }: Compared, theirs: readonly unknown[], forced
   return copy;
 }
 
-/** The pool of the recorded merges. */
 const POOL_OF_MERGES = 'worker';
 
 const listed = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
@@ -142,10 +136,6 @@ const sizeHint: Correction = (_recorded, { expected, actual }) => {
   return { expected: { error: theirs.replace(SIZE, '$1') }, actual: { error: ours.replace(SIZE, '$1') } };
 };
 
-/**
- * In mcm, the pools of a refused config continue. mcm renders the other configs, and the pools get a condition. If the
- * selector of a config is empty, no pool uses the config.
- */
 const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
   const ours = [fieldsOf(actual).steps ?? []].flat().map(fieldsOf);
@@ -156,8 +146,7 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
     .map(fieldsOf)
     .filter(isRefused);
   if (refused.length === 0) return { expected, actual };
-  // After its first refused config, the original no longer updates its pools. From this step on, the comparison uses
-  // the result that mcm would have without the refused configs. The pools must also report the refused configs.
+  // After its first refused config, the original no longer updates its pools.
   const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
   const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
   const later = [without.steps ?? []]
@@ -189,7 +178,6 @@ const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields =
 
 const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
 
-/** Returns true if the MachineConfigPool of a recorded step reports a refused config. */
 const tellsOf = (step: Fields, names: readonly string[]): boolean => isReporting(step, String(step.sync), names);
 
 const isReporting = ({ pools }: Fields, pool: string, names: readonly string[]): boolean =>
@@ -238,7 +226,7 @@ const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
 };
 
-/** Returns the parts of an object that are compared. Empty fields are removed, because only Go writes them. */
+/** Returns the parts of an object that are compared. */
 function parts(metadata: unknown, spec: unknown): unknown {
   const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
   const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
@@ -257,7 +245,7 @@ const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
     return isRecord(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
   });
   // The original enqueues only the pools that match the current labels. mcm also enqueues the pools that match the
-  // previous labels. The correction ignores these additional pools.
+  // previous labels.
   const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
   const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
   return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
@@ -302,11 +290,9 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
   return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
 }
 
-/** The conditions of mcm contain hints. */
 const hints: Correction = ({ fn }, { expected, actual }) =>
   fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutHints(actual) } : { expected, actual };
 
-/** Removes white space at the end of texts. */
 function trimmed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(trimmed);
   if (typeof value === 'string') return value.trimEnd();

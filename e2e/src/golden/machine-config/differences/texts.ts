@@ -1,17 +1,12 @@
-/**
- * How the error texts of a function are compared. Only the words of third-party parsers are ignored. The text before
- * these words, and the subject of the error, are compared.
- */
+/** How the error texts of a function are compared. */
 interface TextRule {
-  /** The parser with other messages than the parser of the original. */
   readonly parser: string;
-  /** Returns the part of the original's text that is compared. If the rule does not apply, the result is undefined. */
+  /** Returns the part of the original's text that is compared. */
   readonly theirs: (text: string) => string | undefined;
-  /** Returns the part of mcm's text that is compared. */
   readonly ours: (text: string) => string;
 }
 
-/** Returns the text before a match, without positions. A marker replaces the match itself. */
+/** Returns the text before a match, without positions. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
@@ -31,7 +26,7 @@ const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
 });
 
 const REPORT = /\nReport: /;
-/** Matches the messages of a JSON decoder. An error in a config that was decoded has a path and an exact text. */
+/** Matches the messages of a JSON decoder. */
 const DECODER = /^(json: |invalid character |unexpected end of JSON)/;
 
 interface Entry {
@@ -39,7 +34,7 @@ interface Entry {
   readonly message: string;
 }
 
-/** Parses a report about an Ignition config of spec 3. Its entries are `error at <path>, line 1 col 2: message`. */
+/** Parses a report about an Ignition config of spec 3. */
 function entriesOf(report: string): readonly Entry[] {
   return report
     .split(/^(?=(?:error|warning) at )/m)
@@ -123,7 +118,6 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
   return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
 }
 
-/** Returns the parts of two error texts that are compared. */
 export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
   for (const { theirs, ours } of RULES) {
     const counts = theirs(expected);

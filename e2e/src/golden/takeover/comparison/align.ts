@@ -3,26 +3,19 @@ import type { Pairing } from './match.ts';
 import type { Rule, Step } from './rules.ts';
 import { ABSENT, type Course, type Visit } from './sequences.ts';
 
-/**
- * A recording may have missed a state with at most this duration in seconds. The recorded states are 0.2 to 0.5 s
- * apart.
- */
+/** A recording may have missed a state with at most this duration in seconds. */
 const BRIEF_S = 1;
 /**
- * The costs of differences between steps. - `open`: no rule allows the difference. `excused`: a rule allows the
- * difference. `free`: the recording may have missed the step.
+ * - `open`: no rule allows the difference. `excused`: a rule allows the difference. `free`: the recording may have
+ * missed the step.
  */
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** Whether the recording ends while the original still works. Later states of mcm are then ignored. */
   readonly openEnd: boolean;
 }
 
-/**
- * Compares the values of each field of an object over time. The values of mcm and of the original must be equal and in
- * the same order.
- */
+/** Compares the values of each field of an object over time. */
 export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends: Ends): Pairing {
   const relevant = rules.filter((rule) => rule.kinds.includes(ours.kind));
   const lanes = [...new Set([...theirs.lanes.keys(), ...ours.lanes.keys()])];
@@ -41,10 +34,7 @@ interface LaneTask extends Ends {
   readonly rules: readonly Rule[];
 }
 
-/**
- * Finds the alignment of the steps of mcm and of the original with the lowest cost. The order of the steps stays the
- * same. If only one side has a step, a rule must allow it.
- */
+/** Finds the alignment of the steps of mcm and of the original with the lowest cost. */
 class LaneAlignment {
   readonly #task: LaneTask;
   readonly #mine: readonly Visit[];
@@ -57,7 +47,6 @@ class LaneAlignment {
     this.#wanted = task.theirs.lanes.get(task.lane) ?? [];
   }
 
-  /** Returns the best alignment of the remaining steps, from a position in the steps of each side. */
   best(row: number, column: number): Pairing {
     const key = `${row}/${column}`;
     const known = this.#known.get(key);
@@ -84,8 +73,7 @@ class LaneAlignment {
 
   #ourStep(have: Visit, row: number, rest: Pairing): Pairing {
     const isAfterTheEnd = this.#task.openEnd && this.#wanted[row] === undefined;
-    // Returns true if a value returns after a short change. Such a change is allowed for counts, but not for other
-    // fields.
+    // Returns true if a value returns after a short change.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
     if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
@@ -96,10 +84,6 @@ class LaneAlignment {
     return ['MachineDeployment', 'MachineSet'].includes(this.#task.ours.kind);
   }
 
-  /**
-   * Returns true if the recording may have missed a state, because the state was so short. If the recording contains
-   * this state elsewhere, the result is false.
-   */
   #isBrief({ value, from, to }: Visit): boolean {
     return to - from < BRIEF_S && (this.#isCounted || !this.#wanted.some((visit) => visit.value === value));
   }

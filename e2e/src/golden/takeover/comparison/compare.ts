@@ -10,29 +10,20 @@ import type { Names } from '../recordings/names.ts';
 import { matchAll, type Pairing } from './match.ts';
 import type { Rule } from './rules.ts';
 
-/** The result of a comparison. */
 export interface Verdict {
-  /** The differences that no rule allows, at most one line for each object. */
   readonly problems: readonly string[];
-  /** The rules that allow the other differences. */
   readonly used: ReadonlySet<Rule>;
 }
 
-/** The objects of mcm or of the original in a comparison. */
 export interface Side {
   readonly objects: readonly KubeObject[];
   readonly names: Names;
 }
 
-/** For one object, at most this number of differences is reported. */
 const TOLD = 4;
-/** The weight of a difference that no rule allows. If a rule allows the difference, its weight is 1. */
 const OPEN = 1_000;
 
-/**
- * Compares the fields in the objects of mcm and of the original that other programs read. The names of objects are not
- * compared.
- */
+/** Compares the fields in the objects of mcm and of the original that other programs read. */
 export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
   const problems: string[] = [];
   const used = new Set<Rule>();

@@ -3,18 +3,12 @@ import { countOf, involvedOf } from '../recordings/deletions.ts';
 import type { Names } from '../recordings/names.ts';
 import type { Recorded } from '../recordings/recording.ts';
 
-/**
- * An intended difference between the events of mcm and of the original, with its row in
- * `docs/compatibility/differences.md`.
- */
 export interface EventRule {
   readonly row: string;
-  /** What the difference is, and why the row in the table covers it. */
   readonly what: string;
   excuses(difference: EventDifference): boolean;
 }
 
-/** How often an event occurred in mcm and in the original, for one kind of object. */
 interface EventDifference {
   readonly kind: string;
   readonly reason: string;
@@ -27,10 +21,7 @@ const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
 /** Matches an event of mcm about several machines. */
 const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 
-/**
- * The reasons of events about Machines that mcm writes without special settings. The recordings contain no such
- * settings, so an event with another reason is a difference.
- */
+/** The reasons of events about Machines that mcm writes without special settings. */
 const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
   'CreationFailed',
   'DeletionBlocked',
@@ -54,7 +45,7 @@ const EVENTS_OF_MACHINE: ReadonlySet<string> = new Set([
   'VolumeStaysAttached',
 ]);
 
-/** The rules for events. A rule must not depend on a case, a name or a number. */
+/** A rule must not depend on a case, a name or a number. */
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
@@ -107,10 +98,7 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/**
- * Returns the sizes at which a MachineSet stopped growing or shrinking. The steps in between depend on the timing of
- * machines, so they are ignored.
- */
+/** Returns the sizes at which a MachineSet stopped growing or shrinking. */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();
   const inOrder = [...(events as readonly Recorded[])].filter(({ reason }) => reason === SCALING).sort(byTime);

@@ -28,7 +28,6 @@ interface DeletionDecision {
   readonly shown: State;
 }
 
-/** @param states all states from the loaded state on */
 function decisionFor({ metadata: { name, uid } }: Recorded, states: readonly State[]): DeletionDecision | undefined {
   const index = states.findIndex(({ objects }) => {
     const now = objects.get(`Machine/${name}`)?.metadata;
@@ -43,11 +42,7 @@ const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): R
   return found?.metadata.uid === uid ? found : undefined;
 };
 
-/**
- * Returns the values that determined the position of a machine in the deletion order of the original. If two machines
- * have the same values, either of them may be deleted. The recording may show the marks of users and sets only after
- * the decision. The phase comes from the state before the decision.
- */
+/** Returns the values that determined the position of a machine in the deletion order of the original. */
 function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string {
   const earlier = versionIn(before, machine) ?? machine;
   const { ownerReferences, annotations, creationTimestamp, labels } = (versionIn(shown, machine) ?? earlier).metadata;
@@ -67,8 +62,7 @@ function rankOf(machine: Recorded, { before, shown }: DeletionDecision): string 
 }
 
 /**
- * Returns sentences about the machines, VMs and nodes that mcm deleted although the original kept them. If several
- * machines are equal in the deletion order, mcm may keep any of them.
+ * Returns sentences about the machines, VMs and nodes that mcm deleted although the original kept them.
  *
  * @param states all states from the loaded state on
  */

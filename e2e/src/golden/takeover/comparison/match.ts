@@ -1,13 +1,9 @@
 import type { Difference } from '../recordings/compared-fields.ts';
 import type { Rule } from './rules.ts';
 
-/** The pairs of items from both sides, with their differences. */
 export interface Pairing {
-  /** The cost of the pairs. For more similar values, the cost is lower. */
   readonly cost: number;
-  /** The differences that no rule allows. */
   readonly open: readonly Difference[];
-  /** The rules that allow the other differences. */
   readonly rules: readonly Rule[];
 }
 
@@ -23,7 +19,7 @@ export interface Match<T> {
   readonly extra: readonly T[];
 }
 
-/** Pairs the items of mcm and of the original with the lowest total cost. Equal items may be paired in any way. */
+/** Pairs the items of mcm and of the original with the lowest total cost. */
 export function matchAll<T>(ours: readonly T[], theirs: readonly T[], hold: (ours: T, theirs: T) => Pairing): Match<T> {
   const table = theirs.map((wanted) => ours.map((mine) => hold(mine, wanted)));
   const chosen = improved(greedy(table), table);

@@ -1,16 +1,12 @@
 import type { ComparedFields, Difference } from '../recordings/compared-fields.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
-/** An intended difference between mcm and the original, with its row in `docs/compatibility/differences.md`. */
 export interface Rule {
-  /** The first cell of the row about the difference. */
   readonly row: string;
   /** What the difference is, and why the row in the table covers it. */
   readonly what: string;
   readonly kinds: readonly string[];
-  /** Returns true if the row covers a difference between two objects. */
   excuses?(difference: Difference, sides: Sides): boolean;
-  /** Returns true if the row covers a difference between two sequences of steps. */
   excusesStep?(step: Step, courses: Courses): boolean;
 }
 
@@ -19,7 +15,6 @@ interface Sides {
   readonly theirs: ComparedFields;
 }
 
-/** A step of only one side, or a step whose texts differ. */
 export interface Step {
   readonly lane: string;
   readonly ours: string | undefined;
@@ -48,29 +43,23 @@ const TERMINATING = '.status.conditions[Terminating]';
 const OPERATION = '.status.lastOperation';
 /** Matches the reason for a wait that mcm writes before the text of a step. */
 const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
-/**
- * Matches the texts about the steps of a deletion. The original writes every step, and mcm only steps that take time.
- */
+/** Matches the texts about the steps of a deletion. */
 const STEP_OF_DELETION =
   /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
 const PHASE = '.status.currentStatus.phase';
 /** Matches the texts about operations because of which a machine becomes `Failed`. */
 const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
-/** The first values of a machine's phase and last operation. */
 const BIRTH: Readonly<Record<string, string>> = {
   [PHASE]: 'Pending',
   [OPERATION]: 'Create Processing Creating machine on cloud provider',
 };
-/** The phases in which a machine neither works nor is being deleted. */
 const UNHEALTHY: ReadonlySet<string> = new Set(['Pending', 'CrashLoopBackOff', 'Unknown', 'Failed']);
 
 /** Matches the annotation with the numbers of a set: the next number, and the numbers without a response. */
 const COUNT = /^\d+(,\d+)*$/;
-/** Matches the namespace and the name of a class. */
 const CLASS = /^[^/\s]+\/[^/\s]+$/;
 /** Matches the hash of a template, or the empty text at the end of an update to another template. */
 const TEMPLATE = /^[a-z0-9]*$/;
-/** Matches the values of the annotation about a replacement. */
 const REPLACES = /^(true|unjoined|absent)$/;
 
 const isDeleted = (machine: ComparedFields): boolean =>
@@ -82,10 +71,7 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
-/**
- * Returns true if the original replaced a machine too. The machine was `Failed`, or the recording missed this short
- * phase before the deletion.
- */
+/** Returns true if the original replaced a machine too. */
 function wasReplaced(course: Course): boolean {
   if (wasIn(course, PHASE, 'Failed')) return true;
   const phases = course.lanes.get(PHASE)?.map(({ value }) => value) ?? [];
@@ -93,10 +79,7 @@ function wasReplaced(course: Course): boolean {
   const isDeleted = end >= 0 || wasIn(course, 'presence', 'gone');
   return isDeleted && UNHEALTHY.has(phases.at(end < 0 ? -1 : end - 1) ?? '');
 }
-/**
- * Returns true if the controllers copy a value from the machine to its Node. Such values are the name, the record of
- * the node template, and the labels, annotations and taints in this record.
- */
+/** Returns true if the controllers copy a value from the machine to its Node. */
 const isFromMachine = (path: string, record: string | undefined): boolean =>
   record !== undefined &&
   (path === SYNCED ||

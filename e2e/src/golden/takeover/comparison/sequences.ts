@@ -3,15 +3,12 @@ import { type ComparedFields, comparedFieldsOf } from '../recordings/compared-fi
 import type { Names } from '../recordings/names.ts';
 import type { ObjectStates } from '../recordings/object-states.ts';
 
-/** A value of a field with the time during which the field had the value. */
 export interface Visit {
   readonly value: string;
-  /** The start of this time, in seconds since the start of the recording. */
   readonly from: number;
   readonly to: number;
 }
 
-/** The values of an object's fields over time. Each compared field has its own sequence of values, a lane. */
 export interface Course {
   readonly name: string;
   readonly kind: string;
@@ -21,10 +18,7 @@ export interface Course {
 export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
-/**
- * The fields whose order of values is important for other programs. Metadata and conditions are compared elsewhere.
- * Counts are compared only when they are stable.
- */
+/** The fields whose order of values is important for other programs. */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
   Node: /^\.spec\.(taints\[.*\]\.effect|unschedulable)$/,
@@ -35,10 +29,7 @@ const LANES: Readonly<Record<string, RegExp>> = {
 const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
-/**
- * Returns the values over time of all objects that controllers write. The kind is part of the key, because a machine
- * and its node have the same name.
- */
+/** Returns the values over time of all objects that controllers write. */
 export function coursesOf(lives: readonly ObjectStates[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));
 }

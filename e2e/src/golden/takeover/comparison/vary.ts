@@ -1,6 +1,5 @@
 /** This file changes recordings, so tests can verify the comparison itself. */
 
-/** A state as in the file of a recording. */
 export interface RawState {
   at: number;
   after: string;
@@ -22,7 +21,7 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Doubles all machines and counts. The change is valid only if all machines of a set have the same state. */
+/** Doubles all machines and counts. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

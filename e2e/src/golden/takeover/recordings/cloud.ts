@@ -3,7 +3,6 @@ import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
 
-/** The responses of the cloud that a class defines. In field names, upper and lower case are equal. */
 const script = z
   .record(z.string(), z.unknown())
   .transform((spec) => Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value])))
@@ -19,11 +18,8 @@ const script = z
 type Script = z.infer<typeof script>;
 const credentials = z.looseObject({});
 
-/** How long the operations of the cloud take, in milliseconds. */
 export interface Pace {
-  /** Returns the time from the creation of a VM until its node joins. */
   joinMs(machine: Machine): number;
-  /** Returns the time from the deletion of a machine until its VM is gone. */
   leaveMs(machine: Machine): number;
 }
 export const INSTANT: Pace = { joinMs: () => 0, leaveMs: () => 0 };
@@ -37,15 +33,10 @@ interface Environment {
   readonly admin: KubeClient;
   readonly clock: Clock;
   readonly pace: Pace;
-  /** Called if a node could not join. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * The simulated cloud of the recordings. The class of a machine defines its errors. The cloud also creates the nodes.
- */
 export class ScriptedCloud {
-  /** The names of the machines that have a VM. */
   readonly vms = new Set<string>();
   readonly driver: DriverDefinition<Script, z.infer<typeof credentials>>;
   readonly #around: Environment;
@@ -92,7 +83,6 @@ export class ScriptedCloud {
     });
   }
 
-  /** Starts the VM of a machine. After the given time, its node joins. */
   async boot(name: string, ms: number): Promise<void> {
     if (ms <= 0) await this.#join(name);
     else

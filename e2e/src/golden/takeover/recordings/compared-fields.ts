@@ -3,7 +3,6 @@ import type { Names } from './names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that are not compared: times, and fields that the API server sets. */
 const NOT_CONTRACT = new Set([
   'uid',
   'resourceVersion',
@@ -25,7 +24,6 @@ const NOT_CONTRACT = new Set([
   'capacity',
   'allocatable',
 ]);
-/** Lists without a meaningful order, and the fields that identify their items. */
 const SETS: Readonly<Record<string, readonly string[]>> = {
   conditions: ['type'],
   taints: ['key', 'effect'],
@@ -34,15 +32,11 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   ownerReferences: ['kind', 'name'],
 };
 const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z| \+0000 UTC)/g;
-/** Matches a duration. */
 const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 
-/** The fields of an object that are compared, by their path. */
 export type ComparedFields = ReadonlyMap<string, string>;
 
-/**
- * Returns the fields of an object that other programs read. Neutral names replace the generated names in the values.
- */
+/** Returns the fields of an object that other programs read. */
 export function comparedFieldsOf(object: KubeObject, names: Names): ComparedFields {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');
@@ -75,7 +69,6 @@ function valueAt(path: string, value: unknown, names: Names, text: (value: unkno
   return path.endsWith('.description') ? canon.replace(TOOK, '<duration>') : canon;
 }
 
-/** A path at which the fields of two objects differ. */
 export interface Difference {
   readonly path: string;
   readonly ours: string | undefined;

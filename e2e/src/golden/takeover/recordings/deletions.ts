@@ -1,17 +1,12 @@
 import type { Recorded, State } from './recording.ts';
 
-/** The kinds of objects that only users delete. */
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);
 
 export const countOf = (event: Recorded): number => (typeof event.count === 'number' ? event.count : 1);
-/** Returns the object that an event concerns. */
 export const involvedOf = (event: Recorded): { readonly kind?: string; readonly name?: string } =>
   (event.involvedObject ?? {}) as { readonly kind?: string; readonly name?: string };
 
-/**
- * Returns the names of machines that MachineSets deleted, according to the events. If a set has too many events, all
- * its machines are in the result.
- */
+/** Returns the names of machines that MachineSets deleted, according to the events. */
 export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   const deletions = (states.at(-1)?.events ?? []).filter(({ reason }) => reason === 'SuccessfulDelete');
   const leaving = new Map<string, Set<string>>();
@@ -33,7 +28,6 @@ export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   return removed;
 }
 
-/** Returns true if only a user can have deleted an object. */
 export function isByHand(
   object: Recorded,
   before: State | undefined,
@@ -55,7 +49,6 @@ const isStaying = (key: string, { objects }: State): boolean => {
   return object !== undefined && object.metadata.deletionTimestamp === undefined;
 };
 
-/** Returns true if a user deleted a Node. The controllers delete a Node only while its machine is in deletion. */
 function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefined, state: State): boolean {
   const machine = machineOf(name, before);
   const isThere =
@@ -63,7 +56,6 @@ function isNodeByHand({ metadata: { name } }: Recorded, before: State | undefine
   return isThere === true && machine?.metadata.deletionTimestamp === undefined;
 }
 
-/** Returns true if the Node of a machine was deleted. In this case, the controller deletes the machine. */
 function hasLostNode(machine: Recorded, before: State | undefined, state: State): boolean {
   const name = machine.metadata.labels?.node;
   if (!name || !before?.objects.has(`Node/${name}`)) return false;

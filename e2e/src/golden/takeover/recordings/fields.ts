@@ -12,7 +12,6 @@ export const conditionsOf = (object: KubeObject | undefined): readonly Condition
 export const operationOf = ({ status }: Recorded): Fields | undefined =>
   isFields(status) && isFields(status.lastOperation) ? status.lastOperation : undefined;
 
-/** Returns the phase of a machine in a recording or in a replay. */
 export const phaseOf = (machine: KubeObject): unknown => {
   const status = 'status' in machine ? machine.status : undefined;
   return isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
@@ -20,7 +19,6 @@ export const phaseOf = (machine: KubeObject): unknown => {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A condition of a node or a machine. */
 export interface Condition {
   readonly type: string;
   readonly status: string;

@@ -11,7 +11,6 @@ import {
 
 export type Definition = ResourceDefinition<KubeObject>;
 
-/** The kinds of objects in recordings. The kind of an owner is before the kinds of its dependents. */
 export const KINDS = [
   secrets,
   machineClasses,
@@ -32,5 +31,4 @@ export function definitionOf(kind: string): Definition {
   return found;
 }
 
-/** Returns the position of a kind in the list. The kind of an owner is before the kinds of its dependents. */
 export const placeOf = (kind: string): number => KINDS.findIndex((definition) => definition.kind === kind);

@@ -1,23 +1,18 @@
 import type { KubeObject } from '@mcm/kube';
 
 const HASH = 'machine-template-hash';
-/** Matches the random suffix of a generated name. */
 const SUFFIX = /-[a-z0-9]{5}(?![a-z0-9-])/;
 
 const ownerOf = (object: KubeObject, kind: string): string | undefined =>
   object.metadata.ownerReferences?.find((owner) => owner.kind === kind)?.name;
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/**
- * Replaces generated names with neutral names. A set is numbered within its deployment, and a machine within its set. A
- * name that a user has chosen stays the same.
- */
+/** Replaces generated names with neutral names. */
 export class Names {
   readonly #parts = new Map<string, string>();
   readonly #hashes = new Map<string, string>();
   readonly #pattern: RegExp | undefined;
 
-  /** @param objects all objects in the order of their creation */
   constructor(objects: Iterable<KubeObject>) {
     const all = [...new Map([...objects].map((object) => [object.metadata.uid, object])).values()];
     const sets = all.filter(({ kind }) => kind === 'MachineSet').sort((one, other) => bornAt(one) - bornAt(other));
@@ -48,12 +43,10 @@ export class Names {
     if (node && !this.#parts.has(node)) this.#parts.set(node, `${this.#parts.get(set) ?? set}-<node>`);
   }
 
-  /** Returns the neutral name of a generated name. A name that a user has chosen is returned unchanged. */
   part(name: string): string {
     return this.#parts.get(name) ?? name;
   }
 
-  /** Replaces all generated names in a text with neutral names. */
   text(value: string): string {
     if (!this.#pattern) return value;
     return value.replace(
@@ -62,7 +55,6 @@ export class Names {
     );
   }
 
-  /** Replaces the hash of a template by the neutral name of its set. */
   hash(value: string): string {
     return this.#hashes.get(value) ?? '<hash>';
   }

@@ -9,9 +9,7 @@ import {
 } from '@mcm/kube';
 import type { State } from './recording.ts';
 
-/** A version of an object, with the time since which the object has this content. */
 export interface Version {
-  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly object: KubeObject;
 }
@@ -20,7 +18,6 @@ export interface ObjectStates {
   readonly kind: string;
   readonly uid: string;
   readonly versions: readonly Version[];
-  /** The time of the object's deletion in seconds since the start of the recording. */
   readonly goneAt: number | undefined;
 }
 
@@ -45,10 +42,7 @@ export function statesByObject(states: readonly State[]): readonly ObjectStates[
 export const objectsIn = (lives: readonly ObjectStates[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
-/**
- * Returns the object that is compared. To hide an object, the result is undefined. Tests use a lens that changes
- * objects, and verify that the comparison reports the change.
- */
+/** Returns the object that is compared. */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;
 
@@ -58,10 +52,6 @@ export class Observer {
   readonly #seconds: () => number;
   readonly #lens: Lens;
 
-  /**
-   * @param seconds returns the seconds since the start
-   * @param lens returns the object that is compared
-   */
   constructor(seconds: () => number, lens: Lens) {
     this.#seconds = seconds;
     this.#lens = lens;

@@ -25,9 +25,7 @@ const recording = z.object({
 
 export type Recorded = KubeObject & { readonly [field: string]: unknown };
 
-/** All objects at one time. The keys are `Kind/name`. */
 export interface State {
-  /** The time in seconds since the start of the recording. */
   readonly at: number;
   readonly after: string;
   readonly objects: ReadonlyMap<string, Recorded>;
@@ -37,11 +35,9 @@ export interface State {
 export interface History {
   readonly file: string;
   readonly states: readonly State[];
-  /** The namespace with the machine objects. */
   readonly namespace: string;
 }
 
-/** The states between two actions of the user. The numbers are indexes in the states of the history. */
 export interface Section {
   readonly after: string;
   readonly first: number;
@@ -95,7 +91,7 @@ function namespaceOf(file: string, states: readonly State[]): string {
   return first;
 }
 
-/** Splits a history into sections. Each action of the user starts a section. */
+/** Splits a history into sections. */
 export function sectionsOf(states: readonly State[]): readonly Section[] {
   const sections: Section[] = [];
   for (const [index, { after }] of states.entries()) {

@@ -12,19 +12,11 @@ export const isAtRest = (state: State): boolean =>
       conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
   );
 
-/**
- * Within this number of seconds, the original reconciles every object. If an object is unchanged for longer, the
- * controllers wait for an action.
- */
 const QUIET_S = 20;
 
-/** The reasons of the condition `Progressing` after a complete rollout or during a pause. */
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
-/**
- * Returns true if the controllers waited for the next action of the user. The cluster was idle, waited for an agent, or
- * stayed unchanged for a long time.
- */
+/** Returns true if the controllers waited for the next action of the user. */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;
   const phases = machinesOf(end).map(phaseOf);
@@ -45,7 +37,6 @@ export function complete(states: readonly State[]): readonly State[] {
   return last && before && before.after !== last.after && !isAtRest(last) ? states.slice(0, -1) : states;
 }
 
-/** Returns the machines in deletion if the cluster was otherwise idle, or undefined. */
 export function lastLeaving(end: State): readonly Recorded[] | undefined {
   const leaving = machinesOf(end).filter(
     (machine) => machine.metadata.deletionTimestamp !== undefined && operationOf(machine)?.state === 'Processing',
@@ -53,7 +44,6 @@ export function lastLeaving(end: State): readonly Recorded[] | undefined {
   return leaving.length > 0 && isAtRest({ ...end, objects: without(end, leaving) }) ? leaving : undefined;
 }
 
-/** Returns the objects in a state without some machines and their nodes. */
 export function without({ objects }: State, machines: readonly Recorded[]): State['objects'] {
   const gone = new Set(machines.flatMap(({ metadata: { name, labels } }) => [name, labels?.node ?? name]));
   return new Map([...objects].filter(([key]) => !gone.has(key.replace(/^(Machine|Node)\//, ''))));

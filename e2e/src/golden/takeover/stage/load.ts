@@ -4,18 +4,15 @@ import type { Recorded, State } from '../recordings/recording.ts';
 import { millis, type Stage } from './stage.ts';
 
 const SERVER_SET = ['uid', 'resourceVersion', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
-/** The kinds of objects that have no status. */
 const STATELESS = new Set(['Secret', 'MachineClass']);
 /** Matches the texts about a deletion after the VM is gone. */
 const VM_GONE = /VM deletion was successful|[Nn]ode object deletion|finalizer removal/;
 
-/** For each UID in the recording, the UID of the object in this run. */
 export type Uids = Map<string, string>;
 
 const ownersHere = (owners: readonly OwnerReference[], uids: Uids): OwnerReference[] =>
   owners.map((owner) => ({ ...owner, uid: uids.get(owner.uid) ?? owner.uid }));
 
-/** Creates an object from the recording. Owner references get the UIDs of this run. */
 export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus: boolean): Promise<void> {
   const { namespace } = object.metadata;
   if (namespace) await stage.needNamespace(namespace);
@@ -30,7 +27,7 @@ export async function put(stage: Stage, object: Recorded, uids: Uids, withStatus
   await resource.patch(made.metadata.name, { type: 'merge', body }, { subresource: 'status' });
 }
 
-/** Creates all objects of a recorded state with their recorded times. Returns the UIDs of this run. */
+/** Creates all objects of a recorded state with their recorded times. */
 export async function load(stage: Stage, { objects, at }: State): Promise<Uids> {
   const uids: Uids = new Map();
   const inOrder = [...objects.values()].sort(
@@ -54,10 +51,7 @@ export async function load(stage: Stage, { objects, at }: State): Promise<Uids> 
   return uids;
 }
 
-/**
- * Adds the owner references that are missing. The owner of a machine may be newer than the machine, so its UID was
- * unknown when the machine was created.
- */
+/** Adds the owner references that are missing. */
 async function settleOwners(stage: Stage, objects: readonly Recorded[], uids: Uids): Promise<void> {
   for (const { kind, metadata } of objects) {
     const owners = metadata.ownerReferences ?? [];

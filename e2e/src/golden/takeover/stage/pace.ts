@@ -7,29 +7,18 @@ import type { State } from '../recordings/recording.ts';
 import { machinesOf } from './idle.ts';
 import { millis, type Stage } from './stage.ts';
 
-/**
- * For each MachineSet, the durations in seconds until its machines joined and were deleted, in the order of the
- * machines.
- */
 interface Times {
   readonly join: number[];
   readonly leave: number[];
 }
 
-/**
- * When a loaded machine joined and was deleted, in seconds of the recording. If the machine did not join or was not
- * deleted, the time is undefined.
- */
 interface LoadedTimes {
   readonly joinAt: number | undefined;
-  /** Whether the machine was already being deleted. */
   readonly isLeaving: boolean;
   readonly goneAt: number | undefined;
 }
 
-/** The durations of a recorded cloud from the first state on. */
 export interface RecordedPace extends Pace {
-  /** The times of the machines that are loaded with the first state, by name. */
   readonly loaded: ReadonlyMap<string, LoadedTimes>;
 }
 
@@ -55,10 +44,6 @@ export function paceOf(states: readonly State[], stage: () => Stage | undefined,
     if (!seen.includes(machine.metadata.uid)) seen.push(machine.metadata.uid);
     return (times.get(part)?.[what][seen.indexOf(machine.metadata.uid)] ?? 0) * 1_000;
   };
-  /**
-   * Returns the time from `since` until a second of the recording. If the recording does not contain the second, the
-   * result is undefined.
-   */
   const left = (since: number | undefined, at: number | undefined): number | undefined =>
     since === undefined || at === undefined ? undefined : (stage()?.instantOf(at) ?? since) - since;
   return {
@@ -83,7 +68,6 @@ const joinedAt = ({ versions }: ObjectStates): number | undefined =>
 const leavesSince = ({ versions }: ObjectStates): number | undefined =>
   versions.find(({ object }) => object.metadata.deletionTimestamp)?.at;
 
-/** Returns the times of a machine that was loaded during its creation or deletion. */
 function loadedTimes(life: ObjectStates): LoadedTimes {
   const [version] = life.versions;
   const isLeaving = version?.object.metadata.deletionTimestamp !== undefined;

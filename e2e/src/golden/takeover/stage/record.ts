@@ -3,19 +3,14 @@ import type { Recorded } from '../recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
 export interface UserAction {
-  /** The time in seconds since the start. */
   readonly at: number;
   readonly after: string;
   act(stage: Stage): Promise<void>;
 }
 
-/** Two recorded states have this distance in seconds. */
 const LOOK_EVERY_S = 0.4;
 
-/**
- * Records histories of mcm in the format of the recordings. The histories contain actions of users that are missing in
- * the recordings of the original. Tests verify that the replay finds these actions.
- */
+/** Records histories of mcm in the format of the recordings. */
 export async function record(stage: Stage, actions: readonly UserAction[], until: number): Promise<string> {
   const states: object[] = [];
   const known = new Map<string, string>();

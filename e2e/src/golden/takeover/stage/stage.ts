@@ -23,19 +23,15 @@ import type { History, Recorded, State } from '../recordings/recording.ts';
 
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
-/** The settings of the recorded processes. */
 export const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
 
-/** Converts a time of the API to milliseconds. */
 export const millis = (time: string | undefined): number => (time ? Date.parse(time) : 0);
 
-/** The durations of the cloud, and the lens through which objects are observed. */
 export interface StageOptions {
   readonly pace?: Pace;
   readonly lens?: Lens;
 }
 
-/** A new control plane with a virtual clock, the cloud of the recordings, and the two controllers of mcm. */
 export class Stage {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
@@ -43,16 +39,10 @@ export class Stage {
   readonly cloud: ScriptedCloud;
   readonly observer: Observer;
   readonly namespace: string;
-  /** The number of machines that were created after the start of the controllers. */
   made = 0;
   readonly failures: string[] = [];
   readonly #plane: Plane;
-  /** The virtual time at which the recording starts. */
   readonly #zero: number;
-  /**
-   * How far the replay is behind the recording, in milliseconds. If the replay must wait for an action, it falls
-   * behind.
-   */
   #lateMs = 0;
   readonly #random: Random = seededRandom(1);
   readonly #stop = new AbortController();
@@ -73,7 +63,6 @@ export class Stage {
     this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
   }
 
-  /** Creates an empty stage. The clock starts at the time of the recording. */
   static async open({ states, namespace }: History, options: StageOptions = {}): Promise<Stage> {
     const zero = beginningOf(states[0]);
     const clock = new VirtualClock({ start: new Date(zero - 1_000) });
@@ -108,7 +97,6 @@ export class Stage {
     };
   }
 
-  /** Creates a namespace unless it exists. */
   async needNamespace(name: string): Promise<void> {
     if (this.#namespaces.has(name)) return;
     this.#namespaces.add(name);
@@ -117,33 +105,25 @@ export class Stage {
       await this.admin.resource(namespaces).create({ metadata: { name } });
   }
 
-  /** Returns the client for a kind. The default namespace is the namespace of the controllers. */
   resource(kind: string, namespace: string = this.namespace) {
     const definition = definitionOf(kind);
     return definition.namespaced ? this.admin.resource(definition, namespace) : this.admin.resource(definition);
   }
 
-  /**
-   * Converts a second of the recording to a virtual time in milliseconds. The result includes the time by which the
-   * replay is behind.
-   */
   instantOf(at: number): number {
     return this.#zero + at * 1_000 + this.#lateMs;
   }
 
-  /** Waits until a second of the recording. If the replay falls behind, all later times are shifted too. */
   async reach(at: number): Promise<void> {
     this.#lateMs += Math.max(this.clock.now().getTime() - this.instantOf(at), 0);
     await this.until(this.instantOf(at));
   }
 
-  /** Waits until a time in milliseconds. */
   async until(instant: number): Promise<void> {
     const ms = instant - this.clock.now().getTime();
     if (ms > 0) await this.clock.advance(ms);
   }
 
-  /** The number of seconds since the start of the recording. */
   get seconds(): number {
     return (this.clock.now().getTime() - this.#zero) / 1_000;
   }

@@ -2,10 +2,6 @@ import { Annotations, type Machine, type MachineDeployment, parseDurationMs } fr
 import type { KubeObject } from '@mcm/kube';
 import { DEFAULTS, millis } from './stage.ts';
 
-/**
- * If a timeout would expire within this number of milliseconds after an action of the user, the replay acts earlier.
- * The action is therefore always before the timeout.
- */
 const MARGIN_MS = 1_000;
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff']);
 const IN_PLACE: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateSuccessful']);
