@@ -7,15 +7,9 @@ import { SCENARIOS } from './run.ts';
 
 const example = (name: string): string => fileURLToPath(new URL(`../examples/${name}`, import.meta.url));
 
-/** A volume type that the driver does not support. */
 const WRONG = 'wrong.yaml';
-/** A class with the name of another provider. */
 const OTHER = 'other.yaml';
 
-/**
- * A clock that advances by a quarter of a second at each reading. The clocks of the clouds stand still, so the report
- * shows which clock measured a duration.
- */
 function stopwatch(): Clock {
   let ms = 0;
   return {

@@ -8,7 +8,6 @@ import type { ConformanceTarget, World } from './stage/target.ts';
 
 /** The functions of the process that the command uses. */
 export interface CommandHost {
-  /** The clock for drivers whose cloud runs in another process. */
   readonly clock: Clock;
   /** Measures the real duration of each scenario, because the clock of the cloud may be virtual. */
   readonly stopwatch: Clock;
@@ -54,7 +53,6 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
   }
 }
 
-/** Adds the name of the flag to the message of an error. */
 async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -74,10 +72,7 @@ async function targetOf(
   return { name: path, createDriver, openCloud, inventory, ...config };
 }
 
-/**
- * Creates one connection for each origin. All drivers of the run share the connections, because new connections would
- * spend most of the time in handshakes.
- */
+/** Creates one connection for each origin. */
 function once(connect: CommandHost['connect']): CommandHost['connect'] {
   const known = new Map<string, Transport>();
   return (origin) => {

@@ -13,7 +13,7 @@ export const conformanceConfig = z.strictObject({
     provider: z.string().optional(),
     providerSpec: z.record(z.string(), z.unknown()),
   }),
-  /** The data of the Secret. An environment variable replaces `${NAME}`, so that the file contains no secrets. */
+  /** An environment variable replaces `${NAME}`, so that the file contains no secrets. */
   secret: z.record(z.string(), z.string()),
   dialect: z.strictObject({
     writes: z.string().optional(),
@@ -36,7 +36,7 @@ export const conformanceConfig = z.strictObject({
   machines: z.int().min(1).max(1000).optional(),
   listed: z.int().min(1).max(5000).optional(),
 });
-/** The content of a configuration file. The file describes the driver and the cloud under test. */
+/** The content of a configuration file. */
 export type ConformanceConfig = z.infer<typeof conformanceConfig>;
 
 /**

@@ -10,7 +10,6 @@ export interface ConformanceFlags {
   readonly histories: number;
 }
 
-/** The exit code if the scenarios could not run. */
 export const USAGE = 2;
 
 function wholeNumber(text: string): number {
@@ -20,8 +19,8 @@ function wholeNumber(text: string): number {
 }
 
 /**
- * Returns the flags of the command. The parser treats the two required flags as optional. Otherwise, the parser would
- * report a missing flag instead of a misspelled flag.
+ * The parser treats the two required flags as optional. The parser itself would report a missing flag instead of a
+ * misspelled flag.
  */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
@@ -34,7 +33,6 @@ function flagsOf(command: Command): ConformanceFlags {
   return { driver, config, ...others };
 }
 
-/** Parses the flags. The result is an exit code after the help or an error. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
   const command = reportRefusals(new Command('mcm-conformance'))
     .description('Verifies that a driver creates no second VM, deletes all resources and reports errors correctly.')

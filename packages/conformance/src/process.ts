@@ -15,7 +15,7 @@ async function played(): Promise<number> {
   return playFromFiles(flags, write);
 }
 
-// A timer of Node.js keeps the process alive while a driver waits. The timers of the clock do not.
+// A timer of Node.js keeps the process alive while a driver waits.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await played();
 clearInterval(alive);

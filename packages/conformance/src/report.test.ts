@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { junitXml } from './report.ts';
 import { SCENARIOS } from './run.ts';
 
-/** Source: the production `Char` of XML 1.0. */
 const CHARS = /^[\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]*$/u;
 
 test('the report is valid XML for any text of a driver', () => {

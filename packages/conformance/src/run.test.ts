@@ -33,9 +33,6 @@ const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefi
     return defineDriver({ ...toy, ...(change(toy, context) as Partial<Toy>) });
   }) as CreateDriver;
 
-/**
- * The creator of each VM. A faulty driver of the test reports the creator of a VM, but adopts VMs of other creators.
- */
 const OWNERS = new Map<string, string | undefined>();
 
 const absent = (): never => {

@@ -27,10 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...callBehavior,
 ];
 
-/**
- * Returns the scenario with the name `only`. If no scenario has this name, the result contains all scenarios whose
- * names contain the text.
- */
+/** Returns the scenario with the name `only`. */
 export function scenariosOf(only: string): readonly Scenario[] {
   const exact = SCENARIOS.filter(({ name }) => name === only);
   return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
@@ -40,9 +37,8 @@ export function scenariosOf(only: string): readonly Scenario[] {
 export interface Outcome {
   readonly scenario: Scenario;
   readonly state: 'passed' | 'failed' | 'skipped';
-  /** The reason of a failure or of a skip. If the scenario passed, `why` is undefined. */
+  /** If the scenario passed, `why` is undefined. */
   readonly why?: string;
-  /** The duration of the scenario in milliseconds, by the stopwatch of the run. */
   readonly ms: number;
 }
 
@@ -51,17 +47,14 @@ export interface Report {
   readonly target: string;
   readonly outcomes: readonly Outcome[];
   readonly failed: number;
-  /** Differences that users can notice, but that no scenario treats as a failure. */
   readonly notes: readonly string[];
 }
 
 /** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
-  /** The name of one scenario, or a part of the names of several scenarios. By default, all scenarios run. */
   readonly only?: string | undefined;
-  /** Seed for the names of machines (default: 1). */
   readonly seed?: number | undefined;
-  /** Number of random histories that run after the scenarios (default: 0). The first history uses `seed`. */
+  /** Number of random histories that run after the scenarios (default: 0). */
   readonly histories?: number | undefined;
   /**
    * Measures the duration of each scenario. By default, `stopwatch` is the clock of the cloud, which may be virtual.
@@ -95,7 +88,6 @@ export async function runConformance(target: ConformanceTarget, options: RunOpti
 
 /**
  * Returns a note if the class contains a wrong name of the driver, because users copy the name to their MachineClasses.
- * A class without a provider needs no note.
  */
 const providerNotes = ({ machineClass: { provider = '' } }: ConformanceTarget, names: readonly string[]): string[] =>
   names

@@ -16,7 +16,6 @@ const target = (openCloud: () => World, make: CreateDriver = createDriver as Cre
   ...config,
 });
 
-/** The number of runs. A larger number finds no further errors, and each run takes seconds. */
 const RUNS = 3;
 const SKIPPED = [
   'alternatives',
@@ -58,10 +57,7 @@ test.each([1, 2])(
   },
 );
 
-/**
- * Wraps a driver, whose list then contains a VM only ten seconds after its creation. The type of the driver in the
- * example is narrower than the type of any driver.
- */
+/** Wraps a driver, whose list then contains a VM only ten seconds after its creation. */
 const lagging = ((context: DriverContext) => {
   const driver = createDriver(context);
   const seen = new Map<string, number>();
@@ -83,7 +79,6 @@ test('a correct driver passes if the list of its cloud contains new VMs late', a
   expect(failuresOf(report)).toEqual([]);
 });
 
-/** A faulty driver, which assumes that the cloud deletes disks with their servers, and lists no disks. */
 const leaking = ((context: DriverContext) => {
   const gone = new Set<string>();
   const connect: DriverContext['connect'] = (origin) => {

@@ -39,20 +39,19 @@ export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 export interface ControlPlaneOptions {
   /** The clock for all times and timers (default: the clock of the system). */
   readonly clock?: Clock;
-  /** Returns a random number in [0, 1), for generated names, uids and tokens. Default: `Math.random`. */
+  /** Returns a random number in [0, 1), for generated names, uids and tokens. */
   readonly random?: () => number;
   /**
-   * The location of the data: `memory` (default), or a folder for the store, the certificates and the tokens.
-   * `maxBytes` limits the size of the store in a folder. With a snapshot, the store is in memory and starts with the
-   * content of the snapshot.
+   * `maxBytes` limits the size of the store in a folder. With a snapshot, the store of the control plane is in memory
+   * and starts with the content of the snapshot.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /**
-   * The TCP port on 127.0.0.1. For the value 0, the system selects a free port. Without `port`, the control plane opens
-   * no socket, and only this process can send requests.
+   * For the port 0, the system selects a free port. Without `port`, the control plane opens no socket, and only this
+   * process can send requests.
    */
   readonly port?: number;
   /**
@@ -61,52 +60,41 @@ export interface ControlPlaneOptions {
    * is 192.0.2.1. The server listens only on 127.0.0.1.
    */
   readonly advertiseAddress?: string | undefined;
-  /** The controllers to run: all (default), none, or the controllers with these names. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * The controllers start after this promise resolves. A server process can therefore respond to requests earlier. By
-   * default, the controllers start before the control plane is returned.
+   * The controllers start after this promise resolves. A server process can respond to requests before the controllers
+   * start. By default, the controllers start before the control plane is returned.
    */
   readonly controllersAfter?: Promise<unknown>;
-  /**
-   * The rates at which pods are evicted from unreachable nodes. The names and defaults are those of the flags of
-   * kube-controller-manager.
-   */
+  /** The names and defaults of the eviction rules are those of the flags of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules>;
-  /** CustomResourceDefinitions that the control plane creates at its start. */
   readonly crds?: readonly object[];
   /**
    * Alpha API versions that the control plane serves in addition, as in `--runtime-config` of kube-apiserver. The only
-   * supported version is `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction. The default is an
-   * empty list.
+   * supported version is `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** The bearer token of the administrator. The default is the stored token of the folder, or a random token. */
+  /** By default, the admin token is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /**
-   * Whether a request from this process without credentials has the permissions of the administrator. The default is
-   * true. If `trustInProcess` is false, the user of a request without credentials is anonymous.
+   * Whether a request from this process without credentials has the permissions of the administrator. By default,
+   * `trustInProcess` is true. If `trustInProcess` is false, the user of a request without credentials is anonymous.
    */
   readonly trustInProcess?: boolean;
-  /** Called once for each request after its response. */
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
-  /** Called for each failed task of a controller. The controller retries the task. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
-  /**
-   * Called once if writes to the store fail permanently. A full store is not a permanent failure. After this call, the
-   * store acknowledges no write.
-   */
+  /** A full store is not a permanent failure. After a permanent failure, the store acknowledges no write. */
   readonly onStoreFailure?: (error: Error) => void;
   /** Reports each failed checkpoint of the store. A failed checkpoint loses no write, but the log of the store grows. */
   readonly onCheckpointError?: (error: Error) => void;
   /** Sends calls to admission webhooks (default: HTTPS). */
   readonly webhookTransport?: WebhookTransport;
   /**
-   * An Event is deleted this number of milliseconds after its last write. The default is an hour, as for `--event-ttl`
-   * of kube-apiserver. With the value 0, Events never expire.
+   * The default of `eventTtlMs` is an hour, as for `--event-ttl` of kube-apiserver. If `eventTtlMs` is 0, Events never
+   * expire.
    */
   readonly eventTtlMs?: number | undefined;
-  /** Watches and pages can read changes of the last `historyMs` milliseconds. The default is 5 minutes. */
+  /** Watches and pages can read changes of the last `historyMs` milliseconds. By default, `historyMs` is 5 minutes. */
   readonly historyMs?: number;
 }
 
@@ -118,17 +106,15 @@ export interface ControlPlane {
    * aborts.
    */
   fetch(request: Request): Promise<Response>;
-  /** Handles a request from this process faster than {@link fetch}. The clients of `@mcm/kube` use this method. */
+  /** Handles a request from this process faster than {@link fetch}. */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
   /**
    * Returns a kubeconfig (YAML) with the CA, the token and a client certificate of the administrator. Without a socket,
    * the server in the kubeconfig is `https://127.0.0.1`.
    */
   kubeconfig(): string;
-  /** The address `https://127.0.0.1:PORT`, or undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA certificate of the server as PEM, or undefined without a socket. */
   readonly caCertificate: string | undefined;
   /** Returns a copy of the store. Another control plane can start with the snapshot. */
   snapshot(): StoreSnapshot;
@@ -141,7 +127,6 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-/** Tokens in Secrets are valid for at least this time. */
 const SECRET_TOKEN_SECONDS = 100 * 365 * 86_400;
 
 const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', warn: () => undefined };

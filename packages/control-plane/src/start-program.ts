@@ -1,8 +1,7 @@
-/** The oldest supported version of Node.js. The field `engines` of the packages contains it too. */
 const OLDEST_NODE = [22, 19] as const;
 
 /**
- * Returns the error for an old version of Node.js. For a supported version, the result is undefined.
+ * Returns the error for an old version of Node.js.
  * @param version the version, such as `20.20.2`
  */
 function oldNode(name: string, version: string): string | undefined {
@@ -19,7 +18,7 @@ function oldNode(name: string, version: string): string | undefined {
 const NO_MAGLEV = '--no-maglev';
 
 /**
- * Starts a program. The function checks the version of Node.js before it loads the rest of the program.
+ * The function checks the version of Node.js before it loads the rest of the program.
  *
  * This module, and each module that calls it, must not have a static import of a Node.js module. In an older Node.js,
  * an import of a missing name ends the process with a `SyntaxError` before any code runs.
@@ -37,7 +36,7 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
   // cache contains JavaScript.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
-    // Without this handler, Node.js prints its own version as the last line. The last line must be the cause.
+    // The last line of the output must be the cause.
     const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
     process.stderr.write(`${stack}\n${name}: the program could not start: ${message}\n`);
     process.exit(1);

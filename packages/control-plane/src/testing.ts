@@ -2,7 +2,6 @@ import type { Clock } from './apimachinery/objects/clock.ts';
 import type { ApiObject, ObjectMeta } from './apimachinery/objects/object.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './plane.ts';
 
-/** A clock whose time only `advance` changes. */
 export class StillClock implements Clock {
   #now = Date.parse('2026-01-01T00:00:00Z');
   readonly #timers = new Set<{ at: number; fn: () => void }>();
@@ -45,7 +44,7 @@ export async function settle(): Promise<void> {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body of the response. For a body that is not JSON, `message` contains the text. */
+  /** For a body that is not JSON, `message` contains the text. */
   readonly body: AnswerBody;
 }
 
@@ -53,7 +52,6 @@ export interface AnswerBody extends ApiObject {
   metadata: ObjectMeta & { continue?: string; remainingItemCount?: number };
   items: ApiObject[];
   message: string;
-  /** The details of a refusal. */
   details?: { causes?: { field: string; message: string; reason: string }[] };
 }
 
@@ -105,9 +103,7 @@ export class TestClient {
   }
 }
 
-/**
- * Starts a control plane without controllers. The clock of this control plane stands still until a test advances it.
- */
+/** Starts a control plane without controllers. */
 export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const clock = new StillClock();
   const plane = await startControlPlane({ clock, controllers: false, ...options });

@@ -19,10 +19,7 @@ const machine = (name: string, isGoing = false): Machine =>
     status: { currentStatus: { phase: 'Running' } },
   });
 
-/**
- * Resolves with the violations of a scale-in from three machines to two. A user deletes a machine after the scale-in,
- * and ten minutes later the set deletes a third machine.
- */
+/** Resolves with the violations of a scale-in from three machines to two. */
 async function violationsOf(setSize: number): Promise<readonly string[]> {
   const clock = new VirtualClock();
   const violations: string[] = [];

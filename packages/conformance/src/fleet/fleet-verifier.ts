@@ -9,32 +9,20 @@ export interface Wish {
   readonly maxUnavailable: number;
 }
 
-/** A node that is selected for an in-place update. */
 interface Selection {
-  /** The UID of the MachineSet that owned the machine at the time of the selection. */
   readonly set: string | undefined;
-  /** The time of the selection, in virtual milliseconds since 1970. */
   readonly selectedAt: number;
 }
 
 /** The limits of a fleet, and the sizes of its sets in the API server. */
 export interface FleetVerifierOptions {
   readonly clock: Clock;
-  /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
   readonly largestSince: (setUid: string, since: number) => number;
-  /**
-   * The time at which the size of a set was last reduced, by the UID of the set. The time is in virtual milliseconds
-   * since 1970, or undefined if the size was never reduced.
-   */
   readonly reducedAt: (setUid: string) => number | undefined;
-  /** The size of all sets of a set's deployment together, by the UID of the set. */
   readonly totalOf: (setUid: string) => number;
-  /** The value of `--max-unhealthy-replacements`. */
   readonly limit: number;
-  /** The value of `--machine-creation-timeout`. By default, the value is the default of the flag. */
   readonly patienceMs?: number | undefined;
-  /** The maximum age of the cached state behind a write, at the time when the write arrives. */
   readonly lagMs: () => number;
   readonly violate: (text: string) => void;
 }
@@ -48,9 +36,7 @@ const isAvailable = (machine: Machine): boolean =>
 export class FleetVerifier {
   readonly #o: FleetVerifierOptions;
   readonly #machines = new Map<string, Machine>();
-  /** The nodes that are selected for an in-place update, by the names of their machines. */
   readonly #selected = new Map<string, Selection>();
-  /** The times at which machines became unavailable without a decision of mcm, by UID. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   readonly #repairs: RepairVerifier;
@@ -70,7 +56,7 @@ export class FleetVerifier {
 
   /**
    * Records a change of a node's selection for an update. Node and machine have the same name.
-   * @param byHand Whether the user selected the node. A user has no limit for selections.
+   * @param byHand Whether the user selected the node.
    * @returns whether the node was not selected before.
    */
   selects(name: string, on: boolean, byHand: boolean): boolean {
@@ -101,9 +87,7 @@ export class FleetVerifier {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /**
-   * Records the state of a machine after the server was restored to an older state. The restored state is not verified.
-   */
+  /** Records the state of a machine after the server was restored to an older state. */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);
@@ -125,7 +109,6 @@ export class FleetVerifier {
     }
   }
 
-  /** Returns the maximum number of machines that a decision may assume, including decisions from an outdated cache. */
   #most(): number {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
@@ -151,7 +134,6 @@ export class FleetVerifier {
       this.#o.violate(`MachineSet ${name} grew, so all sets have ${total} machines, more than the limit of ${most}`);
   }
 
-  /** @param byHand Whether the user deleted the machine. */
   changed(before: Machine, machine: Machine, byHand: boolean): void {
     const { name, uid } = machine.metadata;
     this.#machines.set(name, machine);
@@ -184,7 +166,7 @@ export class FleetVerifier {
    * Verifies that enough machines remain available when mcm makes an available machine unavailable.
    * - mcm may not know yet that a machine was lost.
    * - A set with too many machines deletes the additional machines like a ReplicaSet, even if a user deletes another
-   *   machine. The decision is the reduction of the set's size.
+   *   machine.
    * - Sets that are smaller than the present request allows keep the required machines, although an earlier request was
    *   lower.
    */
@@ -213,10 +195,6 @@ export class FleetVerifier {
     return machine && controllerOf(machine)?.uid;
   }
 
-  /**
-   * Returns the time at which the size of the deleted machine's set was reduced below the number of machines in the
-   * set. By default, the time is now.
-   */
   #reducedAt(name: string): number {
     const set = this.#setOf(name);
     if (set === undefined) return this.#now;
@@ -225,7 +203,6 @@ export class FleetVerifier {
     return own >= this.#o.replicasOf(set) ? (this.#o.reducedAt(set) ?? this.#now) : this.#now;
   }
 
-  /** Returns the requested sizes on which a current decision may be based. */
   #recentWishes(since = this.#now - this.#o.lagMs()): Wish[] {
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
     return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);

@@ -19,7 +19,6 @@ const machine = (name: string, set: string, phase: MachinePhase, going = false):
     status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
   });
 
-/** Returns the limits of a deployment with three machines, of which one may be unavailable. */
 const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
   replicasOf: (set) => replicas[set] ?? 0,
   replicas: [3],

@@ -1,40 +1,28 @@
 import { counted, isReadyPhase, type Machine, parseDurationMs, phaseOf } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 
-/** A failed machine that was deleted and must be replaced. */
 interface Repair {
   readonly set: string;
   readonly failed: string;
   readonly uid: string;
-  /**
-   * Whether the machine failed before it joined, without a rollout. The replacement of an idle machine ends when the
-   * machine is deleted and a new machine is created.
-   */
   readonly idle: boolean;
-  /** The UID of the machine that replaces the failed machine. */
   successor: string | undefined;
 }
 
 /** The current limits of a deployment. */
 export interface Allowance {
-  /** The size of a set, by the UID of the set. */
   readonly replicasOf: (setUid: string) => number;
-  /** The sizes of the deployment that a current decision may use. */
   readonly replicas: readonly number[];
   readonly maxUnavailable: number;
-  /** The UIDs of machines whose nodes are selected for an in-place update. */
   readonly selected: ReadonlySet<string>;
-  /** Whether the user deleted the machine. */
   readonly byHand: boolean;
 }
 
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine));
-/** The default of `--machine-creation-timeout`. */
 const CREATION_TIMEOUT_MS = 20 * 60_000;
 
-/** Whether the machine joined before it failed. */
 const served = ({ status }: Machine): boolean =>
   !(status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful');
 
@@ -55,10 +43,6 @@ export class RepairVerifier {
   readonly #limit: number;
   readonly #patienceMs: number;
 
-  /**
-   * @param limit The value of `--max-unhealthy-replacements`.
-   * @param patienceMs The time for which a replacement without its own creation timeout counts.
-   */
   constructor(clock: Clock, limit = 1, patienceMs = CREATION_TIMEOUT_MS) {
     this.#clock = clock;
     this.#limit = limit;
@@ -122,8 +106,7 @@ export class RepairVerifier {
     // Without a rollout, only `--max-unhealthy-replacements` applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const largest = Math.max(...replicas);
-    // After a scale-in there are too many machines, and failed machines are deleted first. The sizes of the sets are
-    // reduced later.
+    // After a scale-in there are too many machines, and failed machines are deleted first.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} by in-place updates)` : '';
@@ -164,7 +147,6 @@ export class RepairVerifier {
     return new Set(updated);
   }
 
-  /** Whether machines of several templates exist. */
   #rolls(): boolean {
     return new Set([...this.#machines.values()].map(setOf)).size > 1;
   }

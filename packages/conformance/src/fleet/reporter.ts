@@ -4,7 +4,6 @@ import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './
 
 /** An entry in the history of a simulated fleet. */
 export interface HistoryEntry {
-  /** Virtual milliseconds since the start. */
   readonly at: number;
   /**
    * `request` is a response of a server, `state` is a change of a machine, and `act` is an action of a user or a fault.
@@ -15,19 +14,14 @@ export interface HistoryEntry {
 
 /** The data with which a {@link Reporter} verifies a fleet. */
 export interface ReporterRules extends Omit<FleetVerifierOptions, 'clock' | 'violate'> {
-  /** The resource version in which a set last changed its record of used machine numbers, by the UID of the set. */
   readonly recordedAt: (setUid: string) => number;
-  /** Whether the last create request repeated a request, and no manager had received the name from the server. */
   readonly repeatsUnread: (name: string) => boolean;
-  /** Returns the name of the deployment of a machine or a set. By default, `deploymentOf` returns the label `name`. */
   readonly deploymentOf: (object: Machine | MachineSet) => string | undefined;
 }
 
-/** The first use of a machine name. */
 interface Naming {
   readonly uid: string;
   readonly version: number;
-  /** The number of managers that had started before the first use of the name. */
   readonly managers: number;
 }
 
@@ -40,19 +34,16 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** The first use of each machine name. */
   readonly #named = new Map<string, Naming>();
   readonly #recordedAt: ReporterRules['recordedAt'];
   readonly #repeatsUnread: ReporterRules['repeatsUnread'];
   readonly #deploymentOf: ReporterRules['deploymentOf'];
   #managers = 0;
-  /** The verifiers by the name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
   readonly #first = Promise.withResolvers<void>();
 
-  /** @param rules The limits of the fleets. Default: no limits. */
   constructor(clock: Clock, rules: Partial<ReporterRules> = {}) {
     this.#clock = clock;
     const {
@@ -104,20 +95,14 @@ export class Reporter {
     return fleet;
   }
 
-  /**
-   * Returns the verifier of the fleet to which a machine belongs. Machines without a deployment belong to the first
-   * fleet.
-   */
+  /** Returns the verifier of the fleet to which a machine belongs. */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
     const name = (machine && this.#deploymentOf(machine)) ?? first;
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
-  /**
-   * Records that the user deletes the machine with this UID. The UID identifies the machine, because a later machine
-   * may have an equal name.
-   */
+  /** Records that the user deletes the machine with this UID. */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
   }
@@ -140,8 +125,8 @@ export class Reporter {
   }
 
   /**
-   * Records a change of a node's selection for an update. The node has the name of its machine.
-   * @param byHand Whether the user selected the node. Users have no limit.
+   * Records a change of a node's selection for an update.
+   * @param byHand Whether the user selected the node.
    */
   selects(name: string, on: boolean, byHand: boolean): void {
     const fleet = this.#fleetOf(this.#machines.get(name));
@@ -155,15 +140,14 @@ export class Reporter {
   }
 
   /**
-   * Records that the server was restored to an older state. A lost machine without a VM has no trace in this state, so
-   * another machine may get its name. `RestoreVerifier` verifies the names of VMs.
+   * Records that the server was restored to an older state.
    * @param machines The names of the restored machines.
    */
   isRestored(machines: ReadonlySet<string>): void {
     for (const name of this.#named.keys()) if (!machines.has(name)) this.#named.delete(name);
   }
 
-  /** Records a change of a machine by the restore of the server. The change is not verified. */
+  /** Records a change of a machine by the restore of the server. */
   relearns({ type, object }: Change<Machine>): void {
     const { name } = object.metadata;
     if (type === 'deleted') {
@@ -205,7 +189,6 @@ export class Reporter {
     else fleet?.changed(before, object, byHand);
   };
 
-  /** The number of starts of a manager. */
   get managerStartCount(): number {
     return this.#managers;
   }
@@ -222,8 +205,7 @@ export class Reporter {
   /**
    * Reports a machine with the name of an earlier machine, because the VM or the Node of the earlier machine may still
    * exist. The first two exceptions of docs/decisions/0018-machine-names-from-a-count.md are allowed:
-   * - The manager of the earlier machine ended before the set recorded the number. The machine was deleted before
-   *   another manager read the machines.
+   * - The manager of the earlier machine ended before the set recorded the number.
    * - The manager repeated the create request, because the manager had received no response and no event with the name.
    */
   #verifyName(machine: Machine): void {

@@ -23,13 +23,11 @@ const recordOf = (set: MachineSet | undefined): string | undefined =>
 
 /** Watches the sets, machines and nodes in the API server, and passes each change to a {@link Reporter}. */
 export class SetWatch {
-  /** All sizes of each set, oldest first. */
   readonly #sizes = new Map<string, Size[]>();
   readonly #reducedAt = new Map<string, number>();
   /** Sets that were not deleted. */
   readonly #sets = new Map<string, MachineSet>();
   readonly #classes = new Map<string, string | undefined>();
-  /** The resource version of a MachineSet after the last change of its record of used machine numbers, by UID. */
   readonly #recordedAt = new Map<string, number>();
   /** The names of the deployments of all sets, also of deleted sets, by the UID of the set. */
   readonly #deployments = new Map<string, string>();
@@ -44,13 +42,11 @@ export class SetWatch {
     return Math.max(0, ...all.slice(Math.max(first, 0)).map(({ replicas }) => replicas));
   }
 
-  /** Returns the size of all sets of a set's deployment together. */
   totalOf(setUid: string): number {
     const set = this.#sets.get(setUid);
     return set ? this.#total(controllerOf(set)?.uid) : 0;
   }
 
-  /** Returns the sizes of all sets of a deployment together. */
   #total(owner: string | undefined): number {
     const own = [...this.#sets.values()].filter((set) => controllerOf(set)?.uid === owner);
     return own.reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
@@ -77,17 +73,14 @@ export class SetWatch {
     return this.#reducedAt.get(setUid);
   }
 
-  /** Returns the resource version in which a set last changed its record of used machine numbers. */
   recordedAt(setUid: string): number {
     return this.#recordedAt.get(setUid) ?? 0;
   }
 
-  /** Returns the name of the deployment of a set. */
   deploymentOf(setUid: string): string | undefined {
     return this.#deployments.get(setUid);
   }
 
-  /** Returns the name of the class in a set's template. */
   classOf(setUid: string): string | undefined {
     return this.#classes.get(setUid);
   }

@@ -10,14 +10,14 @@ export interface KillPoint {
   readonly when: 'before' | 'after';
 }
 
-/** Never settles. A killed process gets no responses. */
+/** A killed process gets no responses. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
  * A simulated process from its start to its end. All requests and timers of the process pass through this class, so
  * that a test can kill or freeze the process at any time.
  * - After a kill, the process sends and receives nothing, as after SIGKILL.
- * - A frozen process does not run, as after SIGSTOP. Inputs arrive when the process continues.
+ * - A frozen process does not run, as after SIGSTOP.
  */
 export class SimulatedProcess {
   #requests = 0;
@@ -31,7 +31,6 @@ export class SimulatedProcess {
     this.#onKill = onKill;
   }
 
-  /** The number of requests since the start, without watches. */
   get requests(): number {
     return this.#requests;
   }
@@ -59,10 +58,6 @@ export class SimulatedProcess {
     this.#thawed = undefined;
   }
 
-  /**
-   * Delivers an input to the process. A frozen process receives the input when it continues. A killed process never
-   * receives the input.
-   */
   async #reach<T>(value: T): Promise<T> {
     while (this.#thawed) await this.#thawed.promise;
     return this.#dead ? never() : value;

@@ -4,7 +4,6 @@ import { errorText, realClock, VirtualClock } from '@mcm/kube';
 import { loadDriverModule } from '../driver-module.ts';
 import { serveCloud } from './over-http.ts';
 
-/** The time between two steps of a virtual clock that follows the real clock. */
 const STEP_MS = 50;
 
 /** Advances the virtual clock at the speed of the real clock. */

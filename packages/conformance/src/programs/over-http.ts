@@ -2,12 +2,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { errorText, foreignRefusal, type Transport, type TransportResponse } from '@mcm/kube';
 import type { World } from '../stage/target.ts';
 
-/** The header with the origin to which the driver sends its request. */
 const ORIGIN = 'x-mcm-cloud-origin';
-/**
- * Headers of the connection between the two programs. The program removes these headers before it passes a request to
- * the cloud.
- */
+/** The program removes its own headers before it passes a request to the cloud. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ORIGIN,
   'host',
@@ -40,7 +36,6 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
   return Object.fromEntries(all.filter(([name]) => !OWN_HEADERS.has(name)));
 }
 
-/** The path from which `mcm cloud list` reads the resources of the cloud. */
 const RESOURCES = '/_emulator/resources';
 
 /**

@@ -13,7 +13,6 @@ const wrong = (value: unknown): unknown =>
 
 const PART = 24;
 
-/** Ways in which clouds, gateways and proxies repeat the request in an error response. */
 const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => string)[] = [
   (_, secrets) => secrets.join(' '),
   ({ method, path, headers, body }) => `cannot take ${method} ${path} ${JSON.stringify(headers)} ${body}`,
@@ -30,31 +29,21 @@ const decoded = (body: string): string => {
   }
 };
 
-/**
- * Returns overlapping parts of a secret. Any text with a longer part of the secret contains at least one of the
- * returned parts.
- */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** A text that an error must not contain, and the source of the text for the report. */
 interface Guarded {
   readonly text: string;
   readonly source: string;
 }
 
-/**
- * Returns the values of the Secret that an error must not contain. The result omits short values, because the
- * controller does not remove common words.
- */
 const valuesOf = ({ target }: Stage): readonly Guarded[] =>
   Object.entries(target.secret)
     .filter(([key, value]) => value.trim().length >= shortestSecret(key))
     .map(([key, text]) => ({ text, source: `secret.${key}` }));
 
-/** Returns the values in plain text and in the encodings of requests. */
 const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
   values.flatMap(({ text, source }) =>
     [text, encodeURIComponent(text), ...partsOf(Buffer.from(text).toString('base64'))].map((each) => ({
@@ -63,7 +52,6 @@ const onTheWire = (values: readonly Guarded[]): readonly Guarded[] =>
     })),
   );
 
-/** Returns the values of the authentication headers of a request. */
 const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
   Object.entries(headers)
     .filter(([name]) => /^(proxy-)?authorization$|^cookie$|-token$/i.test(name))
@@ -75,10 +63,7 @@ const lettingIn = ({ headers }: SeenRequest): readonly Guarded[] =>
         .map((text) => ({ text, source: `the request header ${name.toLowerCase()}` })),
     );
 
-/**
- * Calls the driver with a cloud that repeats the request in its response. Returns the error of the driver, and the
- * values that the error must not contain.
- */
+/** Calls the driver with a cloud that repeats the request in its response. */
 async function saidOf(stage: Stage, process: Process, call: () => Promise<unknown>, secrets: readonly Guarded[]) {
   const before = process.wire.seen.length;
   const ended = await stage.end(call());
@@ -117,7 +102,7 @@ export const callBehavior: readonly Scenario[] = [
         };
         const call = stage.create(process, stage.machine(`told-${at}`));
         call.then(end, end);
-        // If a creation polls its VM, it may send fewer requests than the first creation. The fault then never occurs.
+        // If a creation polls its VM, it may send fewer requests than the first creation.
         if (!(await stage.passUntil(() => process.wire.seen.length > at || over)) || over) continue;
         const { clock } = stage.world;
         const since = clock.monotonic();
@@ -232,10 +217,7 @@ export const callBehavior: readonly Scenario[] = [
   },
 ];
 
-/**
- * Calls the driver with an invalid class. The driver must send no request to the cloud. Returns the error of the
- * driver, or undefined if the driver accepts the class.
- */
+/** Calls the driver with an invalid class. */
 async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): Promise<string | undefined> {
   const process = stage.process({ spec });
   const { seen } = process.wire;

@@ -2,7 +2,6 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Listed, Process, Stage } from '../stage/stage.ts';
 
-/** Returns the requests of one creation without faults. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {
   const process = stage.process();
   const machine = stage.machine('baseline');
@@ -17,10 +16,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   return made;
 }
 
-/**
- * Repeats a call after a failure. The result must be exactly one VM. `create`, `status` and `list` must all return this
- * VM.
- */
+/** Repeats a call after a failure. `create`, `status` and `list` must all return this VM. */
 async function endsWithOneVm(
   stage: Stage,
   process: Process,
@@ -41,7 +37,6 @@ async function endsWithOneVm(
   await stage.retry('deletion', () => stage.delete(process, known));
 }
 
-/** User data that is not valid UTF-8: the header of gzip, and all 256 byte values. */
 const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
 
 /** Returns true if a body contains the bytes in one of the usual text encodings. */
@@ -114,7 +109,7 @@ export const creation: readonly Scenario[] = [
         };
         const lost = stage.create(dies, machine).then(end, end);
         await stage.passUntil(() => reached || over);
-        // If a creation polls its VM, it may send fewer requests than the first creation. The fault then never occurs.
+        // If a creation polls its VM, it may send fewer requests than the first creation.
         expect(reached || over, `the creation does not send request ${at} within ten minutes`);
         dies.stop.abort(new Error('killed'));
         if (stage.world.runUntil === undefined) await lost;

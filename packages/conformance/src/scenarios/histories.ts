@@ -6,25 +6,20 @@ import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 import type { RequestOutcome } from '../stage/wire.ts';
 
-/** The number of actions in a history. */
 const ACTS = 14;
-/** The longest pause between two actions. With a real clock, a history uses the pauses of the stage instead. */
 const MAX_PAUSE_MS = 120_000;
-/** The percentage of requests that a fault affects. */
 const FAULTS_PERCENT = 25;
 
-/** A machine of a history, with the data that the objects of the cluster contain. */
 interface Member {
   machine: Machine;
-  /** The first provider ID that a driver call returned for the machine. */
   providerId?: string;
-  /** Whether the machine is being deleted. */
   leaves: boolean;
 }
 
 /**
- * Runs random driver calls with random faults. The faults are lost responses, throttled requests, and kills of the
- * controller between two requests. At the end, the faults stop, and the controller repeats all calls.
+ * Runs random driver calls with random faults. The faults of a history are lost responses, throttled requests, and
+ * kills of the controller between two requests. At the end of a history, the faults stop, and the controller repeats
+ * all calls.
  */
 class History {
   readonly #stage: Stage;
@@ -56,7 +51,7 @@ class History {
     return faults[this.#number(faults.length)] ?? 'passes';
   }
 
-  /** Creates the VM of a machine, or finds the existing VM. After an error, the machine has no provider ID. */
+  /** Creates the VM of a machine, or finds the existing VM. */
   async #obtain(member: Member): Promise<void> {
     const ended = await this.#stage.end(this.#stage.obtain(this.#process, member.machine));
     if (ended.ok) this.#record(member, ended.value);
@@ -77,7 +72,10 @@ class History {
     await this.#stage.end(this.#stage.delete(this.#process, member.machine));
   }
 
-  /** Ends the controller while a driver call is in progress. The next process has only the objects of the cluster. */
+  /**
+   * Ends the controller while a driver call is in progress. After a kill, the next process has only the objects of the
+   * cluster.
+   */
   async #kill(member: Member): Promise<void> {
     const died = this.#process;
     const call = member.leaves
@@ -169,7 +167,7 @@ class History {
   }
 }
 
-/** Returns a scenario with random actions and faults. The seed determines all actions and faults. */
+/** Returns a scenario with random actions and faults. */
 export const randomHistory = (seed: number): Scenario => ({
   name: `random history ${seed}`,
   impact: 'several faults together lead to a second VM, a lost VM, or a VM that mcm does not delete',

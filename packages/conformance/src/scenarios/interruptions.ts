@@ -5,16 +5,10 @@ import type { Process, Stage } from '../stage/stage.ts';
 
 /** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
-/**
- * The longest driver call in the test. The limit is shorter than a minute, because the controller aborts a call after a
- * minute.
- */
+/** The limit for a driver call is shorter than a minute, because the controller aborts a call after a minute. */
 const LONGEST_WAIT_MS = 50_000;
 
-/**
- * Returns the function with which the cloud announces an interruption.
- * @throws Skip if the driver or its cloud does not support interruptions
- */
+/** @throws Skip if the driver or its cloud does not support interruptions */
 function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['interrupt']> {
   if (!process.invoker.can.interruptions) throw new Skip('the driver has no method watchInterruptions');
   const { interrupt } = stage.world;
@@ -22,7 +16,7 @@ function switchOf(stage: Stage, process: Process): NonNullable<Stage['world']['i
   return interrupt;
 }
 
-/** Calls the driver until the driver reports a notice for a VM. The number of calls is limited. */
+/** Calls the driver until the driver reports a notice for a VM. */
 async function heard(
   stage: Stage,
   process: Process,

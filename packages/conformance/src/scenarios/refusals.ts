@@ -6,10 +6,8 @@ import { isSoon, type Listed, type Process, type Stage } from '../stage/stage.ts
 import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
-/** The maximum time by which a timer of a real clock may fire early. */
 const EARLY_MS = 20;
 
-/** Throttles each request of a creation once. The creation must still succeed soon. */
 async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Promise<void> {
   const requests = await requestsOfCreation(stage);
   for (let at = 0; at < requests.length; at++) {
@@ -20,8 +18,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
     let refusedAt: number | undefined;
     let nextAt: number | undefined;
     process.wire.assess = (_, index) => {
-      // The driver may have sent parallel requests before it read the error response. Therefore, the first later
-      // request counts.
+      // The driver may have sent parallel requests before it read the error response.
       if (refusedAt !== undefined) nextAt ??= now();
       if (index !== at) return 'passes';
       queueMicrotask(() => {
@@ -35,8 +32,7 @@ async function throttled(stage: Stage, answer: HttpAnswer, seconds: number): Pro
         `${when}, the creation reports ${error.code}, and mcm does not retry this code soon`,
       );
     await stage.retry(`creation ${when}`, () => stage.create(process, machine), onError);
-    // If a creation polls its VM, it may send fewer requests than the first creation. The cloud may then refuse no
-    // request.
+    // If a creation polls its VM, it may send fewer requests than the first creation.
     const waited = refusedAt === undefined ? undefined : (nextAt ?? now()) - refusedAt;
     expect(
       waited === undefined || waited >= seconds * 1_000 - EARLY_MS,
@@ -67,18 +63,15 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   await stage.must('creation after the zone has capacity again', stage.create(process, machine));
 }
 
-/** A creation that the cloud refused after some requests. */
 interface Half {
   readonly process: Process;
   readonly machine: Machine;
-  /** The names of the machine and of all earlier machines of the scenario. */
   readonly names: ReadonlySet<string>;
-  /** Returns the resources that the scenario created. */
   readonly made: () => Promise<readonly string[]>;
   readonly when: string;
 }
 
-/** Refuses all requests of a creation, starting with the given request. `remove` removes the resources that remain. */
+/** Refuses all requests of a creation, starting with the given request. */
 async function halfWay(stage: Stage, remove: (half: Half) => Promise<void>): Promise<void> {
   const requests = await requestsOfCreation(stage);
   const before = new Set(await stage.inventory());

@@ -1,4 +1,4 @@
-/** The recorded output of a scenario. The kit records all output, because a driver may print without its logger. */
+/** The kit records all output, because a driver may print without its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;

@@ -3,7 +3,6 @@ import { isRecord } from '@mcm/kube';
 
 /** A provider spec with one error. */
 export interface SpecCase {
-  /** The path of the wrong field in the format of error messages, such as `blockDevices[0].ebs.volumeSize`. */
   readonly path: string;
   readonly field: string;
   readonly spec: Readonly<Record<string, unknown>>;
@@ -27,10 +26,10 @@ const text = (path: Path): string =>
     .join('')
     .replace(/^\./, '');
 
-/** The key of an additional entry in maps. Schemas do not contain the keys of maps. */
+/** Schemas do not contain the keys of maps. */
 const ENTRY = 'of-the-kit';
 
-/** Returns all fields of a schema at any depth. In lists and maps, the path of a field leads to the first entry. */
+/** Returns all fields of a schema at any depth. */
 function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   const { properties = {}, items, additionalProperties: entry } = schema;
   const below = ([...Object.entries(properties)] as (readonly [string | number, JsonSchema])[]).concat(
@@ -43,7 +42,6 @@ function fieldsOf(schema: JsonSchema, path: Path = []): Field[] {
   });
 }
 
-/** Returns a value that the schema does not allow, or undefined if the schema allows every type. */
 function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   if (values) return 'no-such-value-of-the-kit';
   if (type === 'string') return 7;
@@ -53,7 +51,7 @@ function wrongFor({ type, enum: values, anyOf }: JsonSchema): unknown {
   return anyOf?.every((each) => each.type === 'string') ? 7 : undefined;
 }
 
-/** Returns a copy of `value` with `leaf` at the path. Missing parents are created. */
+/** Returns a copy of `value` with `leaf` at the path. */
 function put(value: unknown, [first, ...rest]: Path, leaf: unknown): unknown {
   if (first === undefined) return leaf;
   if (typeof first === 'number') {

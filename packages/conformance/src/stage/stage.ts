@@ -13,7 +13,6 @@ import { Failure } from './outcome.ts';
 import type { ConformanceTarget, World } from './target.ts';
 import { type SeenRequest, Wire } from './wire.ts';
 
-/** A simulated process of a machine controller with one driver and one connection. A scenario can kill it. */
 export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
@@ -44,22 +43,16 @@ const PATIENCE_MS = 600_000;
 
 /** Intervals and limits of a stage. With a virtual clock, the times are longer, because virtual time passes at once. */
 export interface Pace {
-  /** The delay before a failed call is repeated. */
   readonly pauseMs: number;
-  /** Interval between two checks of a condition. */
   readonly lookMs: number;
-  /**
-   * After this time, the cloud has completed every accepted request. If `settleMs` is undefined, the kit waits for
-   * twice the longest creation of the scenario.
-   */
+  /** If `settleMs` is undefined, the kit waits for twice the longest creation of the scenario. */
   readonly settleMs: number | undefined;
   /** The longest wait until a list contains a change, because some clouds update lists late. */
   readonly lateMs: number;
-  /** The delay in the Retry-After header of a throttled response, in seconds. */
   readonly retryAfterS: number;
   /**
-   * An aborted call must end within this time. The time is shorter than 30 seconds, because the controller waits no
-   * longer for an aborted call.
+   * The limit for an aborted call is shorter than 30 seconds, because the controller waits no longer for an aborted
+   * call.
    */
   readonly endWithinMs: number;
   readonly timeouts: DriverTimeouts;
@@ -84,7 +77,7 @@ const IN_REAL_TIME: Pace = {
   timeouts: { ...DRIVER_TIMEOUTS, create: 5_000 },
 };
 
-/** The environment of a scenario: a cloud, processes and machines. The stage deletes all machines at the end. */
+/** The environment of a scenario: a cloud, processes and machines. */
 export class Stage {
   readonly target: ConformanceTarget;
   readonly world: World;
@@ -105,13 +98,12 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** Starts a simulated process. `change` replaces the default provider spec, Secret, time limits or owner. */
+  /** Starts a simulated process. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
-      /** The identity of the control cluster of the process, if known. */
       readonly owner?: string;
       readonly alternatives?: readonly object[];
     } = {},
@@ -264,7 +256,7 @@ export class Stage {
     throw new Failure(`${callName} failed with ${ended.error.code}: ${ended.error.message}`);
   }
 
-  /** Repeats a driver call as the controller does, until the call succeeds. Each error is passed to `onError`. */
+  /** Repeats a driver call as the controller does, until the call succeeds. */
   async retry<T>(
     callName: string,
     call: () => Promise<T>,
@@ -282,7 +274,7 @@ export class Stage {
     }
   }
 
-  /** Waits at most ten minutes until a condition is true. Returns whether the condition is true. */
+  /** Waits at most ten minutes until a condition is true. */
   async passUntil(done: () => boolean): Promise<boolean> {
     const { clock } = this.world;
     const until = clock.monotonic() + PATIENCE_MS;
@@ -301,7 +293,7 @@ export class Stage {
     await runUntil(() => over, { maxMs: ms + 1 });
   }
 
-  /** Returns the resources of the cluster. A separate process reads the resources. */
+  /** Returns the resources of the cluster. */
   async inventory(): Promise<readonly string[]> {
     const { world, target } = this;
     if (world.inventory) return world.inventory();
@@ -319,10 +311,7 @@ export class Stage {
     return this.must('list', process.invoker.list(this.machineClass));
   }
 
-  /**
-   * Lists VMs after the cloud has completed all operations. The method repeats the list for a limited time until the
-   * list is as expected.
-   */
+  /** Lists VMs after the cloud has completed all operations. */
   async listedLate(isExpected: (listed: readonly Listed[]) => boolean, process?: Process): Promise<readonly Listed[]> {
     await this.settle();
     const { clock } = this.world;

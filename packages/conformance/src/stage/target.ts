@@ -43,11 +43,11 @@ export interface HttpAnswer {
   readonly body?: string | undefined;
 }
 
-/** The formats of requests and errors of a cloud. The kit needs the formats to simulate errors. */
+/** The formats of requests and errors of a cloud. */
 export interface Dialect {
   /**
-   * A regular expression for requests that change the cloud. The kit formats a request as `METHOD /path`, a line break
-   * and the body. By default, the methods POST, PUT, PATCH and DELETE match.
+   * The kit formats a request as `METHOD /path`, a line break and the body. By default, the methods POST, PUT, PATCH
+   * and DELETE match `writes`.
    */
   readonly writes?: string | undefined;
   readonly throttled: HttpAnswer;
@@ -69,33 +69,18 @@ export interface ConformanceTarget {
    * {@link World} has an `inventory`, it takes precedence.
    */
   readonly inventory?: Inventory | undefined;
-  /** `provider` and `providerSpec` of a valid MachineClass. */
   readonly machineClass: {
     readonly provider?: string | undefined;
     readonly providerSpec: Readonly<Record<string, unknown>>;
   };
-  /** The data of the Secret of the class, including `userData`. */
   readonly secret: Readonly<Record<string, string>>;
   readonly dialect: Dialect;
-  /**
-   * An alternative of the class that works in the cloud. Without `alternative`, the kit skips the scenarios of
-   * alternatives.
-   */
+  /** Without `alternative`, the kit skips the scenarios of alternatives. */
   readonly alternative?: Alternative | undefined;
-  /**
-   * The provider spec of another cluster in the same account. Without `otherCluster`, the kit skips the scenario of two
-   * clusters.
-   */
+  /** Without `otherCluster`, the kit skips the scenario of two clusters. */
   readonly otherCluster?: Readonly<Record<string, unknown>> | undefined;
-  /** The cloud's ID of a volume, or null for a volume of another cloud. */
   readonly volumes?: readonly { readonly source: VolumeSource; readonly id: string | null }[] | undefined;
-  /** Fields of the provider spec that the driver does not validate. */
   readonly ignoredFields?: readonly string[] | undefined;
-  /** The number of machines that are created in parallel (default: 12). */
   readonly machines?: number | undefined;
-  /**
-   * Number of machines for the test of listings, so that the cloud returns more than one page. By default, `listed` is
-   * 12.
-   */
   readonly listed?: number | undefined;
 }

@@ -1,4 +1,3 @@
-/** One example of every type of PersistentVolume (core/v1 `PersistentVolumeSource`), as users write it. */
 export const VOLUME_SOURCES: Readonly<Record<string, object>> = {
   awsElasticBlockStore: { volumeID: 'vol-of-the-kit', fsType: 'ext4' },
   azureDisk: { diskName: 'disk-of-the-kit', diskURI: '/subscriptions/s/disks/disk-of-the-kit' },

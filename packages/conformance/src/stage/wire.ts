@@ -4,7 +4,6 @@ import type { HttpAnswer } from './target.ts';
 /** The outcome of a request: the request passes, or a fault affects it. */
 export type RequestOutcome =
   | 'passes'
-  /** The connection breaks before the cloud gets the request. */
   | 'breaks'
   /** The cloud executes the request, but its response is lost. */
   | 'answer lost'
@@ -12,7 +11,6 @@ export type RequestOutcome =
   | 'hangs'
   | HttpAnswer;
 
-/** A request of a driver or a controller. */
 export interface SeenRequest {
   readonly origin: string;
   readonly method: string;
@@ -21,12 +19,8 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `index` is the number of the request, from 0. */
 export type ChooseOutcome = (request: SeenRequest, index: number) => RequestOutcome;
 
-/**
- * The connection between the driver of one process and its cloud. The connection records requests and injects faults.
- */
 export class Wire {
   readonly seen: SeenRequest[] = [];
   readonly #connect: (origin: string) => Transport;
@@ -73,7 +67,6 @@ export async function carry(
   };
 }
 
-/** Inserts a message into the body, escaped for JSON or XML. */
 export function withMessage(answer: HttpAnswer, message: string): HttpAnswer {
   const { body = '' } = answer;
   const xml = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -8,7 +8,6 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** The number of milliseconds by which the clock of the control plane is ahead of the real clock. */
 let ahead = 0;
 const clock: Clock = { ...realClock, now: () => new Date(realClock.now().getTime() + ahead) };
 

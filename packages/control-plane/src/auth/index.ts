@@ -14,9 +14,7 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 
-/**
- * The parts of access control that the registry needs. The authorizer and the tokens are created before the registry.
- */
+/** The authorizer and the tokens are created before the registry. */
 export interface Authority {
   readonly authorize: Authorizer;
   readonly tokens: ServiceAccountTokens;
@@ -46,7 +44,6 @@ export interface AccessOptions {
   readonly trustInProcess: boolean;
 }
 
-/** Authentication and authorization. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;

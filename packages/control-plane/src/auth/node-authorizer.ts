@@ -27,7 +27,6 @@ const NODE_RULES: readonly PolicyRule[] = [
   { apiGroups: ['node.k8s.io'], resources: ['runtimeclasses'], verbs: ['get', 'list', 'watch'] },
 ];
 
-/** The pod field with the node name. With an index of this field, the authorizer parses only the pods of one node. */
 const NODE_FIELD = 'spec.nodeName';
 
 type Related = (access: Access) => Verdict;

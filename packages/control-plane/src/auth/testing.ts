@@ -1,6 +1,5 @@
 import type { ControlPlane } from '../plane.ts';
 
-/** A value whose fields tests read with `?.`, without a check of types. */
 interface Loose {
   readonly [key: string]: Loose;
 }
@@ -17,7 +16,6 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Returns a client for a user in tests. */
 export const caller =
   (plane: ControlPlane) =>
   async (method: string, path: string, { body, token, headers }: CallOptions = {}): Promise<Answer> => {

@@ -5,10 +5,7 @@ import { controllerNames } from '../controllers/index.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 import { isThorough } from '../thorough.testing.ts';
 
-/**
- * For each category, the number of cases that must pass. Categories that wait for controllers, token caches or timeouts
- * are omitted. `pnpm battery` runs all categories.
- */
+/** For each category, the number of cases that must pass. `pnpm battery` runs all categories. */
 const FLOORS: Readonly<Record<string, number>> = {
   clients: 17,
   crud: 59,
@@ -67,8 +64,7 @@ test.each(Object.entries(FLOORS).filter(([category]) => isThorough || category !
     const play = () => runner.runBattery({ transport, files: [file], log: () => undefined });
     const report = await play();
     expect(report.results).toHaveLength(cases.length);
-    // The recorded times have whole seconds. A case fails if a new second starts between two of its writes. The second
-    // run starts at another fraction of a second, so the case passes then.
+    // The recorded times have whole seconds.
     const again = report.passed < floor ? await play() : report;
     const passed = new Set([...report.results, ...again.results].filter(isPassed).map(({ name }) => name));
     const failed = report.results.filter(({ name, outcome }) => outcome === 'failed' && !passed.has(name));

@@ -13,7 +13,6 @@ import { startControlPlane } from '../plane.ts';
  */
 const RUNNER = fileURLToPath(new URL('../../testdata/battery/replay.mjs', import.meta.url));
 
-/** The recorded cluster ran a controller manager, but no scheduler. */
 const controllers = controllerNames.filter((name) => name !== 'scheduler');
 
 function replay(args: readonly string[]): Promise<number> {

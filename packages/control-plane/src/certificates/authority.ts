@@ -24,7 +24,6 @@ export interface KeyPair {
   readonly certificate: string;
 }
 
-/** The subject of a certificate, which Kubernetes reads as the name and the groups of a user. */
 interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -73,7 +72,6 @@ const nameOf = ({ commonName, organizations = [] }: Subject): Buffer =>
 const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
   der.sequence(der.oid(id), ...(critical ? [der.boolean(true)] : []), der.octets(content));
 
-/** The numbers of the bits in the certificate extension KeyUsage, from the left (RFC 5280, 4.2.1.3). */
 const KEY_USAGE_BITS = {
   digitalSignature: 0,
   contentCommitment: 1,
@@ -88,7 +86,6 @@ const KEY_USAGE_BITS = {
 
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 
-/** The object identifiers of the purposes in a certificate (RFC 5280, 4.2.1.12). */
 const EXTENDED_KEY_USAGES = {
   any: '2.5.29.37.0',
   serverAuth: OID.serverAuth,

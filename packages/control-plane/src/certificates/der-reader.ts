@@ -1,6 +1,5 @@
 export interface DerValue {
   readonly tag: number;
-  /** The bytes of the whole value: the header and the content. */
   readonly bytes: Buffer;
   readonly content: Buffer;
 }

@@ -3,11 +3,8 @@ import type { KeyPair } from './authority.ts';
 export interface KubeconfigFacts {
   readonly server: string;
   readonly token: string;
-  /** The CA of the server as PEM. */
   readonly caCertificate: string | undefined;
-  /** A client certificate, in addition to the token. */
   readonly client?: KeyPair | undefined;
-  /** The name of the cluster, of the user and of the context in the kubeconfig. */
   readonly name?: string;
 }
 

@@ -3,7 +3,6 @@ import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authori
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
 export interface RequestSpec {
-  /** The certificate request: PEM, encoded as base64. */
   readonly request: string;
   readonly signerName: string;
   readonly usages: readonly string[];
@@ -20,7 +19,6 @@ export interface Signer {
   sign(spec: RequestSpec): string;
 }
 
-/** The error for a certificate request that violates a rule of its signer. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -33,7 +31,6 @@ const LEGACY = 'kubernetes.io/legacy-unknown';
 const NODES_GROUP = 'system:nodes';
 const NODE_USER_PREFIX = 'system:node:';
 
-/** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
 /**
@@ -115,7 +112,6 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** The purposes of a certificate, in the order in which a certificate contains them. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -141,14 +137,14 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
 ];
 
 /**
- * Returns the expiry time of a certificate. The requested duration is limited to the range from ten minutes to a year.
+ * Returns the expiry time of a certificate. The requested lifetime of a certificate is limited to the range from ten
+ * minutes to a year.
  */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
 }
 
-/** Returns a signer. Before its first signature, the signer calls `authority`. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
   return {
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),

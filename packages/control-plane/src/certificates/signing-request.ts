@@ -2,7 +2,6 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { isIP } from 'node:net';
 import { DerError, type DerValue, readAll, readOid, readText, readValue } from './der-reader.ts';
 
-/** The content of a PKCS #10 request (RFC 2986). */
 export interface SigningRequest {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -18,7 +17,6 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** The digest of each signature algorithm. If the type of the key determines the digest, the value is null. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -36,7 +34,7 @@ export function pemBlock(text: string, label: string): Buffer | undefined {
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** The latest parsed requests. Validation, approval and signing read the same request within milliseconds. */
+/** Validation, approval and signing read the same request within milliseconds. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 

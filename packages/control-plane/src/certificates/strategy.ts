@@ -35,9 +35,7 @@ const USAGES = [
 ];
 
 const SHORTEST_SECONDS = 600;
-/** The conditions that a client cannot remove from a CertificateSigningRequest. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer name of v1beta1 requests without a signer name. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;

@@ -40,18 +40,13 @@ export type { EvictionRules } from './node/eviction-rules.ts';
 
 /** The settings of the controllers that have settings. */
 interface ControllerSettings extends AccountSecretValues {
-  /** The signer of certificates. Without a signer, the certificate controllers sign no certificates. */
+  /** Without a signer, the certificate controllers sign no certificates. */
   readonly signer?: Signer | undefined;
-  /** The eviction from unreachable nodes. These rules replace the defaults of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
 }
 
 export interface ControllerEnvironment extends RuntimeEnvironment, ControllerSettings {}
 
-/**
- * Returns all controllers. Controllers that read every kind come last, because they share the caches of the other
- * controllers.
- */
 const allControllers = (settings: ControllerSettings): readonly Controller[] => [
   disruption,
   scheduler,
@@ -95,10 +90,6 @@ const allControllers = (settings: ControllerSettings): readonly Controller[] => 
 
 export const controllerNames: readonly string[] = allControllers({}).map(({ name }) => name);
 
-/**
- * Controller names of kube-controller-manager that differ from the names in this package. The map contains older and
- * current names.
- */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
@@ -148,9 +139,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the selected built-in controllers. `chosen` contains the names of controllers. The value true selects all
- * controllers, and false selects none. Names from kube-controller-manager are valid too. `*` selects all controllers,
- * and a leading `-` excludes a controller (`['*', '-job-controller']`).
+ * Returns the selected built-in controllers. `chosen` contains the names of controllers. Names from
+ * kube-controller-manager are valid too. `*` selects all controllers, and a leading `-` excludes a controller
+ * (`['*', '-job-controller']`).
  * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
  * @throws Error for an unknown name of a controller.
  */

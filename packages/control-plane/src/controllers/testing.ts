@@ -37,7 +37,6 @@ export class TestClock implements Clock {
   }
 }
 
-/** Runs all pending work that does not wait for a timer. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
@@ -102,7 +101,6 @@ export class TestPlane {
     return this.must('PATCH', path, patch, 'application/merge-patch+json');
   }
 
-  /** Returns the objects at a path, without the objects of the Service `default/kubernetes` that every cluster has. */
   async list(path: string): Promise<ApiObject[]> {
     const all = (await this.must('GET', path)).items as ApiObject[];
     return all.filter(

@@ -4,7 +4,7 @@ import { record, records, text, texts } from './schema/fields.ts';
 
 /**
  * Sets the defaults of a CRD: `singular` and `listKind` from the kind, the conversion `None`, the stored versions, and
- * an empty status. Mutates the CRD.
+ * an empty status.
  */
 export function defaultCrd(crd: ApiObject): void {
   // A CRD without a spec counts as a CRD with an empty spec.
@@ -27,10 +27,7 @@ export function defaultCrd(crd: ApiObject): void {
   }
 }
 
-/**
- * Removes a conversion webhook without content from a CRD. kube-apiserver stores two fields without values instead.
- * Mutates the CRD.
- */
+/** Removes a conversion webhook without content from a CRD. kube-apiserver stores two fields without values instead. */
 export function dropEmptyWebhook(crd: ApiObject): void {
   const conversion = record(record(crd.spec).conversion);
   const { clientConfig, conversionReviewVersions } = record(conversion.webhook);

@@ -54,7 +54,6 @@ function subresourcesOf(version: Fields): KindDefinition['subresources'] {
 
 /** The definition of a custom kind, which has more properties than a built-in kind. */
 export interface CustomKindDefinition extends KindDefinition {
-  /** The warning that every response of a deprecated version contains. */
   readonly deprecationWarning?: string;
   readonly storage: boolean;
 }
@@ -145,7 +144,7 @@ export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
   return kinds.length === 1 ? served : served.map(related);
 }
 
-/** Returns the kind of the storage version. The server may not serve this version. */
+/** Returns the kind of the storage version. */
 export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
   const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
   return version === undefined ? undefined : kindOfVersion(crd, version);

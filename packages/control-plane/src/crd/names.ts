@@ -3,13 +3,12 @@ import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, text, texts } from './schema/fields.ts';
 import { labelProblems } from './schema/words.ts';
 
-/** Validates a name as a DNS label. An empty name is valid. */
+/** Validates a name as a DNS label. */
 function label(field: string, name: string): StatusCause[] {
   const problems = name === '' ? [] : labelProblems(name);
   return problems.length === 0 ? [] : [invalid(field, name, problems.join(','))];
 }
 
-/** Validates a name in a list of names. An empty name is an error. */
 const entry = (field: string, name: string): StatusCause[] =>
   name === '' ? [invalid(field, name, labelProblems(name).join(','))] : label(field, name);
 

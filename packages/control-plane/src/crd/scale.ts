@@ -24,7 +24,6 @@ const goType = (value: unknown): string =>
 
 interface Found {
   readonly value?: unknown;
-  /** The reason why the value is missing, with the error text of Go's accessors for unstructured objects. */
   readonly problem?: string;
 }
 
@@ -43,7 +42,7 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: wrongType(fields, value, type) };
 }
 
-/** Formats a value of the scale subresource for an error. A number beyond 64 bits is formatted as a float. */
+/** A number beyond 64 bits is formatted as a float. */
 const shown = (value: unknown): string =>
   typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
 

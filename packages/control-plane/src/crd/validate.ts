@@ -58,10 +58,7 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
-/**
- * Fields that the root of a schema with a status subresource must not contain. The order is the order of the Go
- * structure.
- */
+/** The fields have the order of the Go structure. */
 const ROOT_FIELDS = [
   ...['id', '$schema', '$ref', 'type', 'nullable', 'default', 'enum', 'maxProperties', 'minProperties', 'allOf'],
   ...['oneOf', 'anyOf', 'not', 'additionalProperties', 'patternProperties', 'dependencies', 'additionalItems'],
@@ -265,10 +262,7 @@ function isEstablished(crd: ApiObject): boolean {
   );
 }
 
-/**
- * Validates that immutable fields of a CRD are unchanged. The group and the plural are immutable. After the CRD is
- * established, the scope and the kind are immutable.
- */
+/** Validates that immutable fields of a CRD are unchanged. The group and the plural are immutable. */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
   const names = record(spec.names);
@@ -283,13 +277,13 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a write of the status of a CRD. As in kube-apiserver, this check ignores the stored versions. */
+/** Validates a write of the status of a CRD. */
 export const validateCrdStatus = (crd: ApiObject): StatusCause[] =>
   validateGivenNames(record(record(crd.status).acceptedNames), 'status.acceptedNames');
 
 /**
- * Validates a CRD. The errors have the field names and texts of kube-apiserver. @param old the CRD before an update;
- * for a new CRD, the value is undefined
+ * The errors have the field names and texts of kube-apiserver. @param old the CRD before an update; for a new CRD, the
+ * value is undefined
  */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
@@ -316,7 +310,6 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // A new storage version is added to `storedVersions` only after this check.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

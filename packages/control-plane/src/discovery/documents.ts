@@ -5,10 +5,7 @@ import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-/**
- * The verbs in discovery for a custom kind whose CRD is being deleted. The server accepts updates of such a kind, but
- * discovery omits the verb `update`.
- */
+/** The server accepts updates of a kind whose CRD is being deleted, but discovery omits the verb `update`. */
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
 
@@ -21,7 +18,6 @@ interface GroupVersionKind {
 export interface SubresourceFacts {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind of the request bodies of a subresource, unless the resource has the same kind. */
   readonly kind?: GroupVersionKind;
 }
 
@@ -35,7 +31,6 @@ const connect = (kind: string): Omit<SubresourceFacts, 'name'> => ({
 });
 const ALL_METHODS = ['create', 'delete', 'get', 'patch', 'update'];
 
-/** The subresources whose request bodies have another kind than the resource. */
 const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
   'pods/attach': connect('PodAttachOptions'),
   'pods/binding': { verbs: ['create'], kind: { group: '', version: 'v1', kind: 'Binding' } },
@@ -56,10 +51,7 @@ const SUBRESOURCES: Readonly<Record<string, Omit<SubresourceFacts, 'name'>>> = {
 
 const SCALE: GroupVersionKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
 
-/**
- * Returns the subresources of a kind. For a built-in kind, the subresources are sorted by name. For a custom kind, the
- * status subresource is first.
- */
+/** For a custom kind, the status subresource is first. */
 export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
   const facts: SubresourceFacts[] = [];
   if (kind.subresources?.status === true) facts.push({ name: 'status', verbs: PART_VERBS });
@@ -76,7 +68,6 @@ export function verbsOf(kind: KindDefinition): readonly string[] {
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
-/** Built-in resources for which kube-apiserver 1.36 stores another version than the first served version. */
 const STORED_IN: ReadonlyMap<string, string> = new Map([
   ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
   ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
@@ -106,14 +97,12 @@ const groupOf = (group: ServedGroup): Record<string, unknown> => {
   return { name: group.name, versions, preferredVersion: versions[0] };
 };
 
-/** Returns the document at the path `/api`. */
 export const apiVersions = (serverAddress: string): Record<string, unknown> => ({
   kind: 'APIVersions',
   versions: ['v1'],
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
 });
 
-/** Returns the document at the path `/apis`. */
 export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
@@ -123,7 +112,6 @@ export const apiGroupList = (kinds: KindRegistry): Record<string, unknown> => ({
     .map(groupOf),
 });
 
-/** Returns the document at `/apis/GROUP`. If the server does not serve the group, the result is undefined. */
 export function apiGroup(kinds: KindRegistry, name: string): Record<string, unknown> | undefined {
   const group = name === '' ? undefined : kinds.group(name);
   return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
@@ -156,10 +144,7 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
   return [main, ...parts];
 }
 
-/**
- * Returns the document at `/api/v1` or `/apis/GROUP/VERSION`. If the server does not serve the version, the result is
- * undefined.
- */
+/** Returns the document at `/api/v1` or `/apis/GROUP/VERSION`. */
 export function apiResourceList(
   kinds: KindRegistry,
   group: string,
@@ -177,13 +162,10 @@ export function apiResourceList(
   });
 }
 
-/** The media type of aggregated discovery documents. The server does not support the older version v2beta1. */
+/** The server does not support v2beta1 of aggregated discovery. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/**
- * Returns whether a client accepts the aggregated document. The aggregated media type takes precedence at any position
- * of the Accept header.
- */
+/** The aggregated media type takes precedence at any position of the Accept header. */
 export const asksForAggregated = (accept: string): boolean =>
   accept.split(',').some((clause) => {
     const parameters = new Set(clause.split(';').map((part) => part.trim()));

@@ -9,7 +9,6 @@ import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
 import { tokenRequestKind } from './token-request.ts';
 
-/** All kinds that the server serves without a CustomResourceDefinition. */
 export const builtinKinds: readonly KindDefinition[] = [
   ...coreKinds,
   ...workloadKinds,
@@ -22,7 +21,7 @@ const scaleKind: KindDefinition = {
   columns: SCALE_COLUMNS,
 };
 
-/** The kind Scale for custom kinds. In a Table, the Scale of a custom kind has the columns of custom kinds. */
+/** In a Table, the Scale of a custom kind has the columns of custom kinds. */
 export const customScaleKind: KindDefinition = { ...scaleKind, custom: true, columns: CUSTOM_SCALE_COLUMNS };
 
 /** Kinds that have no resource: bodies and responses of subresources, and options of requests. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** Each body in this test differs from a valid body in one field. The expected errors come from kube-apiserver 1.36. */
+/** Each body in this test differs from a valid body in one field. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ async function send(path: string, body: Json): Promise<{ code: number; body: Jso
   return { code: answer.status, body: (await answer.json()) as Json };
 }
 
-/** Returns a copy of a body with another value at a path. The value undefined removes the field. */
+/** Returns a copy of a body with another value at a path. */
 function changed(body: Json, path: string, value: unknown): Json {
   const copy = structuredClone(body);
   const steps = path.split('.');

@@ -4,10 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * The texts and allowed values of the fields of a model. The key `name[]` means the items of a list or the values of a
- * map.
- */
+/** The key `name[]` means the items of a list or the values of a map. */
 export interface ModelTexts {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;

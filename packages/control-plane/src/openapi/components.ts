@@ -207,7 +207,6 @@ export class Components {
   }
 }
 
-/** Simplifies an `allOf` that contains only one reference. */
 function unframed(schema: JsonObject): JsonObject {
   const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
   return isRecord(first) && Object.keys(schema).length === 1 ? { ...(first as JsonObject) } : schema;

@@ -14,14 +14,12 @@ const FLAGS = [
   'x-kubernetes-preserve-unknown-fields',
 ] as const;
 
-/** The parts of a published schema that do not come from the CRD. */
 export interface Published {
   /**
    * Whether the document has the format OpenAPI v2. Clients of v2 misinterpret some keywords, so the document omits
    * them.
    */
   readonly isV2: boolean;
-  /** The schemas of apiVersion, kind and metadata, which every whole object has. */
   readonly resourceFields: JsonObject;
 }
 

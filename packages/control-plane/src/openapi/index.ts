@@ -59,16 +59,10 @@ export function openApiV3(kinds: readonly KindDefinition[]): Json {
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** The part of the OpenAPI v2 document for one group version. */
 export interface V2Piece {
-  /** The members of `paths` as JSON text, without braces. */
   readonly paths: string;
-  /**
-   * The definitions of the kinds in this group version, by name. Each definition states the group, the version and the
-   * kind.
-   */
+  /** The definitions of the kinds in this group version, by name. */
   readonly own: ReadonlyMap<string, string>;
-  /** The shared definitions that this group version needs, by name. */
   readonly shared: ReadonlyMap<string, string>;
 }
 

@@ -1,8 +1,8 @@
 import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
 /**
- * Returns the name of a schema. A built-in kind has the name of its definition. For a custom kind, the name starts with
- * the reversed group.
+ * The schema of a built-in kind has the name of its definition. The schema name of a custom kind starts with the
+ * reversed group.
  */
 export function schemaName(kind: KindDefinition): string {
   const id = kind.schema?.$id;

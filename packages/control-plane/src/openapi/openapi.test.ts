@@ -30,7 +30,7 @@ interface Document {
     schemas: Record<string, Record<string, unknown> & { properties?: Record<string, Record<string, unknown>> }>;
   };
 }
-// The documents are JSON without a narrower type. The tests read the fields that the interface lists.
+// The documents are JSON without a narrower type.
 const document = (group: string, version: string): Document =>
   openApiV3(
     [...builtinKinds, custom].filter((kind) => kind.group === group && kind.version === version),

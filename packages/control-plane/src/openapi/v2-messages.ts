@@ -1,34 +1,26 @@
-/** The encoding of a value: a scalar, `any` (YAML text), or the name of a message. */
 export type FieldType = 'string' | 'bool' | 'double' | 'int64' | 'any' | MessageName;
 
-/** The number and the type of a message field, and whether the field is repeated. */
 export interface Field {
   readonly number: number;
   readonly type: FieldType;
   readonly repeated: boolean;
 }
 
-/** A message with fields. Members whose names start with `x-` belong to the field `extensions`. */
+/** Members whose names start with `x-` belong to the field `extensions`. */
 export interface Struct {
   readonly fields: Readonly<Record<string, Field>>;
   readonly extensions?: number;
 }
 
-/**
- * A message with pairs of names and values. With `extensions`, members that start with `x-` belong to the field
- * `extensions`.
- */
 interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;
 }
 
-/** One of several messages. The value determines which message is used. */
 interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message that contains one value or a list of values. The message has no name in JSON. */
 interface Wrapper {
   readonly wraps: Field;
 }
@@ -43,7 +35,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** Returns the fields of a simple value. Several messages have these fields, with different numbers. */
+/** Returns the fields of a simple value. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -77,7 +69,6 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** A parameter in a query or a form. The parameter may have a name without a value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,
@@ -95,7 +86,7 @@ const FLOWS: Readonly<Record<string, Field>> = {
   application: one(5, 'Oauth2ApplicationSecurity'),
 };
 
-/** Returns the messages of OAuth security definitions. The field numbers of each flow are consecutive. */
+/** Returns the messages of OAuth security definitions. */
 function oauth2(...urls: readonly string[]): Struct {
   const named = [...urls, 'description'].map((name, at) => [name, one(4 + at, 'string')] as const);
   return {
@@ -165,7 +156,6 @@ export type MessageName =
   | 'TypeItem'
   | 'Xml';
 
-/** The messages of the OpenAPI v2 document, with the names and field numbers of `OpenAPIv2.proto` in gnostic. */
 export const MESSAGES: Readonly<Record<MessageName, Message>> = {
   AdditionalPropertiesItem: {
     pick: (value) => (typeof value === 'boolean' ? one(2, 'bool') : one(1, 'Schema')),

@@ -3,16 +3,12 @@ import { isNumber, isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/**
- * The media types of OpenAPI v2 in protobuf. The preferred type is first. Clients with client-go, such as kubectl,
- * request the older name.
- */
+/** The preferred media type is first in the list. Clients with client-go, such as kubectl, request the older name. */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** The media type of the response to a request for either media type. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;

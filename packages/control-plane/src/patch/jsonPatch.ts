@@ -5,7 +5,7 @@ import { goTypeName } from './errors.ts';
 import type { RepeatedValues } from './repeatedValues.ts';
 
 export const MAX_OPERATIONS = 10_000;
-/** The `copy` operations of one patch may copy at most this number of JSON bytes, as in kube-apiserver. */
+/** The `copy` operations of one patch may copy at most `MAX_COPIED_BYTES`, as in kube-apiserver. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 interface Operation {
@@ -103,7 +103,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** Replaces a value. As in kube-apiserver, a missing key is added to a map, although RFC 6902 requires an error. */
+/** As in kube-apiserver, a missing key is added to a map, although RFC 6902 requires an error. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);

@@ -33,10 +33,7 @@ function addProblem(document: JsonObject, path: string): string | undefined {
   return why?.startsWith('strconv') ? `value was not a proper array index: '${last}': ${why}` : why;
 }
 
-/**
- * Returns the reason why an operation of a JSON patch fails, with the error text of the library in kube-apiserver. The
- * function is called only after an operation has failed.
- */
+/** Returns the reason why an operation of a JSON patch fails, with the error text of the library in kube-apiserver. */
 export function patchProblem(document: JsonObject, operation: unknown): string {
   const { op, path, from } = operation as { op?: string; path?: string; from?: string };
   if (op === undefined || !['add', 'remove', 'replace', 'move', 'copy', 'test'].includes(op)) {

@@ -10,7 +10,6 @@ test.each<[operations: object[], repeated: string[], left: string[]]>([
   [[{ ...TWICE, op: 'replace', path: '/spec' }], ['[0].value.x'], ['spec.x']],
   [[{ ...TWICE, path: '/list/-', value: [{ x: 2 }] }], ['[0].value[0].x'], ['list[1][0].x']],
   [[{ ...TWICE, value: { a: { x: 2 }, z: 1 } }], ['[0].value.a.x', '[0].value.z'], ['spec.b.a.x', 'spec.b.z']],
-  // The second operation reads the fields of the value, and no field of the value `a` inside the value.
   [
     [
       { ...TWICE, value: { a: { x: 2 }, z: 1 } },

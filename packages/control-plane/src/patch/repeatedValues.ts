@@ -22,7 +22,6 @@ const stepOf = (container: Container, key: string): string => (Array.isArray(con
  */
 export class RepeatedValues {
   readonly #paths: readonly string[];
-  /** The paths of repeated fields inside each value whose text is unchanged. */
   readonly #unread = new WeakMap<object, readonly string[]>();
 
   /** @param paths the paths of repeated fields in the list of operations, such as `[0].value.spec.a` */
@@ -38,7 +37,6 @@ export class RepeatedValues {
     );
   }
 
-  /** Records that a value was copied. The text of the copy is equal to the text of the value. */
   copied(value: Json | undefined, copy: Json | undefined): void {
     if (!isContainer(value) || !isContainer(copy)) return;
     this.#add(copy, this.#unread.get(value) ?? []);
@@ -46,7 +44,6 @@ export class RepeatedValues {
       this.copied(Reflect.get(value, key) as Json, Reflect.get(copy, key) as Json | undefined);
   }
 
-  /** Records that an operation read the fields or items of a value. */
   read(value: Json | undefined): void {
     if (!isContainer(value)) return;
     const paths = this.#unread.get(value);
@@ -61,7 +58,6 @@ export class RepeatedValues {
     }
   }
 
-  /** Records that an operation compared a whole value. */
   compared(value: Json | undefined): void {
     if (!isContainer(value)) return;
     this.read(value);

@@ -16,8 +16,7 @@ type Fields = Record<string, unknown>;
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
 /**
- * Reads a time. Except in a MicroTime, Go ignores the nanoseconds. An empty message is the zero time of Go, which is
- * null in JSON.
+ * Except in a MicroTime, Go ignores the nanoseconds. An empty message is the zero time of Go, which is null in JSON.
  */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
@@ -75,10 +74,6 @@ function readTexts(bytes: Uint8Array, number: number): string[] {
 
 const PROPS = 'apiextensions.v1.JSONSchemaProps';
 
-/**
- * Reads a schema. Instead of one schema, the message may contain a list of schemas (A), a bool (B), or a list of texts
- * (C).
- */
 function readSchemaOr(type: string, bytes: Uint8Array, depth: number): unknown {
   if (type === 'C') {
     const texts = readTexts(bytes, 2);

@@ -13,11 +13,9 @@ interface Event {
   readonly object: ApiObject;
 }
 
-/** A recorded response of kube-apiserver, as JSON and as protobuf. */
 interface Recorded {
   readonly path: string;
   readonly json: ApiObject | readonly Event[];
-  /** The protobuf response as base64. */
   readonly protobuf: string;
 }
 

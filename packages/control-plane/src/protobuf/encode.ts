@@ -7,7 +7,7 @@ import { WireWriter } from './writer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An object with a kind. APIVersions is the only kind without an apiVersion. */
+/** APIVersions is the only kind without an apiVersion. */
 type Typed = Pick<ApiObject, 'kind'> & Partial<Pick<ApiObject, 'apiVersion'>> & Fields;
 
 const NOTHING: Fields = {};
@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Formats a scalar as text. The decoder of the kind has already refused all other values. */
+/** Formats a scalar as text. The decoder of the kind has already refused all values that are not scalars. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,7 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** Writes a time. The zero time of Go is null in JSON, and protobuf omits it. */
+/** The zero time of Go is null in JSON, and protobuf omits it. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -131,7 +131,7 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 
-/** Writes a list. All list messages consist of metadata and items, so the table does not contain them. */
+/** All list messages consist of metadata and items, so the table does not contain list messages. */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
     const mark = writer.size;

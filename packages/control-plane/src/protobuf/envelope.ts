@@ -1,6 +1,5 @@
 import { messageFields } from './messages.ts';
 
-/** The first bytes of every body with the media type `application/vnd.kubernetes.protobuf`. */
 export const MAGIC = Uint8Array.from([0x6b, 0x38, 0x73, 0x00]);
 
 /** Returns the error for a body that does not start with `MAGIC`. */
@@ -23,9 +22,7 @@ function messageOf(apiVersion: string, kind: string): string {
   return `${(group ?? '').split('.')[0]}.${version}.${kind}`;
 }
 
-/**
- * Returns the message of a kind, or of the items of a list kind. For a kind without a message, the result is undefined.
- */
+/** Returns the message of a kind, or of the items of a list kind. */
 export function formOf(apiVersion: string, kind: string): { message: string; isList: boolean } | undefined {
   const message = messageOf(apiVersion, kind);
   if (messageFields(message) !== undefined) return { message, isList: false };

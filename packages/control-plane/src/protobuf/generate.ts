@@ -26,7 +26,6 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** The name of a Go field in JSON ('' for an inline field), and whether Go writes the field even if it is empty. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -58,7 +57,6 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** The kinds in requests or responses that the models of the client library lack. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -105,7 +103,7 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named Go types that are lists or maps. Go does not write their nil value. */
+/** Go does not write the nil value of a list or map. */
 const collections = new Set<string>();
 
 /** Parses the Go types. The key of a field is `message.number`. */

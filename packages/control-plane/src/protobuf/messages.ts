@@ -2,7 +2,6 @@ import rows from './generated/messages.json' with { type: 'json' };
 
 export interface MessageField {
   readonly name: string;
-  /** The type of the field: the letter of a scalar (see `generate.ts`), or the name of a message. */
   readonly type: string;
   readonly shape: 'single' | 'list' | 'map';
   /** Whether the fields of the message are inline in JSON. */
@@ -11,7 +10,7 @@ export interface MessageField {
   readonly always: boolean;
 }
 
-/** A message with its fields by number. The writer needs the fields in descending order of the numbers. */
+/** The writer needs the fields in descending order of the numbers. */
 export interface Message {
   readonly byNumber: ReadonlyMap<number, MessageField>;
   readonly descending: readonly (readonly [number: number, field: MessageField])[];

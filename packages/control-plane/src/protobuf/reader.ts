@@ -2,7 +2,6 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** A field in the protobuf encoding: a number (varint or fixed), or bytes. */
 export interface WireField {
   readonly number: number;
   readonly varint: bigint;

@@ -6,7 +6,6 @@ export class WireWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 1024;
 
-  /** The number of written bytes. `head` needs this number as its mark. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }

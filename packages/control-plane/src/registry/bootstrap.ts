@@ -47,7 +47,6 @@ export const stamped = (object: ApiObject, uid: string, time: string): ApiObject
   },
 });
 
-/** The stored form of each constant object. All control planes of the process share this cache. */
 const known = new WeakMap<object, ApiObject>();
 
 /**

@@ -2,10 +2,8 @@ import type { Timer } from '../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry } from '../resources/registry.ts';
 
-/** The default of `--event-ttl` in kube-apiserver. */
 export const EVENT_TTL_MS = 3_600_000;
 
-/** Events from one period of this length expire together, because kube-apiserver uses one etcd lease for a period. */
 const SHARED_MS = 60_000;
 const RESOURCE = '/events';
 
@@ -15,8 +13,8 @@ interface Key {
 }
 
 /**
- * Batches of events with almost equal times of their last write. The oldest batch is first. The key of a batch is the
- * end of its period. The memory use depends on the number of events. The number of writes has no effect.
+ * Batches of events with almost equal times of their last write. The key of a batch is the end of its period. The
+ * memory use depends on the number of events, but not on the number of writes.
  */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
@@ -68,8 +66,8 @@ function lastWrite(json: string): number {
 
 /**
  * Deletes each event `ttlMs` milliseconds after its last write, with a delay of up to one minute. The value 0 disables
- * the deletion. All events share one timer. In a reopened store, the last write of an event is unknown, so the latest
- * time in the event counts. Returns a function that stops the deletion.
+ * the deletion. In a reopened store, the last write of an event is unknown, so the latest time in the event counts.
+ * Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;

@@ -15,10 +15,6 @@ const NAME = 'kubernetes';
 const SERVICE_PORT = 443;
 const PORT_NAME = 'https';
 const MANAGER = 'kube-apiserver';
-/**
- * The interval of kube-apiserver between two checks of the Service `default/kubernetes`, in milliseconds
- * (`EndpointInterval`).
- */
 const INTERVAL_MS = 10_000;
 
 const SKIP_MIRROR = 'endpointslice.kubernetes.io/skip-mirror';
@@ -28,19 +24,14 @@ const ENDPOINTS = '/endpoints';
 const SLICES = 'discovery.k8s.io/endpointslices';
 const RESOURCES = ['/services', ENDPOINTS, SLICES] as const;
 
-/** The address and port that the Service advertises to clients. */
 export interface Advertised {
   /** An IPv4 address outside of 127.0.0.0/8, because the API refuses a loopback address in Endpoints. */
   readonly address: string;
   readonly port: number;
 }
 
-/** The port that a server without a socket advertises: the default port of kube-apiserver. */
 const DEFAULT_PORT = 6443;
-/**
- * The address that a server without an address advertises. The address belongs to the block for documentation (RFC
- * 5737).
- */
+/** The default address belongs to the block for documentation (RFC 5737). */
 const NO_ADDRESS = '192.0.2.1';
 
 const hostAddress = (): string | undefined =>
@@ -49,8 +40,7 @@ const hostAddress = (): string | undefined =>
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 
 /**
- * Returns the advertised address and port. Like kube-apiserver, a server on the loopback address advertises the first
- * address of its host.
+ * Like kube-apiserver, a server on the loopback address advertises the first address of its host.
  * @param port The port of the server socket. Without a socket, `advertisedBy` returns undefined.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
@@ -220,8 +210,8 @@ class KubernetesService {
  * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice after a deletion or a change of their
  * addresses. As in kube-apiserver, no controller is necessary. Returns a function that stops the restoration.
  *
- * kube-apiserver checks these objects every ten seconds. This control plane waits for the rest of the ten seconds, but
- * only after a change. While nothing changes, no timer runs and the store is not written.
+ * kube-apiserver checks these objects every ten seconds. While nothing changes, no timer runs and the store is not
+ * written.
  * @param onError Receives the error of a failed check. The check is repeated after `INTERVAL_MS`. @see kubernetes
  * pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */

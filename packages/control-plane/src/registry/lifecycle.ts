@@ -3,7 +3,6 @@ import type { AdmissionPlugin } from '../resources/admission.ts';
 import type { Registry } from '../resources/registry.ts';
 
 const NAMESPACES = '/namespaces';
-/** The namespaces that a client cannot delete. */
 const IMMORTAL = new Set(['default', 'kube-system', 'kube-public']);
 
 /** NamespaceLifecycle refuses new objects in a namespace that is missing or is being deleted. */
@@ -18,8 +17,7 @@ export const namespaceLifecycle = (registry: Registry): AdmissionPlugin => ({
     }
     const record = registry.store.get(NAMESPACES, '', namespace);
     if (record === undefined) throw notFound({ group: '', plural: 'namespaces' }, namespace);
-    // Every create request runs this check. Only the JSON text of a terminating namespace contains this word, so most
-    // texts are not parsed.
+    // Only the JSON text of a terminating namespace contains `deletionTimestamp`, so most texts are not parsed.
     if (!record.json.includes('"deletionTimestamp"')) return undefined;
     const { metadata } = JSON.parse(record.json) as { metadata: { deletionTimestamp?: string } };
     if (metadata.deletionTimestamp === undefined) return undefined;

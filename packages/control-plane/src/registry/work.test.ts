@@ -25,10 +25,7 @@ async function makeApp(plane: TestPlane, app: string): Promise<void> {
 const evict = (plane: TestPlane, name: string) =>
   plane.send('POST', `${PODS}/${name}/eviction`, { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } });
 
-/**
- * Returns how many objects the second of two evictions reads. The first eviction is ignored, because it reads every
- * budget once.
- */
+/** Returns how many objects the second of two evictions reads. */
 async function readsOfAnEviction(others: number): Promise<number> {
   await using plane = await TestPlane.start('disruption');
   for (const app of ['first', 'second']) await makeApp(plane, app);

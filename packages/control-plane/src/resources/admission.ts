@@ -3,7 +3,6 @@ import { jsonEquals } from '../apimachinery/objects/object-text.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { ServedKind } from './kind-registry.ts';
 
-/** The kind of a request body, if it differs from the kind of the resource. */
 export interface CarriedKind {
   readonly group: string;
   readonly version: string;
@@ -16,32 +15,21 @@ export interface AdmissionAttributes {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /**
-   * The new object of the request. A mutating plugin changes this object, or returns another one. For a deletion,
-   * `object` is undefined.
-   */
+  /** A mutating plugin changes `object`, or returns another object. For a deletion, `object` is undefined. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
-  /** The kind of `object` and `old`, if they are a Scale, a Binding, or the options of a connection. */
   readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** The options in the request, without kind and version. */
   readonly options?: JsonObject | undefined;
   readonly warn: (message: string) => void;
-  /**
-   * The data that mutating plugins keep between the two rounds of admission. If only one plugin is called,
-   * `reinvocation` is undefined.
-   */
+  /** If only one plugin is called, `reinvocation` is undefined. */
   readonly reinvocation?: Reinvocation;
 }
 
-/**
- * The second round of mutating admission. A plugin requests the round after a change that may affect other plugins. In
- * the second round, each mutating plugin decides which webhooks or policies it calls again.
- */
+/** In the second round, each mutating plugin decides which webhooks or policies it calls again. */
 export class Reinvocation {
-  /** The number of the admission round: 0 or 1. */
   round = 0;
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
@@ -56,10 +44,7 @@ export class Reinvocation {
   }
 }
 
-/**
- * The webhooks or policies of a plugin that run again in the second round. With a reinvocation policy, a webhook or
- * policy runs again if the object changed after its first run.
- */
+/** With a reinvocation policy, a webhook or policy runs again if the object changed after its first run. */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
   #ran = new Set<object>();
@@ -99,9 +84,8 @@ export class Repeats {
 }
 
 /**
- * An admission plugin. `admit` may change the object, and `validate` may only refuse it. A plugin throws a StatusError
- * to refuse the request. A plugin may return a promise. If the stored object changes before the promise resolves, the
- * server repeats the write.
+ * `admit` may change the object, and `validate` may only refuse it. A plugin throws a StatusError to refuse the
+ * request. If the stored object changes before the promise of a plugin resolves, the server repeats the write.
  */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -111,7 +95,6 @@ export interface AdmissionPlugin {
   readonly validate?: (attributes: AdmissionAttributes) => undefined | Promise<undefined>;
 }
 
-/** The plugins, in the order of their calls. */
 export class AdmissionChain {
   readonly #plugins: AdmissionPlugin[] = [];
 

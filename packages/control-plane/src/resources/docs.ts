@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-// With this import, TypeScript knows the types, and the build includes the data files.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -29,7 +28,7 @@ export function enumsOf(model: string): Enums {
   return enums[model] ?? {};
 }
 
-/** Returns the API documentation of a model. Without documentation, the result is ''. */
+/** Returns the API documentation of a model. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
 /** Returns the API documentation of a field, without the list of allowed values. */

@@ -88,7 +88,7 @@ function listFact(mark: string, keys: string): JsonSchema {
   });
 }
 
-/** The list type, the keys and the patch strategy, by `owner.field`. Lists without an entry are atomic. */
+/** Lists without an entry are atomic. */
 export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
@@ -144,7 +144,6 @@ meta.v1: LabelSelector OwnerReference
 
 const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Properties of definitions as a whole, by the name of the definition. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
   // The server validates managed fields without a schema.
@@ -190,10 +189,6 @@ const typed = (table: string, scalar: string): [string, string][] =>
     field.startsWith('{}') ? [`${owner}.${field.slice(2)}`, `{}${scalar}`] : [`${owner}.${field}`, scalar],
   );
 
-/**
- * The actual types of fields whose type in the models is wrong, in the short form of `definitions.json`. In the models,
- * most of these fields are plain strings.
- */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
@@ -202,10 +197,6 @@ export const quantityFields: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/**
- * Fields with a special encoding that the models do not describe. Most of these fields have a special JSON decoder in
- * Go.
- */
 export const ownReaders: ReadonlyMap<string, string> = new Map([
   ['apiextensions.v1.JSONSchemaProps.additionalItems', 'schema-or-bool'],
   ['apiextensions.v1.JSONSchemaProps.additionalProperties', 'schema-or-bool'],

@@ -8,17 +8,12 @@ import type { StoredRecord } from '../store/record.ts';
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** The key of the resource in the store. All versions share this key. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  /**
-   * The first revision in the store with the current schema. An object from an earlier revision is pruned and gets
-   * defaults when it is read.
-   */
+  /** An object from an earlier revision is pruned and gets defaults when it is read. */
   readonly #since: number;
-  /** The kind in the storage version. If both versions have the same schema, the value is undefined. */
   readonly #stored: ServedKind | undefined;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -76,7 +71,6 @@ export class ServedKind {
   }
 }
 
-/** The versions of an API group, the best version first. */
 export interface ServedGroup {
   readonly name: string;
   readonly versions: readonly string[];
@@ -94,10 +88,9 @@ function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Called with the kinds that were added, changed or removed. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** All kinds that the server serves. The creation, change or deletion of a CRD changes the custom kinds. */
+/** The creation, change or deletion of a CRD changes the custom kinds. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();

@@ -179,10 +179,7 @@ const takesAnyFinalizer = (kind: AssessedKind): boolean =>
 /** How the strategy of a kind validates the metadata in an update: as a change, or as new metadata. */
 type Look = 'change' | 'new';
 
-/**
- * The kinds whose strategy does not use the default validation of metadata. The key is `group/plural`, followed by the
- * subresource if the subresource has its own strategy.
- */
+/** The key is `group/plural`, followed by the subresource if the subresource has its own strategy. */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
     '/configmaps',

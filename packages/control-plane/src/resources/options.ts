@@ -23,7 +23,6 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
   invalid({ group: 'meta.k8s.io', kind }, '', causes);
 
-/** The maximum length of a field manager in bytes. */
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
@@ -218,7 +217,6 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   return causes;
 }
 
-/** The options of a deletion, which a client sends in the body or in the query. */
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
@@ -250,7 +248,7 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * Parses delete options. If the request has a body, the query is ignored.
+ * If a delete request has a body, the query is ignored.
  * @throws StatusError 422 for an invalid option.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {

@@ -15,10 +15,7 @@ import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import type { WriteOptions } from './options.ts';
 import { sharedParts } from './shared-parts.ts';
 
-/**
- * The maximum size of an object in the store, because etcd limits the size of a request to this number of bytes. The
- * request to etcd contains the object and some other data.
- */
+/** The request to etcd contains the object and some other data. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
 export interface Call {
@@ -27,28 +24,25 @@ export interface Call {
   readonly warn: (message: string) => void;
 }
 
-/** The target of a request. Without a name, the target is a collection. */
+/** Without a name, the target of a request is a collection. */
 export interface Target {
   readonly served: ServedKind;
   /** The namespace of the object, or '' for cluster-scoped kinds and for all namespaces. */
   readonly namespace: string;
   readonly name: string;
-  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
 }
 
-/** The result of a write. The text of the object has the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
 }
 
-/** The object to which a token is bound. After the deletion of this object, the token is invalid. */
+/** After the deletion of the bound object, a token is invalid. */
 export interface BoundObject {
   readonly kind: 'Pod' | 'Secret' | 'Node';
   readonly name: string;
   readonly uid: string;
-  /** The node of the pod, if the token is bound to a pod. */
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
@@ -63,7 +57,6 @@ export interface TokenSigner {
   issue(facts: TokenFacts): string;
 }
 
-/** A review request. `object` is decoded, and contains its managedFields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
@@ -87,7 +80,6 @@ export interface RegistryParts {
   readonly authorize: Authorizer;
 }
 
-/** The stored record before a write. */
 export interface Before {
   readonly record: StoredRecord;
   readonly part: WrittenPart;
@@ -110,15 +102,13 @@ export class Registry {
   readonly clock: Clock;
   readonly random: () => number;
   readonly admission = new AdmissionChain();
-  /** The handlers of reviews, by `group/plural`. The server does not store objects of these kinds. */
+  /** The server does not store reviews. */
   readonly reviews = new Map<string, ReviewHandler>();
   readonly tokens: TokenSigner;
   /** The authorizer for requests, and for permission checks in CEL expressions. */
   readonly authorize: Authorizer;
 
-  /** Stored objects that lack a default (see `lacksDefaults`). */
   readonly #lacking = new WeakSet<StoredRecord>();
-  /** The objects without the defaults of the storage version, as kube-apiserver stores them. */
   readonly #bare = new WeakMap<StoredRecord, ApiObject>();
 
   constructor(parts: RegistryParts) {
@@ -134,7 +124,7 @@ export class Registry {
     return this.clock.now();
   }
 
-  /** Parses a stored record. The caller may change the returned object. */
+  /** The caller may change the returned object. */
   parse(served: ServedKind, record: StoredRecord): ApiObject {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
@@ -199,8 +189,8 @@ export class Registry {
   }
 
   /**
-   * Converts an object to the storage version. The result `object` contains the defaults of the storage version.
-   * kube-apiserver stores the result `bare`, and adds the defaults when it reads the object.
+   * Converts an object to the storage version. kube-apiserver stores `bare`, and adds the defaults of the storage
+   * version when it reads the object.
    */
   #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly bare: ApiObject } {
     const { group, plural, version, storageVersion = version } = served.kind;

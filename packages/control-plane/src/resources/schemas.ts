@@ -12,7 +12,6 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalar types that have their own definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +21,6 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields that have no type in the models, with their actual types. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -71,7 +69,6 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition must not change, so the code adds the properties of this field to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -110,7 +107,6 @@ function buildDefinition(model: string): JsonSchema {
   return schema;
 }
 
-/** Returns the schema of a definition. The first call creates the schema, and later calls return the same object. */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);
   if (known !== undefined) return known;

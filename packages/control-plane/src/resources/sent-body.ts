@@ -1,4 +1,3 @@
-/** A request body as parsed JSON and as the original text. */
 export interface SentBody {
   readonly plain: Record<string, unknown>;
   readonly bytes: Uint8Array;

@@ -14,7 +14,6 @@ import { SHAPES } from './shape-table.ts';
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** The error text of Go's converter from untyped objects, which decodes the result of a strategic merge patch. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -29,7 +28,6 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** The error inside of the decoder. The top level converts it to a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -39,10 +37,7 @@ class Mismatch extends Error {
   }
 }
 
-/**
- * Decodes a value. `owner` is the Go structure that contains the value, and `path` is its path from the root of the
- * object.
- */
+/** Decodes a value. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
 type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted' | 'null';
@@ -130,10 +125,7 @@ export function convertUntyped<T>(read: () => T): T {
   }
 }
 
-/**
- * The numbers of the current body that are integers but have another notation, such as `1e3`. The map contains the
- * texts of the numbers by path and value.
- */
+/** The numbers of the current body that are integers but have another notation, such as `1e3`. */
 let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
@@ -152,10 +144,7 @@ export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: ()
 export const oddNumber = (value: unknown, path: string): string | undefined =>
   oddNumbers.size === 0 ? undefined : oddNumbers.get(`${path.replace(EMBEDDED_NAMES, '')} ${String(value)}`);
 
-/**
- * Decodes an integer. Go's converter also uses these rules for an int-or-string, although this type has a special JSON
- * decoder.
- */
+/** Go's converter uses the integer rules for an int-or-string, although this type has a special JSON decoder. */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
@@ -221,7 +210,6 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
   throw new Mismatch(why, `error decoding from json: ${why}`);
 }
 
-/** The zero time of Go, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
 /**
@@ -283,10 +271,7 @@ export function metaFieldProblem(field: string, value: unknown): string | undefi
   }
 }
 
-/**
- * Checks the text of a time.
- * @throws DecodeError if the text is not an RFC 3339 time
- */
+/** @throws DecodeError if the text is not an RFC 3339 time */
 export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
   try {
     parseGoTime(text, false);
@@ -303,7 +288,6 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
 export const noTime = (value: unknown): string =>
   `json: cannot unmarshal ${goKind(value)} into Go value of type string`;
 
-/** Reads a time. The result is in UTC with seconds, or with microseconds for a micro time. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
@@ -356,10 +340,7 @@ function readIntOrString(value: unknown, owner: string, path: string): unknown {
 
 const SCHEMA = 'V1JSONSchemaProps';
 
-/**
- * Reads a schema. As in Go's special decoder, error paths start at the nested schema, and unknown fields are not
- * reported.
- */
+/** As in Go's special decoder, error paths start at the nested schema, and unknown fields are not reported. */
 function readSchema(value: unknown): unknown {
   dropUnknown(value, SCHEMA, '');
   return readerOf(SCHEMA)(value, '', '');
@@ -371,7 +352,7 @@ function readSchemaOrBool(value: unknown): unknown {
   throw new Mismatch('boolean or JSON schema expected');
 }
 
-/** Reads a schema or a list of schemas. Any other value is accepted unchanged. */
+/** Reads a schema or a list of schemas. */
 function readSchemaOrArray(value: unknown): unknown {
   if (isRecord(value)) return readSchema(value);
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
@@ -468,7 +449,7 @@ function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   return shapes.get(owner);
 }
 
-/** Returns whether a field is a pointer. A structure has a name such as `io.k8s.api.core.v1.Container`. */
+/** Returns whether a field is a pointer. */
 export const isPointer = (structure: string, field: string): boolean =>
   (shapeOf(factName(structure))?.get(field) ?? 'optional') === 'optional';
 
@@ -490,7 +471,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Structures that Go embeds. Error paths of Go's decoder contain their names. */
+/** Error paths of Go's decoder contain the names of embedded structures. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [

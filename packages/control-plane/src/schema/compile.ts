@@ -65,8 +65,7 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
 }
 
 /**
- * Compiles a schema. Each schema is compiled once, so the operations on objects are fast. CEL rules are compiled when
- * they are first used.
+ * Each schema is compiled once, so the operations on objects are fast. CEL rules are compiled when they are first used.
  */
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);

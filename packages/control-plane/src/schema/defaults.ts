@@ -4,8 +4,8 @@ import type { SchemaNode } from './model/node.ts';
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
 /**
- * Sets the defaults in a value. A default object may have fields with defaults, so the defaults of parents are set
- * first. If the schema does not allow null, a null counts as absent.
+ * A default object may have fields with defaults, so the defaults of parents are set first. If the schema does not
+ * allow null, a null counts as absent.
  */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;

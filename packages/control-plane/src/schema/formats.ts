@@ -88,7 +88,7 @@ const isbn13 = (text: string): boolean => {
   return sum % 10 === 0;
 };
 
-/** The checks for the formats of strings. As in kube-apiserver, any other format is ignored. */
+/** As in kube-apiserver, an unknown string format is ignored. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, (text: string) => boolean>([
   ['datetime', isDateTime],
   ['date', isDate],
@@ -118,7 +118,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
   ['k8slongname', (text) => text.length <= 253 && text.split('.').every((part) => DNS_LABEL.test(part))],
 ]);
 
-/** Returns the check for a format. As in Go, hyphens in the name of a format are ignored. */
+/** As in Go, hyphens in the name of a format are ignored. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
 /** Returns whether a text has a format. If the server does not check the format, every text is valid. */

@@ -17,19 +17,14 @@ import type { RuleSpec, SchemaNode } from './model/node.ts';
 
 interface Rule {
   readonly spec: RuleSpec;
-  /**
-   * The compiled rule. If the rule is invalid, the value is an error text. A stored CRD may contain an invalid rule,
-   * because older versions did not validate rules.
-   */
+  /** A stored CRD may contain an invalid rule, because older versions did not validate rules. */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
 
-/** The error for rules on a value whose type is unknown to CEL, such as a map of values without a type. */
 const NO_DECLARATION = 'rule compiler initialization error: failed to convert to declType for CEL validation rules';
 
-/** The maximum length of a message from a message expression, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 export function ruleVariables(node: SchemaNode, spec: RuleSpec, isResource: boolean): Declaration[] {
@@ -157,7 +152,6 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** Rule errors about unchanged values, which become warnings. */
   readonly warnings: string[];
 }
 
@@ -200,10 +194,7 @@ function checkRules(
   }
 }
 
-/**
- * @param parent Whether the parent is unchanged. A value without an old value needs this, such as an item of a list
- * without keys.
- */
+/** @param parent Whether the parent is unchanged. */
 function visit(
   value: unknown,
   old: unknown,

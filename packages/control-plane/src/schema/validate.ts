@@ -16,10 +16,7 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './model/node.ts';
 import { RegExpError } from './model/regexp.ts';
 
-/**
- * The result of a validation, with the number of successful checks. Of several alternatives, the one with the highest
- * number is the best.
- */
+/** Of several alternatives in a schema, the one with the most successful checks is the best. */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -95,7 +92,7 @@ function patternProblem({ pattern, patternText }: SchemaNode, value: string): st
   return `${patternText}, but pattern is invalid: ${pattern.message}`;
 }
 
-/** Checks a text. As in kube-apiserver, only the first problem is reported. */
+/** As in kube-apiserver, only the first problem of a text is reported. */
 function checkText(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.maxLength !== undefined || node.minLength !== undefined) {

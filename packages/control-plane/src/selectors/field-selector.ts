@@ -14,7 +14,6 @@ type FieldSelector = (record: StoredRecord) => boolean;
 
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** The requirements of the selector as index keys. */
   readonly where: readonly Demand[];
 }
 
@@ -83,10 +82,7 @@ export const parseTerms = (text: string): Term[] =>
     // A requirement without a field and a value is ignored.
     .filter(({ field, value }) => field !== '' || value !== '');
 
-/**
- * Returns the requirements of a field selector for authorizers, including fields that the server does not know. For an
- * empty or invalid selector, the list is empty.
- */
+/** Returns the requirements of a field selector for authorizers, including fields that the server does not know. */
 export function fieldDemands(text: string): readonly Term[] {
   try {
     return parseTerms(text);
@@ -96,7 +92,6 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Cluster-scoped built-in kinds that have no field selector for the namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
@@ -112,7 +107,7 @@ const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition)
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Parses the `fieldSelector` of a query: `a=b,c!=d`. For a selector that matches everything, the result is undefined.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`.
  * @throws StatusError 400 for an invalid selector, or for a field without a field selector.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {

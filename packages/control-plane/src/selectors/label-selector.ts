@@ -10,7 +10,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** A compiled label selector. Returns whether an object with the labels matches. */
+/** A compiled label selector. A compiled label selector returns whether an object with the labels matches. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {
@@ -204,8 +204,7 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 /**
- * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`. For a selector that matches everything, the
- * result is undefined.
+ * Parses the `labelSelector` of a query: `a=b,c!=d,e in (f,g),h,!i,j>1`.
  * @throws StatusError 400 with the error text of Go's parser for an invalid selector
  */
 export function parseLabelSelector(text: string): LabelSelector | undefined {
@@ -214,10 +213,7 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
-/**
- * Returns a condition for an index. Every object that matches the requirement meets this condition. For a comparison of
- * numbers, the condition is only that the label exists.
- */
+/** Returns a condition for an index. For a comparison of numbers, the condition is only that the label exists. */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
   switch (operator) {

@@ -1,6 +1,6 @@
 import type { SelectorObject } from './label-selector.ts';
 
-/** The index key of selectors without a value. No label can have this key. */
+/** No label can have the index key of selectors without a value. */
 const ANY = '*';
 
 const word = (namespace: string, key: string, value: unknown): string => `${namespace}/${key}=${String(value)}`;
@@ -8,7 +8,7 @@ const word = (namespace: string, key: string, value: unknown): string => `${name
 /**
  * Returns the index keys of a selector. With these keys, the index finds all objects whose selector matches given
  * labels.
- * - The result contains alternative sets of index keys. One of the sets is sufficient.
+ * - The result contains alternative sets of index keys.
  * - A set has one index key for each allowed value of a label.
  * - A selector without values has one index key for the namespace.
  * - An absent selector selects nothing.

@@ -15,10 +15,7 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
-/**
- * Caches one value for each group version. The first request creates the value. A change of a kind discards the value
- * of its group version.
- */
+/** Caches one value for each group version. A change of a kind discards the value of its group version. */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
   readonly #kinds: KindRegistry;
@@ -46,8 +43,8 @@ class Pieces<T> {
 }
 
 /**
- * The documents about the API. A change of a kind discards the documents of its group version. A document about all
- * kinds is created from the cached documents of the group versions.
+ * A change of a kind discards the documents of its group version. A document about all kinds is created from the cached
+ * documents of the group versions.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -55,9 +52,7 @@ export class ApiDocuments {
   readonly #hashes: Pieces<string>;
   readonly #v3: Pieces<string>;
   readonly #v2: Pieces<V2Piece>;
-  /** The documents about all kinds. */
   readonly #whole = new Map<string, string>();
-  /** The OpenAPI v2 document as protobuf. The first request creates it. */
   #v2Bytes: Uint8Array | undefined;
 
   constructor(kinds: KindRegistry) {
@@ -104,10 +99,7 @@ export class ApiDocuments {
     });
   }
 
-  /**
-   * Returns the OpenAPI v3 document of a group version. If the server does not serve the group version, the result is
-   * undefined.
-   */
+  /** Returns the OpenAPI v3 document of a group version. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

@@ -10,10 +10,7 @@ import { request, type Sent, samples, values } from './fuzz.testing.ts';
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? (isThorough ? 6000 : 1000));
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
-/**
- * If the handler fails unexpectedly, its message starts with this text. Expected errors with the code 500 have the
- * texts of kube-apiserver.
- */
+/** If the handler fails unexpectedly, its message starts with this text. */
 const UNFORESEEN = /^internal error/;
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
@@ -40,10 +37,9 @@ function seeded(): () => number {
   };
 }
 
-/** If a request has no response after this number of clock advances, the test fails. */
 const PATIENCE = 20;
 
-/** Sends a request. Of a watch, only the first events are read. */
+/** Sends a request. */
 async function send({
   method,
   path,

@@ -16,7 +16,6 @@ export interface Sent {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** The initial objects, on which mutated requests are based. */
 export const samples = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/samples.json', import.meta.url), 'utf8'),
 ) as {
@@ -24,9 +23,7 @@ export const samples = JSON.parse(
   readonly collections: readonly Collection[];
 };
 
-/**
- * The values from which the requests are built. No key contains a backslash, because V8 misreads some of these keys.
- */
+/** No key contains a backslash, because V8 misreads some of these keys. */
 export const values = JSON.parse(
   readFileSync(new URL('../../testdata/fuzz/values.json', import.meta.url), 'utf8'),
 ) as Record<'texts' | 'keys' | 'words' | 'tokens' | 'queryKeys' | 'accepts' | 'otherTypes', readonly string[]>;

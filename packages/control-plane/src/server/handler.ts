@@ -22,11 +22,9 @@ import { verbOf } from './verb.ts';
 
 /** An entry of the request log for one request. */
 export interface RequestLogEntry {
-  /** The time at which the response started, as RFC 3339. */
   readonly time: string;
   readonly method: string;
   readonly path: string;
-  /** The verb of the request, or '' for a path without a resource. */
   readonly verb: string;
   readonly resource: string;
   readonly subresource: string;
@@ -34,7 +32,6 @@ export interface RequestLogEntry {
   readonly name: string;
   readonly userAgent: string;
   readonly code: number;
-  /** The time in milliseconds until the response was ready or the watch was open. */
   readonly ms: number;
 }
 
@@ -45,18 +42,14 @@ export interface HandlerParts {
   readonly clock: Clock;
   readonly impersonate?: (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
-  /** The counters of requests, and the response to `/metrics`. */
   readonly metrics?: RequestMetrics;
 }
 
-/** The UID of the flow schema and the priority level in the headers of all responses. */
 const FLOW_SCHEMA_UID = '6b9a1f8e-8f5c-4b0a-9a52-3f5d9ee0c5a1';
 const PRIORITY_LEVEL_UID = '0d3c7c2e-5a57-4a44-8f0e-7a5d4b7bb3f2';
 
-/** The verbs for which authorizers check the field selector of a request. */
 const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
-/** The verbs and subresources whose requests run until the client ends them. */
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
 /** Refuses an invalid timeout before all other checks. For a watch, a later step checks the timeout. */
@@ -67,10 +60,7 @@ function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(asked)}`);
 }
 
-/**
- * Returns the object name that a field selector requires. If several names match, or the name is invalid in a path, the
- * result is ''.
- */
+/** Returns the object name that a field selector requires. */
 function selectedName(fields: readonly FieldDemand[]): string {
   const name = fields.find(({ field, equal }) => field === 'metadata.name' && equal)?.value ?? '';
   return pathSegmentProblems(name).length > 0 ? '' : name;
@@ -86,7 +76,7 @@ export class Handler {
     this.#resources = new ResourceHandler(parts.registry);
   }
 
-  /** Handles a request. The promise never rejects. */
+  /** The promise of `handle` never rejects. */
   async handle(request: ServerRequest): Promise<ServerResponse> {
     const { clock, requestLog, metrics } = this.#parts;
     const start = clock.now().getTime();
@@ -159,7 +149,7 @@ export class Handler {
   }
 }
 
-/** Returns the Status for an error. An unexpected error has the code 500. */
+/** The response to an unexpected error has the code 500. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

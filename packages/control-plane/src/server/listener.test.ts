@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** Opens a connection. `over` resolves with all received data when the connection is closed. */
+/** Opens a connection. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -28,14 +28,10 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
   });
 }
 
-/** A time limit that the tests never reach, even on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/**
- * Starts a listener with short limits. All limits that the test does not set are very long. The handler reads the body
- * of each request.
- */
+/** Starts a listener with short limits. */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);

@@ -17,13 +17,11 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** Time limits for clients in milliseconds. The server disconnects a slower client. A response may take any time. */
+/** Time limits for clients in milliseconds. */
 interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
-  /** The time limit for a request including its body. */
   readonly requestMs: number;
-  /** The interval between two checks of the limits. */
   readonly everyMs: number;
 }
 
@@ -137,7 +135,7 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
-/** Returns a sink for a response. All writes in one turn of the event loop are one chunk, which saves system calls. */
+/** All writes in one turn of the event loop are one chunk, which saves system calls. */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
   const uncork = (): void => {

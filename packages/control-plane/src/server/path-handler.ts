@@ -18,7 +18,6 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import type { RequestMetrics } from './metrics/request-metrics.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** The response to `/version`: the version of kube-apiserver whose behavior this server has. */
 const VERSION = {
   major: '1',
   minor: '36',
@@ -149,7 +148,7 @@ function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** Returns the OpenAPI v2 document. Go clients request its protobuf form. */
+/** Returns the OpenAPI v2 document. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

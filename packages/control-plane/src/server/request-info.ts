@@ -12,7 +12,6 @@ export interface RequestInfo {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** The parts of the path after the subresource. */
   readonly rest: readonly string[];
   /** Whether the path has the deprecated prefix `/watch/`, which requests a watch. */
   readonly watchPrefix: boolean;

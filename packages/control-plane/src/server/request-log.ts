@@ -1,10 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { RequestLogEntry } from './handler.ts';
 
-/**
- * The log writes its lines when this number of characters is buffered. At the latest, it writes at the end of a turn of
- * the event loop.
- */
+/** The log writes at the end of a turn of the event loop at the latest. */
 const BUFFER_LENGTH = 64 * 1024;
 
 /**
@@ -15,7 +12,6 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
-  /** The number of requests since the last line that the log could not write. */
   let dropped = 0;
   let pending = 0;
   const flush = (): void => {

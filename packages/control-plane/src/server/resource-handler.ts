@@ -81,12 +81,8 @@ const NO_STATUS_TABLES: ReadonlySet<string> = new Set([
   'apiregistration.k8s.io',
   'resource.k8s.io',
 ]);
-/** The subresources whose response comes from a node or a service. */
 const CONNECTIONS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
-/**
- * The forms of a response other than the whole object. For a write, the requested form is checked only after the
- * operation.
- */
+/** For a write, the requested form is checked only after the operation. */
 const FORMS: readonly NonNullable<Format['as']>[] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /** Parses the options of a write. In a creation, the media type of the body is checked before the options. */
@@ -95,7 +91,7 @@ function optionsOf({ request, call }: Context, kind: WriteOptionsKind, applying 
   return parseWriteOptions(kind, request.query, call.userAgent, applying);
 }
 
-/** Returns the error for an unsupported method. For custom kinds, the error is different. */
+/** Returns the error for an unsupported method. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 

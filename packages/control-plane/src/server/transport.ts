@@ -5,7 +5,6 @@ import { warningHeader } from '../apimachinery/http/warnings.ts';
 /** A request from a client in the same process, such as `createClient` of `@mcm/kube`. */
 export interface PlaneRequest {
   readonly method: string;
-  /** The path with the query, such as `/api/v1/nodes?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
@@ -17,7 +16,6 @@ export interface PlaneResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The body of the response without a conversion, or null. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 

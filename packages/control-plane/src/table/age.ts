@@ -1,6 +1,5 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** The longest `time.Duration` of Go, 292 years. A longer duration is reduced to this value. */
 const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
 
 /**

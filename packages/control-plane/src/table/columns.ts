@@ -4,19 +4,15 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** The description of the column Name, from the API documentation. */
 const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
-/** The description of `metadata.creationTimestamp` in the API documentation. */
 const CREATED_DESCRIPTION =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
 
 type Cell = string | number | bigint | boolean | null;
 
-/** A column of a Table: its definition in the API, and the function that returns its cells. */
 export interface TableColumn {
-  /** The definition in the API. If the Table contains no definition of the column, the value is undefined. */
   readonly definition: Record<string, unknown> | undefined;
   readonly cell: (object: ApiObject, now: Date) => Cell;
 }
@@ -46,7 +42,6 @@ const AGE: TableColumn = {
     typeof creationTimestamp === 'string' ? ageOf(creationTimestamp, now) : null,
 };
 
-/** The column of built-in kinds that define no columns. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
@@ -102,7 +97,7 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** Returns the column Name. A cell may contain more than the name, such as the mark of a default class. */
+/** A cell of the column Name may contain more than the name, such as the mark of a default class. */
 const nameColumn = ({ value, format = 'name', priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, format, priority },
   cell: value ?? NAME.cell,
@@ -131,8 +126,8 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
 /**
- * Returns the columns of a kind. A custom kind has Name, followed by its declared columns. A kind that declares no
- * columns has Name, and Age (custom) or Created At (built-in).
+ * The Table of a custom kind has the column Name, followed by its declared columns. The Table of a kind without
+ * declared columns has Name, and Age (custom) or Created At (built-in).
  */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);

@@ -9,13 +9,11 @@ export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
-  /** The metadata of the list. By default, it contains the resourceVersion of the single object. */
   readonly listMeta?: Record<string, unknown> | undefined;
   /** The stored versions of the objects, from which the cells are computed (default: `objects`). */
   readonly stored?: readonly ApiObject[] | undefined;
   /** Whether the Table omits the column definitions, as in later events of a watch. */
   readonly noHeaders?: boolean;
-  /** The version of `meta.k8s.io` in the Table (default: `v1`). */
   readonly version?: 'v1' | 'v1beta1';
 }
 

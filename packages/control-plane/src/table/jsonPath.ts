@@ -180,7 +180,6 @@ function parseFilter(text: string): (item: unknown) => boolean {
   };
 }
 
-/** A path may find at most this number of values, because several `..` can find very many values in deep objects. */
 const MAX_VALUES = 100_000;
 
 class TooMany extends Error {}
@@ -229,7 +228,8 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path of kubectl and of CRD columns (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The returned function finds all values at the path. If more than `MAX_VALUES` values exist, it finds none.
+ * The returned function finds all values at the path. If more than `MAX_VALUES` values exist, the function finds no
+ * values.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

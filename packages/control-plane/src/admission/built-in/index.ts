@@ -6,7 +6,6 @@ import { runtimeClassAdmission } from './runtime-class.ts';
 import { serviceAddresses } from './service.ts';
 import { topologyLabels } from './topology-labels.ts';
 
-/** Returns the admission plugins of built-in kinds in the order of kube-apiserver. */
 export const builtinAdmission = (registry: Registry): readonly AdmissionPlugin[] => [
   serviceAccountAdmission(registry),
   nodeTaintAdmission,

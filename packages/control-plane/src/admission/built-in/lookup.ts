@@ -17,9 +17,7 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/**
- * Returns an index of the objects for which `isMarked` is true. A lookup does not read the other objects of the kind.
- */
+/** Returns an index of the objects for which `isMarked` is true. */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });

@@ -7,7 +7,6 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admis
 import type { Registry } from '../../resources/registry.ts';
 import { lookup } from './lookup.ts';
 
-/** Returns whether the toleration `wide` covers every taint that the toleration `narrow` covers. */
 function covers(wide: Plain, narrow: Plain): boolean {
   const same = (field: string): boolean => text(wide, field) === text(narrow, field);
   if (text(wide, 'key') !== '' && !same('key')) return false;

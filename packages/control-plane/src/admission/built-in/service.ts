@@ -9,20 +9,14 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/**
- * A new Service claims its address for this time, until the Service is stored. The time is longer than the timeout of
- * webhooks.
- */
+/** The claim of a new address lasts longer than the timeout of webhooks. */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /**
-   * Whether the Service is stored. The claim of a stored Service is valid only while the Service has the address or
-   * port.
-   */
+  /** The claim of a stored Service is valid only while the Service has the address or port. */
   stored: boolean;
 }
 
@@ -50,8 +44,8 @@ class Claims {
   }
 
   /**
-   * Claims a free address or port for a service, and returns whether the address or port was free. With `isTrial`, the
-   * method claims nothing.
+   * Claims a free address or port for a service, and returns whether the address or port was free. With `isTrial`,
+   * `claim` claims nothing.
    */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
@@ -64,7 +58,6 @@ class Claims {
     return true;
   }
 
-  /** Returns whether an IPAddress reserves the address for an object other than a service. */
   #isForeign(thing: string): boolean {
     const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
     if (record === undefined) return false;

@@ -5,10 +5,6 @@ import { CelRuntimeError, isOpaque, LiteralMap, toCel } from '../../schema/cel/r
 import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN } from '../../schema/cel/types/types.ts';
 
-/**
- * The variables that expressions of webhooks and policies may use. The evaluation passes the variables in the order of
- * this list.
- */
 const NAMES = [
   'object',
   'oldObject',
@@ -37,21 +33,18 @@ export interface Scope {
   readonly variables?: LiteralMap;
 }
 
-export type Outcome =
-  | { readonly value: unknown }
-  | { readonly error: string /** The error text without the expression. */; readonly why: string };
+export type Outcome = { readonly value: unknown } | { readonly error: string; readonly why: string };
 
 export class Expression {
   readonly source: string;
   readonly #program: Program | string;
 
-  /** @param mutates whether the expression returns a mutation: an `Object` or the operations of a `JSONPatch` */
   constructor(source: string, mutates = false) {
     this.source = source;
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. If the evaluation fails, the result contains the error. */
+  /** Evaluates the expression. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -82,10 +75,7 @@ function compile(source: string, mutates: boolean): Program | string {
   }
 }
 
-/**
- * Named expressions that other expressions use as `variables.x`. A named expression is evaluated at most once, at its
- * first use.
- */
+/** A named expression is evaluated at most once, at its first use. */
 export class LazyVariables extends LiteralMap {
   readonly #expressions: ReadonlyMap<string, Expression>;
   readonly #scope: Scope;

@@ -16,7 +16,6 @@ import { namespaceLabelsOf } from './match.ts';
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** The object to which the guard belongs, for example the policy of a binding. */
   readonly owner?: string;
 }
 
@@ -28,7 +27,6 @@ interface Entry<T> {
   readonly narrow: NarrowWords | undefined;
 }
 
-/** An entry of the index belongs to an owner, an operation and a resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -44,18 +42,12 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
-/**
- * An index of webhooks, policies or bindings, which are objects of one cluster-scoped resource. A change of an object
- * updates only the entries of this object. A request reads only the entries for its operation and resource.
- */
+/** A request reads only the index entries for its operation and resource. */
 export class GuardIndex<T> {
   readonly #registry: Registry;
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /**
-   * The number of guards for each index key. A guard with several possible keys uses the key with the fewest guards.
-   */
   readonly #shares = new Map<string, number>();
 
   /**

@@ -3,9 +3,8 @@ import type { SelectorObject } from '../../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
-/** The fields of a webhook, policy or binding that select requests. */
 export interface About {
-  /** The rules for requests. If the list is empty, every request matches. */
+  /** If the list of rules is empty, every request matches. */
   readonly rules: readonly MatchRule[];
   readonly namespaceSelector?: SelectorObject | undefined;
   readonly objectSelector?: SelectorObject | undefined;
@@ -48,7 +47,6 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** A property of a request that reduces the number of webhooks and policies to check. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
 /**
@@ -63,7 +61,6 @@ export interface NarrowWords {
 const wordsIn = (selector: SelectorObject | undefined): readonly string[][] =>
   selector === undefined ? [] : wordsOfSelector('', selector).filter(([first]) => first !== NO_VALUE);
 
-/** The index key of an empty label selector. */
 const [NO_VALUE = ''] = wordsOfLabels('', undefined);
 
 export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: About): readonly NarrowWords[] {

@@ -3,7 +3,6 @@ import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts'
 import type { Registry } from '../../resources/registry.ts';
 import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 
-/** A rule of a webhook or a policy (`RuleWithOperations`). */
 export interface MatchRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -30,7 +29,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Compares the rule of a webhook or policy with a request. The function ignores the resource names of the rule. */
+/** Compares the rule of a webhook or policy with a request. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -50,10 +49,7 @@ export function ruleMatches(
 export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): boolean =>
   resourceNames.length === 0 || resourceNames.includes(name);
 
-/**
- * Returns the version of a resource that the rules of a webhook or policy select. If the rules select the version in
- * the request, the function returns this version. With `exact`, the function considers only the version in the request.
- */
+/** Returns the version of a resource that the rules of a webhook or policy select. */
 export function versionNamed(
   kinds: KindRegistry,
   rules: readonly MatchRule[],
@@ -67,7 +63,6 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** Compiles a selector. A selector that matches everything compiles to undefined. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -76,7 +71,7 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** The labels of a Namespace are its own labels. For any other cluster-scoped object, the function returns `none`. */
+/** The labels of a Namespace are its own labels. */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,

@@ -1,4 +1,3 @@
-/** Labels in the domain kubernetes.io that a kubelet may set on its own node. @see k8s.io/kubelet well-known labels */
 const KUBELET_LABELS: ReadonlySet<string> = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/os',

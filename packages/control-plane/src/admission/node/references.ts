@@ -2,7 +2,6 @@ import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The volume types that a static pod must not contain, in the order of the checks in kube-apiserver. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [
   ['configMap', 'configmaps (via configmap volumes)'],
   ['secret', 'secrets (via secret volumes)'],

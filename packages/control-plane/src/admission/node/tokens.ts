@@ -14,10 +14,7 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
   return JSON.parse(record.json) as ApiObject;
 }
 
-/**
- * Returns the CSI driver of the volume of a claim, or '' without such a volume.
- * @throws StatusError 404
- */
+/** @throws StatusError 404 */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
   const { spec } = find(registry, '', 'persistentvolumeclaim', namespace, claim);
   const volume = find(registry, '', 'persistentvolume', '', text((spec ?? {}) as Plain, 'volumeName'));

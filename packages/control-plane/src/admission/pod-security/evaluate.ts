@@ -4,14 +4,10 @@ import type { Standard } from './level.ts';
 import * as restricted from './restricted.ts';
 import type { PodLike, Violation } from './words.ts';
 
-/** The minor version of Kubernetes that most recently changed a check of pod security. */
 const NEWEST = 35;
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/**
- * The checks of the level baseline. From the minor version `replacedSince` on, a stricter check of the level restricted
- * applies instead.
- */
+/** From the minor version `replacedSince` on, a stricter check of the level restricted applies instead. */
 const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.appArmorProfile, ALWAYS],
   [baseline.capabilitiesBaseline, 22],
@@ -27,7 +23,7 @@ const BASELINE: readonly (readonly [check: Check, replacedSince: number])[] = [
   [baseline.windowsHostProcess, ALWAYS],
 ];
 
-/** The checks of the level restricted. Each check applies from the minor version `since` on. */
+/** Each check applies from the minor version `since` on. */
 const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.allowPrivilegeEscalation, 8],
   [restricted.capabilitiesRestricted, 22],
@@ -38,10 +34,7 @@ const RESTRICTED: readonly (readonly [check: Check, since: number])[] = [
   [restricted.seccompRestricted, 19],
 ];
 
-/**
- * Violations of the level baseline come before violations of the level restricted.
- * @see kubernetes.io Pod Security Standards
- */
+/** @see kubernetes.io Pod Security Standards */
 export function violations(pod: PodLike, { level, minor: asked }: Standard): Violation[] {
   if (level === 'privileged') return [];
   const minor = asked === 'latest' ? NEWEST : Math.min(asked, NEWEST);

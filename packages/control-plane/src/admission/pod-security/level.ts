@@ -4,19 +4,13 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/**
- * A level of the Pod Security Standards, and the minor version of Kubernetes that defines the level. For the version
- * `latest`, the minor version is larger than any other.
- */
+/** For the version `latest`, the minor version of the standard is larger than any other. */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';
 }
 
-/**
- * The pod security levels of a namespace. The server ignores the level for audit, because the server writes no audit
- * log.
- */
+/** The server ignores the level for audit, because the server writes no audit log. */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;

@@ -6,7 +6,6 @@ import { inShort, violations } from './evaluate.ts';
 import { policyOf, type Standard, sameStandard, showStandard, strictness } from './level.ts';
 import { podOf } from './pods.ts';
 
-/** When the level of a namespace becomes stricter, the server checks at most this number of pods. */
 const MOST_PODS = 3000;
 
 /** Refuses invalid pod security labels of a namespace. A stricter level causes warnings about existing pods. */

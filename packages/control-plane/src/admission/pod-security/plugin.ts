@@ -7,7 +7,6 @@ import { assessNamespace } from './namespace.ts';
 import { hasTemplate, isSignificant, podOf, templateOf } from './pods.ts';
 import type { PodLike } from './words.ts';
 
-/** The subresources of pods that do not change the spec of the pod. */
 const IGNORED: ReadonlySet<string> = new Set('exec attach binding eviction log portforward proxy status'.split(' '));
 
 const policyIn = ({ store }: Registry, namespace: string): Policy =>
@@ -35,7 +34,7 @@ function assessPod(registry: Registry, attributes: AdmissionAttributes): void {
   warnOf(pod, warn, attributes);
 }
 
-/** Checks a workload, such as a Deployment. A violation in a workload causes only a warning. */
+/** Checks a workload, such as a Deployment. */
 function assessWorkload(registry: Registry, attributes: AdmissionAttributes): void {
   const { object, served, namespace, subresource } = attributes;
   if (object === undefined || subresource !== '') return;

@@ -14,7 +14,6 @@ import {
   sorted,
 } from './words.ts';
 
-/** The first minor version that exempts Windows pods from checks for other operating systems. */
 const WINDOWS_SINCE = 25;
 
 export const allowPrivilegeEscalation: Check = ({ spec }, minor) => {

@@ -34,9 +34,6 @@ export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name'
 /** A pod with a user namespace may run as root within its namespace. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/**
- * Returns the subject of a violation message: the pod, its containers, or both. Without a violation, the text is empty.
- */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }

@@ -10,7 +10,6 @@ import { nameMatches, namespacePasses, objectPasses, ruleMatches, versionNamed }
 import { describeRequest, presented } from '../matching/request.ts';
 import { type Binding, compileBinding, type MatchResources, type PolicyBase } from './policy.ts';
 
-/** A binding with its policy. The version is the version of the object that the policy's rules select. */
 export interface Bound<P extends PolicyBase> {
   readonly policy: P;
   readonly binding: Binding;
@@ -21,13 +20,11 @@ const GROUP = 'admissionregistration.k8s.io';
 /** The delay after which a written policy takes effect, in milliseconds. */
 const REFRESH_MS = 100;
 
-/** An index of policies with a binding, by the resource of the request. */
 export class BoundPolicies<P extends PolicyBase> {
   readonly #registry: Registry;
   readonly #policies: GuardIndex<P>;
   readonly #bindings: GuardIndex<Binding>;
 
-  /** @param sort `validating` or `mutating`, the prefix of the resource names */
   constructor(registry: Registry, sort: string, compile: (object: ApiObject) => P) {
     this.#registry = registry;
     const policyGuards = (object: ApiObject) => {

@@ -3,7 +3,6 @@ import type { Policy, Validation } from './policy.ts';
 
 export interface Failure {
   readonly message: string;
-  /** The reason that the validation of the policy specifies, or '' for the default reason. */
   readonly reason: string;
   /**
    * Whether the failure comes from an invalid policy. For an invalid policy, the server ignores the action of the
@@ -12,7 +11,6 @@ export interface Failure {
   readonly ofPolicy?: boolean;
 }
 
-/** The maximum length of the message from a message expression, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 function messageOf({ expression, message, messageExpression }: Validation, scope: Scope): string {

@@ -11,15 +11,12 @@ import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../matching/expression.ts';
 import type { Mutation } from './policy.ts';
 
-/** The error for a failed mutation. The failure policy decides whether the server refuses the request. */
+/** The failure policy decides whether the server refuses the request. */
 export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
 
-/**
- * Finds an object in the patch whose type name does not match its path. For example, the field `spec` of an `Object`
- * must contain an `Object.spec`.
- */
+/** Finds an object in the patch whose type name does not match its path. */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
   if (value instanceof MessageValue) {

@@ -30,7 +30,6 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   });
 }
 
-/** Runs the policy once for each parameter object of the binding. */
 function invoke(
   policies: BoundPolicies<MutatingPolicy>,
   registry: Registry,

@@ -8,7 +8,6 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** A clock whose timers fire immediately after the current turn of the event loop. */
 const clock: Clock = {
   now: realClock.now,
   setTimeout(fn) {

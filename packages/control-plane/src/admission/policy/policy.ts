@@ -27,7 +27,6 @@ export interface MatchResources {
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** The fields of the policy from which its index keys are computed. */
   readonly about: About;
 }
 
@@ -134,7 +133,6 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
 
 interface ParamRef {
   readonly name: string;
-  /** The namespace of the parameter objects, or '' for the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
   /** The index keys that every parameter object has, if the object matches the selector. */

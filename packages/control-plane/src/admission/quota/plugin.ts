@@ -20,7 +20,6 @@ const COMPUTE: Readonly<Record<string, readonly ['requests' | 'limits', string]>
   'limits.cpu': ['limits', 'cpu'],
   'limits.memory': ['limits', 'memory'],
 };
-/** The resources whose quota usage can change in an update. */
 const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 
 const listed = (amounts: Amounts, names: readonly string[]): string =>
@@ -61,7 +60,6 @@ function unsaid(pod: ApiObject, hard: Amounts): string {
   return missing.join('; ');
 }
 
-/** An index of quotas by the resources that they limit. */
 const BY_RESOURCE: Words = {
   of: ({ namespace, json }) => {
     const hard = Object.keys(look(JSON.parse(json) as ApiObject, 'status', 'hard'));

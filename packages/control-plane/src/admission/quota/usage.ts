@@ -2,7 +2,6 @@ import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** The resources with a quota name of their own, in addition to `count/RESOURCE`. */
 const NAMED = new Set([
   'configmaps',
   'persistentvolumeclaims',

@@ -12,10 +12,7 @@ import type { WebhookTransport } from './transport.ts';
 
 const GROUP = 'admission.k8s.io';
 
-/**
- * Joins a path with the root, as the HTTP client of Go does. The result has no empty steps, no relative steps and no
- * final slash.
- */
+/** Joins a path with the root, as the HTTP client of Go does. */
 const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/, '$1');
 
 const hexOf = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
@@ -82,7 +79,6 @@ function render(attributes: AdmissionAttributes, hook: Hook, as: ServedKind, uid
 }
 
 /**
- * Calls a webhook.
  * @param mutates whether the response may contain a patch
  * @throws WebhookFailure
  */

@@ -28,13 +28,12 @@ export interface ClientConfig {
     readonly path?: string;
     readonly port?: number;
   };
-  /** The CA bundle: PEM, encoded as base64. */
   readonly caBundle?: string;
 }
 
 export interface Hook {
   readonly name: string;
-  /** The name of the configuration. The server sorts webhooks by this name, and then by their position. */
+  /** The server sorts webhooks by the name of the configuration, and then by their position. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
@@ -92,7 +91,6 @@ export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
     return [{ item, about: { rules, namespaceSelector, objectSelector } }];
   });
 
-/** A webhook that matches a request. The version is the version of the object that the webhook's rules select. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;

@@ -13,9 +13,7 @@ import { type Verdict, WebhookFailure } from './reply.ts';
 
 export interface Patched {
   readonly object: ApiObject;
-  /**
-   * Whether the patch of the webhook changed the object. After a change, webhooks with reinvocation are called again.
-   */
+  /** After a change by a patch, webhooks with reinvocation are called again. */
   readonly changed: boolean;
 }
 
@@ -56,8 +54,7 @@ export class Patching {
   #patched = false;
 
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // The first patch of a built-in kind always counts as a change of the object. Until kube-apiserver stores an
-    // object, the times in managedFields have fractions of a second.
+    // The first patch of a built-in kind always counts as a change of the object.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -65,8 +62,7 @@ export class Patching {
   }
 
   /**
-   * Applies the patch of a webhook, and parses the result like a request body. If the webhook sent no patch, the result
-   * is undefined.
+   * Applies the patch of a webhook, and parses the result like a request body.
    * @throws WebhookFailure for an invalid patch, or StatusError 500 if the patch cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {

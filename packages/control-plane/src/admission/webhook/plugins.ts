@@ -35,11 +35,7 @@ class Hooks {
     return this.#hooks.find(attributes);
   }
 
-  /**
-   * Returns the arguments for a call of the webhook. If the webhook does not match the request, the result is
-   * undefined.
-   * @throws StatusError 403 if the evaluation of a match condition fails
-   */
+  /** @throws StatusError 403 if the evaluation of a match condition fails */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
     if (as === undefined) return undefined;

@@ -30,7 +30,6 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** The maximum number of bytes of a response body that an error message quotes. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 

@@ -13,7 +13,7 @@ let caBundle: string;
 let port: number;
 let connections: TLSSocket[];
 let bodies: string[];
-/** The faults of the next calls. A fault replaces the response of one call. */
+/** The faults of the next calls. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {

@@ -3,10 +3,7 @@ import { isIP } from 'node:net';
 
 export interface WebhookCall {
   readonly url: URL;
-  /**
-   * The host and port of the TCP connection, if they differ from the URL. A webhook with a Service always has
-   * `connectTo`.
-   */
+  /** A webhook with a Service always has `connectTo`. */
   readonly connectTo?: { readonly host: string; readonly port: number } | undefined;
   /** Without `caBundle`, the webhook needs a certificate from a CA that the operating system trusts. */
   readonly caBundle: string | undefined;
@@ -31,7 +28,7 @@ const agents = new Map<string, Agent>();
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Returns the HTTPS agent for a CA bundle. The agent keeps its connections open. The number of agents is limited. */
+/** Returns the HTTPS agent for a CA bundle. The agent keeps its connections open. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);

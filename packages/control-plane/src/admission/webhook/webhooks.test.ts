@@ -28,7 +28,7 @@ const clock: Clock = {
   },
 };
 
-/** Replaces the webhook at `https://NAME/`. The test sets its response. */
+/** Replaces the webhook at `https://NAME/`. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);

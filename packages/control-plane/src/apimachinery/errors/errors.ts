@@ -14,7 +14,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** The fields have the order of kube-apiserver. Empty fields are omitted. */
+/** The fields have the order of kube-apiserver. Empty fields of the error details are omitted. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return defined({ name: name || undefined, group: group || undefined, kind, ...more });
 }
@@ -54,16 +54,12 @@ export const preconditionFailed = (kind: KindDefinition, name: string, why: stri
     code: 409,
   });
 
-/** Joins the texts of the causes. A repeated text appears once. */
 export function joinCauses(causes: readonly StatusCause[]): string {
   const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/**
- * Returns the kind for error messages. For a kind that the server stores as another kind, error messages contain the
- * stored kind.
- */
+/** For a kind that the server stores as another kind, error messages contain the stored kind. */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
@@ -152,8 +148,8 @@ interface NamedRequest {
 }
 
 /**
- * Returns the 403 error of an admission plugin. For an object without a name, the message contains its generateName. For a
- * collection, the message contains no name.
+ * Returns the 403 error of an admission plugin. For an object without a name, the message contains its generateName.
+ * For a collection, the message of a refusal contains no name.
  */
 export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);

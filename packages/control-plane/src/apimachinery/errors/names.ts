@@ -14,7 +14,7 @@ const NAME_RULE =
 const VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/** Returns the errors of a DNS subdomain. Most object names must be DNS subdomains. */
+/** Returns the errors of a DNS subdomain. */
 export function subdomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');
@@ -36,7 +36,7 @@ export function labelProblems(name: string): string[] {
 export const pathPrefixProblems = (prefix: string): string[] =>
   ['/', '%'].filter((character) => prefix.includes(character)).map((character) => `may not contain '${character}'`);
 
-/** Returns the errors of a name. The name must be a valid path segment. */
+/** Returns the errors of a name. */
 export const pathSegmentProblems = (name: string): string[] =>
   name === '.' || name === '..' ? [`may not be '${name}'`] : pathPrefixProblems(name);
 

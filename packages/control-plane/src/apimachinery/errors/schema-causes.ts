@@ -96,5 +96,5 @@ export const tooMany = (field: string, actual: number, max: number): StatusCause
   field,
 });
 
-/** The field name of a cause that concerns the whole object. Go prints a nil path as `<nil>`. */
+/** Go prints a nil path as `<nil>`. */
 export const NO_FIELD = '<nil>';

@@ -1,6 +1,5 @@
 export interface ServerRequest {
   readonly method: string;
-  /** The escaped path from the request line, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   header(name: string): string | undefined;

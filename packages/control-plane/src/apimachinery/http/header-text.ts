@@ -1,9 +1,8 @@
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
-/** Decodes a header value. Go wrote the value in UTF-8, but Node.js read the value as Latin-1. */
+/** Decodes a header value. Go writes header values in UTF-8, but Node.js reads header values as Latin-1. */
 export const headerText = (value: string): string =>
   BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 
-/** Node.js and `fetch` join the values of repeated headers with commas. */
 export const splitValues = (joined: string | null | undefined): string[] =>
   typeof joined === 'string' ? joined.split(',').map((value) => headerText(value.trim())) : [];

@@ -4,7 +4,6 @@ import { queryOf } from './query.ts';
 
 export interface InProcessRequest {
   readonly method: string;
-  /** The escaped path and the query of the request. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
@@ -51,7 +50,6 @@ export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIt
   return new Pieces(body, signal);
 }
 
-/** The maximum number of unread bytes in a stream. If a stream contains more unread bytes, the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;

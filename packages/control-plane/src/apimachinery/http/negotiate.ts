@@ -9,11 +9,12 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Whether the client accepts no available format. The response is then indented JSON without a final line break. */
+  /**
+   * Whether the client accepts no available format. If the client accepts no available format, the response is indented
+   * JSON without a final line break.
+   */
   readonly bare?: boolean;
-  /** The conversion of the objects in the response. By default, the response contains whole objects. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
-  /** The version of `meta.k8s.io` in a converted response. */
   readonly version: 'v1' | 'v1beta1';
 }
 
@@ -67,10 +68,7 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/**
- * Returns the 406 error. The router checks built-in kinds and discovery, a handler checks custom kinds, and their error
- * texts differ.
- */
+/** The router checks built-in kinds and discovery, a handler checks custom kinds, and their error texts differ. */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -111,8 +109,7 @@ function isPretty(request: ServerRequest): boolean {
 
 export interface NegotiateOptions {
   /**
-   * The component that checks the accepted media types. The router checks the media type before the handler. A handler
-   * checks the media types only for its own conversions.
+   * The router checks the media type before the handler. A handler checks the media types only for its own conversions.
    */
   readonly by: 'router' | 'handler';
   readonly as: readonly NonNullable<Format['as']>[];
@@ -140,10 +137,7 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/**
- * Returns the conversion in a clause of the Accept header. If the path does not support the conversion, the result is
- * undefined.
- */
+/** Returns the conversion in a clause of the Accept header. */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;

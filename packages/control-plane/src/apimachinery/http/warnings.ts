@@ -1,9 +1,5 @@
-/**
- * The maximum number of runes in all warnings of a response. If the warnings contain more runes, each warning is
- * shortened.
- */
+/** If the warnings of a response are too long, each warning is shortened. */
 const LIMIT = 4096;
-/** The maximum number of runes of a shortened warning. */
 const CUT = 256;
 
 const runes = (text: string): number => [...text].length;
@@ -19,7 +15,6 @@ export class Warnings {
   #written = 0;
   #cutting = false;
 
-  /** @param out The list of warnings in the response. The class updates the list. */
   constructor(out: string[]) {
     this.#out = out;
   }

@@ -5,7 +5,7 @@ import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 
 export type Amounts = Map<string, Quantity>;
 
-/** Parses a `ResourceList`. Omits values that are not quantities. */
+/** Parses a `ResourceList`. Values that are not quantities are omitted. */
 export function amountsOf(list: Readonly<Plain>): Amounts {
   const amounts: Amounts = new Map();
   for (const [name, value] of Object.entries(list)) {
@@ -74,10 +74,7 @@ function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
 
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
-/**
- * Amounts of the pod itself take precedence over amounts of its containers. The result includes the overhead of the
- * pod.
- */
+/** Amounts of the pod itself take precedence over amounts of its containers. */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');
   const sum = containerAmounts(spec, field);
@@ -94,7 +91,6 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
 /**
  * Sets the requests and limits of a pod, as `defaultHugePagePodLimits` and `defaultPodRequests` of Kubernetes do. The
  * limits for huge pages come from the containers. The requests come from the containers, or from the limits of the pod.
- * Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

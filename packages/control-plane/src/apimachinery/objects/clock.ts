@@ -1,4 +1,4 @@
-/** A timer of a clock. After the timer has fired or stopped, `stop` does nothing. */
+/** A timer of a clock. */
 export interface Timer {
   cancel(): void;
 }

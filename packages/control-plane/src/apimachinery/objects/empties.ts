@@ -23,10 +23,7 @@ export function forgetEmpty(record: Plain, field: string): void {
   noted.set(record, rest);
 }
 
-/**
- * Returns the value of a field in the body, including an empty list or map. If the body does not contain the field, the
- * result is null.
- */
+/** Returns the value of a field in the body, including an empty list or map. */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 

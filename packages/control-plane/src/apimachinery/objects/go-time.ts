@@ -1,7 +1,5 @@
 export interface GoTime {
-  /** The date and the time without fractions of a second, such as `2026-01-02T03:04:05`. */
   readonly seconds: string;
-  /** The fraction of the second, in nanoseconds. */
   readonly nanos: number;
 }
 
@@ -19,15 +17,9 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/**
- * The reader throws this error at the invalid part. The caller catches the error and creates a message with the whole
- * text.
- */
+/** The reader throws this error at the invalid part. */
 class Misfit extends Error {
-  /**
-   * The part of the time layout that does not match the text. If the text matches the layout but is no valid time,
-   * `part` is undefined.
-   */
+  /** If a text matches the time layout but is no valid time, `part` is undefined. */
   readonly part: string | undefined;
 
   constructor(message: string, part?: string) {

@@ -1,6 +1,5 @@
 declare global {
   interface JSON {
-    /** Node.js has `rawJSON`, but TypeScript does not declare this function. */
     rawJSON(text: string): unknown;
   }
 }

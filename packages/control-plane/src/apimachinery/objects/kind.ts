@@ -38,16 +38,14 @@ export interface PrinterColumn {
   readonly priority?: number;
   readonly jsonPath?: string;
   /**
-   * Returns the value of a table cell. Only built-in kinds have this function. A `date` column returns an RFC 3339
-   * time, and the table printer converts the time to an age.
+   * Returns the value of a table cell. A `date` column returns an RFC 3339 time, and the table printer converts the
+   * time to an age.
    */
   readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }
 
-/** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
-  /** The subresource of the request, for example `status`, or '' for the main resource. */
   readonly subresource: string;
   readonly userName: string;
   /** Whether the request is a dry run, which does not store the object. */
@@ -57,7 +55,7 @@ export interface StrategyContext {
   readonly newUid: () => string;
 }
 
-/** The part of an object that a write changes, in addition to the metadata. A deletion changes only the metadata. */
+/** A deletion changes only the metadata. */
 export type WrittenPart = 'spec' | 'status' | 'metadata';
 
 /**
@@ -77,15 +75,12 @@ export interface KindDefinition {
   /** Default: create, delete, deletecollection, get, list, patch, update and watch. */
   readonly verbs?: readonly string[];
   /**
-   * Schema of the whole object. Without a schema, all fields are kept. For a custom kind, the server validates objects
-   * with the schema. For a built-in kind, the schema defines only fields, merge keys and list types. The functions
-   * `validate` and `validateUpdate` check the values.
+   * Without a schema, all fields of an object are kept. For a custom kind, the server validates objects with the
+   * schema. For a built-in kind, the schema defines only fields, merge keys and list types. The functions `validate`
+   * and `validateUpdate` check the values.
    */
   readonly schema?: JsonSchema;
-  /**
-   * The type of the Kubernetes client from which the schema was generated, for example `V1Pod`. Only built-in kinds
-   * have a model.
-   */
+  /** Only built-in kinds have a model. */
   readonly model?: string;
   /**
    * Whether the kind comes from a CRD. For custom kinds, the schema prunes unknown fields, and some responses differ.
@@ -113,23 +108,13 @@ export interface KindDefinition {
    * Kubernetes).
    */
   readonly generationTellsEmpty?: boolean;
-  /**
-   * The metadata field whose changes increment the generation: annotations of Deployments, and labels of
-   * EndpointSlices.
-   */
   readonly generationCounts?: 'annotations' | 'labels';
   /** Whether the generation increases when a client sends another value for a field that the server drops. */
   readonly generationCountsDropped?: boolean;
-  /**
-   * The names of other subresources (binding, eviction, token, approval, …). The handlers are in
-   * registry/subresources/find.ts.
-   */
+  /** The handlers of subresources are in registry/subresources/find.ts. */
   readonly otherSubresources?: readonly string[];
   readonly columns?: readonly PrinterColumn[];
-  /**
-   * Annotations that are fields in the internal form of the object. Tables and metadata-only responses omit these
-   * annotations.
-   */
+  /** Tables and metadata-only responses omit the annotations that are fields in the internal form. */
   readonly innerAnnotations?: readonly string[];
   /** Returns the conditions of a row in a Table response. */
   readonly rowConditions?: (object: ApiObject) => readonly JsonObject[];
@@ -137,32 +122,21 @@ export interface KindDefinition {
    * Functions that return field values for field selectors, in addition to `metadata.name` and `metadata.namespace`.
    */
   readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
-  /**
-   * Functions for field selectors of other versions of this kind. The server stores the values of these fields,
-   * although this version has no such field selectors.
-   */
+  /** Functions for field selectors of other versions of this kind. */
   readonly otherFields?: Readonly<Record<string, (object: ApiObject) => string>>;
-  /**
-   * The stored kind and the conversions, if the objects of this kind are stored as another kind. For example, the
-   * Events of `events.k8s.io` are stored as core Events. Both conversions take a whole object, may mutate the object,
-   * and return the converted object.
-   */
+  /** Both conversions of `storedAs` take a whole object, may mutate the object, and return the converted object. */
   readonly storedAs?: {
     readonly resource: string;
     readonly encode: (object: ApiObject) => ApiObject;
     readonly decode: (object: ApiObject) => ApiObject;
-    /**
-     * Returns an encoded object with the stored values outside of `part`, because a conversion can change these values.
-     */
     readonly keep?: (encoded: ApiObject, stored: ApiObject, part: WrittenPart) => ApiObject;
   };
-  /** The warning that every response of a deprecated version contains. */
   readonly deprecationWarning?: string;
   /** The versions of a custom kind, including versions that the server does not serve. */
   readonly versions?: readonly string[];
   /** Finds another version of a custom kind by its apiVersion, including versions that the server does not serve. */
   readonly inVersion?: (apiVersion: string) => KindDefinition | undefined;
-  /** The kind of the storage version of a CRD. If the storage version has the same schema, the field is undefined. */
+  /** If the storage version has the same schema, `stored` is undefined. */
   readonly stored?: KindDefinition;
   /** The storage version of a custom kind, unless this version is the storage version. */
   readonly storageVersion?: string;
@@ -176,25 +150,24 @@ export interface KindDefinition {
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
   /**
-   * Changes the object at its first delete request. For example, a CRD gets a finalizer. The deletion of a collection
-   * does not call this function. Mutates the object.
+   * Changes the object at its first delete request. The deletion of a collection does not call this function. Mutates
+   * the object.
    */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /** Whether the CRD of this kind is being deleted. The server then refuses new objects. */
+  /**
+   * Whether the CRD of this kind is being deleted. The server refuses new objects of a kind whose CRD is being deleted.
+   */
   readonly terminating?: boolean;
   readonly propagationWarning?: string;
-  /**
-   * The default propagationPolicy for the deletion of dependents; `Background` if absent. `Unsupported` means that the
-   * kind has no dependents.
-   */
+  /** `Unsupported` means that the kind has no dependents. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Sets defaults that depend on other fields. The schema contains all other defaults. Built-in kinds also make
-   * quantities canonical and remove nulls (see `shape.ts`). Mutates the object.
+   * Sets defaults that depend on other fields. The schema contains the defaults that do not depend on other fields.
+   * Built-in kinds also make quantities canonical and remove nulls (see `shape.ts`). Mutates the object.
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
-  /** Changes the stored JSON text of an object for a response. The stored text stays unchanged. */
+  /** Changes the stored JSON text of an object for a response. */
   readonly shownAs?: (text: string) => string;
   /**
    * Sets defaults when an object is stored or read, and returns whether a default was missing. The validation runs
@@ -214,14 +187,10 @@ export interface KindDefinition {
   /** Returns the texts of `Warning` headers for a valid object. For a new object, `old` is undefined. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /**
-   * Whether the metadata of a new object is validated only if `validate` finds no cause. Only the general rules for
-   * metadata apply.
-   */
+  /** Whether the metadata of a new object is validated only if `validate` finds no cause. */
   readonly assessesMetaLast?: boolean;
 }
 
-/** Returns the ID of a resource: `group/plural`. All served resources of one version have different IDs. */
 export const resourceId = (kind: Pick<KindDefinition, 'group' | 'plural'>): string => `${kind.group}/${kind.plural}`;
 
 export const apiVersionOf = (kind: Pick<KindDefinition, 'group' | 'version'>): string =>

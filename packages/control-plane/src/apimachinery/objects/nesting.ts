@@ -1,14 +1,8 @@
 import { yaml } from './yaml.ts';
 
-/**
- * The maximum nesting depth of a request body. For an object with this depth, recursive functions need only a small
- * part of the stack.
- */
+/** For an object with the maximum depth, recursive functions need only a small part of the stack. */
 export const MAX_DEPTH = 1000;
-/**
- * The maximum number of aliases in a YAML text. Aliases are expensive: each alias causes a search of all anchors, and a
- * merge copies all keys.
- */
+/** Aliases are expensive: each alias causes a search of all anchors, and a merge copies all keys. */
 export const MAX_ALIASES = 200;
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
@@ -43,7 +37,6 @@ function isMark(token: string): boolean {
 
 /** Computes the depth of a YAML text from the tokens that have been read so far. */
 class Levels {
-  /** The columns at which the enclosing blocks start. */
   readonly #columns: number[] = [];
   #flow = 0;
   #column = 0;

@@ -45,10 +45,7 @@ export interface ObjectMeta {
   selfLink?: string;
 }
 
-/**
- * Any Kubernetes object. All fields except the metadata are plain JSON without a TypeScript type. The schema of the
- * kind defines these fields.
- */
+/** Any Kubernetes object. All fields except the metadata are plain JSON without a TypeScript type. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;

@@ -1,7 +1,6 @@
 import { isRecord } from './json-value.ts';
 import type { ApiObject } from './object.ts';
 
-/** A JSON object whose fields have unknown types. */
 export type Plain = Record<string, unknown>;
 
 export function child(parent: Plain | ApiObject, field: string): Plain {
@@ -13,20 +12,20 @@ export function child(parent: Plain | ApiObject, field: string): Plain {
   return made;
 }
 
-/** Returns the object at the path of field names. If a field is absent, the result is a new empty object. */
+/** Returns the object at the path of field names. */
 export function look(parent: unknown, ...path: readonly string[]): Plain {
   let value: unknown = parent;
   for (const field of path) value = isRecord(value) ? value[field] : undefined;
   return isRecord(value) ? value : {};
 }
 
-/** Returns the objects in a list field. For an absent field, the list is empty. */
+/** Returns the objects in a list field. */
 export function items(parent: unknown, field: string): Plain[] {
   const value = isRecord(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** Returns the strings in a list field. For an absent field, the list is empty. */
+/** Returns the strings in a list field. */
 export function strings(parent: unknown, field: string): string[] {
   const value = isRecord(parent) ? parent[field] : undefined;
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
@@ -62,10 +61,7 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/**
- * Returns an object without its undefined properties. The function replaces a condition and a spread for each optional
- * field of a response.
- */
+/** Returns an object without its undefined properties. */
 export function defined<T extends object>(members: T): Exact<T>;
 export function defined(members: object): object {
   const entries = Object.entries(members);

@@ -1,7 +1,7 @@
-/** The notation of a quantity. The server prints a quantity in its original notation. */
+/** The server prints a quantity in its original notation. */
 type QuantityFormat = 'binary' | 'decimal' | 'exponent';
 
-/** An integer number of nanos. A nano is the smallest unit of a quantity. */
+/** A nano is the smallest unit of a quantity. */
 export interface Quantity {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
@@ -23,7 +23,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value % by === 0n ? quotient : quotient + 1n;
 }
 
-/** The largest binary quantity. The parser reduces a larger quantity to this value. */
+/** The parser reduces a larger quantity to `MOST_BINARY`. */
 const MOST_BINARY = (2n ** 63n - 1n) * NANO;
 
 /** Returns whether the suffix of a quantity is an exponent. `E` alone means exa. */
@@ -31,7 +31,7 @@ const isExponent = (suffix: string): boolean => /^[eE][+-]?\d/.test(suffix);
 
 const powerOf = (suffix: string): number => (isExponent(suffix) ? Number(suffix.slice(1)) : (DECIMAL[suffix] ?? 0));
 
-/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. For an invalid text, the result is undefined. */
+/** Parses a quantity such as `100m`, `1.5Gi` or `1e3`. */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
@@ -87,7 +87,7 @@ export function formatQuantity({ nanos, format }: Quantity): string {
 
 const canonical = new Map<string, string>();
 
-/** Returns the canonical text of a quantity text. Few different texts occur, so the results are cached. */
+/** Few different texts occur, so the results are cached. */
 export function canonicalQuantity(text: string): string | undefined {
   const known = canonical.get(text);
   if (known !== undefined) return known;
@@ -101,13 +101,9 @@ export function canonicalQuantity(text: string): string | undefined {
 export const quantityNanos = (text: unknown): bigint =>
   (typeof text === 'number' || typeof text === 'string' ? parseQuantity(String(text))?.nanos : undefined) ?? 0n;
 
-/** The maximum number of digits of a quantity that Go stores as a 64-bit integer with a power of ten. */
 const SMALL_DIGITS = 18;
 
-/**
- * Returns a quantity as Go stores it: a 64-bit integer with a power of ten. If Go stores the quantity as a long
- * decimal, the result is undefined.
- */
+/** Returns a quantity as Go stores it: a 64-bit integer with a power of ten. */
 function smallOf(text: string): { readonly value: bigint; readonly power: number } | undefined {
   const [, sign = '', digits = '0', suffix = ''] = PATTERN.exec(text) ?? [];
   const [given = '', fraction = ''] = digits.split('.');

@@ -4,9 +4,7 @@ import { MASTERS } from './user.ts';
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
-  /**
-   * The path of a request without a resource, for example `/healthz`. For a request with a resource, the path is empty.
-   */
+  /** For a request with a resource, the path is empty. */
   readonly path: string;
   readonly group: string;
   readonly version?: string;
@@ -14,20 +12,17 @@ export interface Access {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /**
-   * The field selector of a list, watch or deletecollection request. `fields` is undefined if the request has no field selector.
-   */
   readonly fields?: readonly FieldDemand[];
 }
 
-/** A requirement of a field selector. With `equal: false`, the field must have a different value. */
+/** With `equal: false`, the field must have a different value. */
 export interface FieldDemand {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** The decision about an access. The error response contains the reason of a refusal. */
+/** The error response contains the reason of a refusal. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
@@ -35,10 +30,6 @@ export interface Verdict {
 
 export type Authorizer = (access: Access) => Verdict;
 
-/**
- * An authorizer that allows an access or has no opinion. If the authorizer has no opinion, the result is undefined, or
- * a verdict with a reason.
- */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
 /**

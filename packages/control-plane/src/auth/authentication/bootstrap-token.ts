@@ -13,12 +13,12 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 
 interface KnownToken {
   readonly secret: Buffer;
-  /** The expiry time in milliseconds since the epoch. For a token without expiry, the value is Infinity. */
+  /** For a token without expiry, `expires` is Infinity. */
   readonly expires: number;
   readonly user: UserInfo;
 }
 
-/** Parses the secret of a bootstrap token. If the secret does not allow authentication, the result is undefined. */
+/** Parses the secret of a bootstrap token. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };

@@ -32,10 +32,8 @@ interface Claims {
   };
 }
 
-/** A token stays valid for this time after its expiry, or after the deletion of its bound object. */
 const LEEWAY_SECONDS = 60;
 
-/** The maximum number of tokens in the cache of verified signatures. */
 const REMEMBERED_TOKENS = 1000;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -86,7 +84,7 @@ export class ServiceAccountTokens implements TokenSigner {
   #signer: Signer | undefined;
   readonly #genuine = new Map<string, Claims>();
 
-  /** @param pem Returns the P-256 key as PEM. The constructor does not call the function, only the first token does. */
+  /** @param pem Returns the P-256 key as PEM. */
   constructor({ store, clock, random }: TokenParts, pem: () => string) {
     this.#store = store;
     this.#clock = clock;
@@ -118,10 +116,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /**
-   * Returns the user of a valid token with one of the audiences. If the token is invalid or has another issuer, the
-   * result is undefined.
-   */
+  /** Returns the user of a valid token with one of the audiences. */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
     if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
@@ -132,10 +127,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return this.#claimsOf(token)?.aud;
   }
 
-  /**
-   * Returns the reason why a token is invalid. For valid tokens and for tokens of another server, the result is
-   * undefined.
-   */
+  /** Returns the reason why a token is invalid. */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
     return claims === undefined ? undefined : this.#problemOf(claims);
@@ -194,8 +186,7 @@ export class ServiceAccountTokens implements TokenSigner {
 
   /**
    * Returns the UID of a stored object, and whether tokens for the object are invalid because the object is being
-   * deleted. The first UID in the JSON text is the UID of the object. A deleted object with finalizers is still stored,
-   * so the function checks the deletion time.
+   * deleted. A deleted object with finalizers is still stored, so the function checks the deletion time.
    */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#store.get(resource, namespace, name)?.json;

@@ -6,7 +6,6 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** From this number of groups on, the check first asks for one permission for all groups. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -32,7 +31,6 @@ export interface Checks {
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The node name in the permission check. By default, the name is the requested node. */
   readonly nodeName?: string;
 }
 

@@ -7,13 +7,12 @@ import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from 
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 
-/** The maximum number of users in the cache of impersonation modes. */
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
 /**
- * The modes of impersonation. The mode `legacy` needs only the verb `impersonate`. Each other mode is limited to some
- * users and verbs.
+ * The mode `legacy` needs only the verb `impersonate`. Every other mode of impersonation is limited to some users and
+ * verbs.
  */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];

@@ -20,7 +20,6 @@ export function joinErrors(errors: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
 }
 
-/** The rules of a user, and errors for roles that do not exist. */
 export interface OwnedRules {
   readonly rules: readonly PolicyRule[];
   readonly errors: readonly string[];
@@ -43,7 +42,6 @@ export class RbacAuthorizer {
     return { allowed: false, reason: errors.length === 0 ? '' : `RBAC: ${joinErrors(errors)}` };
   }
 
-  /** Returns the rules of a user in a namespace, or in the whole cluster for the namespace ''. */
   rulesFor(user: UserInfo, namespace: string): OwnedRules {
     const rules: PolicyRule[] = [];
     const errors: string[] = [];
@@ -55,7 +53,6 @@ export class RbacAuthorizer {
     return { rules, errors };
   }
 
-  /** Returns the rules of the role to which a binding refers, or undefined if the role does not exist. */
   rulesOfRole(role: { kind: string; name: string }, namespace: string): readonly PolicyRule[] | undefined {
     return this.#index.rules({ role, namespace });
   }

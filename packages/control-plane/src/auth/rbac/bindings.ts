@@ -9,14 +9,12 @@ const GROUP = 'rbac.authorization.k8s.io';
 
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
-  /** The namespace of the binding, or '' for a ClusterRoleBinding. */
   readonly namespace: string;
   readonly name: string;
   readonly role: { readonly kind: string; readonly name: string };
   readonly subjects: readonly Subject[];
 }
 
-/** A binding that grants a role to a user, and the subject that matches the user. */
 export interface Grant {
   readonly binding: Binding;
   readonly subject: Subject;
@@ -24,17 +22,14 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/**
- * The roles and bindings, with an index by subject. The index parses a changed role or binding only when a request
- * needs it, because administrators need none of them.
- */
+/** The index parses a changed role or binding only when a request needs the role, because administrators need none. */
 export class BindingIndex {
-  /** The roles by namespace and name. ClusterRoles have the namespace ''. */
+  /** ClusterRoles have the namespace ''. */
   readonly #roles = new Map<string, StoredRecord>();
   /** Changed roles and bindings that the index has not parsed yet. */
   readonly #unread = new Map<string, StoredRecord>();
   readonly #bindings = new Map<string, Binding>();
-  /** The bindings by namespace and subject. ClusterRoleBindings have the namespace ''. */
+  /** ClusterRoleBindings have the namespace ''. */
   readonly #grants = new Map<string, Map<string, Grant[]>>();
 
   constructor(store: Store) {
@@ -112,7 +107,7 @@ export class BindingIndex {
   }
 }
 
-/** The parsed rules of each role. A stored record never changes, so the parsed rules stay correct. */
+/** A stored record never changes, so the parsed rules stay correct. */
 const rulesKept = new WeakMap<StoredRecord, readonly PolicyRule[]>();
 
 function rulesOf(record: StoredRecord): readonly PolicyRule[] {

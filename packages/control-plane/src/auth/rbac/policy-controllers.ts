@@ -1,7 +1,4 @@
-/**
- * The roles of the controllers of kube-controller-manager, in the format of `CLUSTER_ROLES`, without the prefix
- * `system:controller:`. Each role is bound to the service account in kube-system with the name of the role.
- */
+/** Each controller role is bound to the service account in kube-system with the name of the role. */
 export const CONTROLLER_ROLES = `
 attachdetach-controller
   list,watch core: persistentvolumeclaims,persistentvolumes

@@ -197,9 +197,9 @@ kube-system/system:controller:token-cleaner
 `;
 
 /**
- * The initial bindings: `name: role kind:subject …`. A binding may have no subjects. A service account is
- * `sa:namespace/name`. The last bindings are the bindings that kubeadm creates for joining nodes. With these bindings,
- * a bootstrap token can request a node certificate, a node can renew it, and the approval is automatic.
+ * A binding may have no subjects. A service account is `sa:namespace/name`. kubeadm creates the last bindings of the
+ * list for joining nodes. With the bindings of kubeadm, a bootstrap token can request a node certificate, a node can
+ * renew the certificate, and the approval is automatic.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters
@@ -219,7 +219,6 @@ node-autoapprove-bootstrap: system:certificates.k8s.io:certificatesigningrequest
 node-autoapprove-certificate-rotation: system:certificates.k8s.io:certificatesigningrequests:selfnodeclient g:system:nodes
 `;
 
-/** The initial bindings in namespaces: `namespace/name: role …`. */
 export const ROLE_BINDINGS = `
 kube-public/system:controller:bootstrap-signer: system:controller:bootstrap-signer sa:kube-system/bootstrap-signer
 kube-system/system::extension-apiserver-authentication-reader: extension-apiserver-authentication-reader u:system:kube-controller-manager u:system:kube-scheduler

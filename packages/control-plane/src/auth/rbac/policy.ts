@@ -35,9 +35,7 @@ function metadataOf(place: string, labels: Record<string, string> = {}): ApiObje
 
 interface RoleText {
   readonly place: string;
-  /** The aggregated role that includes the rules of this role. */
   readonly partOf: string | undefined;
-  /** The name of this aggregated role in the text of other roles, which add their rules to this role. */
   readonly collects: string | undefined;
   readonly rules: PolicyRule[];
 }

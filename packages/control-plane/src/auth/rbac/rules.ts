@@ -8,7 +8,6 @@ export interface PolicyRule {
 
 export interface Attributes {
   readonly verb: string;
-  /** The path of a request without a resource, or '' for a request with a resource. */
   readonly path: string;
   readonly group: string;
   readonly resource: string;

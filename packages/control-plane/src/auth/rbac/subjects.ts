@@ -8,7 +8,7 @@ export interface Subject {
 
 const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
-/** Returns the index key of a subject. For kinds that RBAC does not support, the result is undefined. */
+/** Returns the index key of a subject. */
 export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string | undefined {
   switch (kind) {
     case 'User':

@@ -7,7 +7,7 @@ import type { UserInfo } from '../../apimachinery/users/user.ts';
 
 const GROUP = 'authorization.k8s.io';
 
-/** Returns the 422 error for an invalid review. As in kube-apiserver, the error contains no kind. */
+/** In kube-apiserver, the error about an invalid review contains no kind. */
 export const invalidReview = (causes: readonly StatusCause[]): StatusError =>
   new StatusError({
     message: `.${GROUP} "" is invalid: ${joinCauses(causes)}`,

@@ -18,10 +18,6 @@ const POLICIES: Resource = {
   namespaced: false,
 };
 
-/**
- * The controller checks a policy against at most this number of types. Usually, only policies with wildcards match more
- * types.
- */
 const MAX_TYPES = 10;
 
 /** Returns the kinds that the rules of a policy select. Resources with wildcards are skipped. */

@@ -13,10 +13,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/**
- * The interval between two counts. If a create request fails after its quota check, the usage stays too high until the
- * next count.
- */
+/** If a create request fails after its quota check, the usage stays too high until the next count. */
 const RESYNC_MS = 5 * 60 * 1000;
 
 /**
@@ -64,8 +61,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // After this write of the status, the API server adds new objects to the usage. If `hard` has changed, a second
-    // count is necessary to include objects from the time of the first count.
+    // If `hard` has changed, a second count is necessary to include objects from the time of the first count.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 

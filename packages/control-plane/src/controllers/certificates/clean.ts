@@ -23,15 +23,13 @@ function endOfCertificate(request: ApiObject): number {
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Another signer may write an invalid certificate. The request is then deleted only because of its age.
+    // Another signer may write an invalid certificate. A request with an unreadable certificate is deleted only because
+    // of its age.
     return Number.POSITIVE_INFINITY;
   }
 }
 
-/**
- * Returns the time at which a certificate request is deleted, in milliseconds since the epoch. The earliest time of its
- * conditions counts.
- */
+/** Returns the time at which a certificate request is deleted, in milliseconds since the epoch. */
 export function expires(request: ApiObject): number {
   const conditions = items(look(request, 'status'), 'conditions');
   if (conditions.length === 0) return Date.parse(request.metadata.creationTimestamp ?? '') + PENDING_MS;

@@ -6,7 +6,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
 import { type Place, pathOf, type Resource } from './resources.ts';
 
-/** A client with the permissions of the administrator. */
 export interface PlaneClient {
   handle(request: ServerRequest): Promise<ServerResponse>;
 }
@@ -97,10 +96,7 @@ export class Api {
   }
 }
 
-/**
- * Returns undefined if the server refuses the request with one of the codes. For example, a delete request allows the
- * code 404.
- */
+/** Returns undefined if the server refuses the request with one of the codes. */
 export async function allowing<T>(call: Promise<T>, ...codes: number[]): Promise<T | undefined> {
   try {
     return await call;

@@ -2,7 +2,7 @@ import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 
 export type Resource = Pick<KindDefinition, 'group' | 'version' | 'plural' | 'namespaced'>;
 
-/** The namespace and name of an object. For a cluster-scoped object, the namespace is ''. */
+/** For a cluster-scoped object, the namespace is ''. */
 export interface Place {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;

@@ -6,7 +6,6 @@ import { FLOW_SCHEMAS, PRIORITY_LEVELS } from '../client/resources.ts';
 import { conditionOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
-/** The field manager of the status of FlowSchemas in kube-apiserver. */
 const MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 const levelOf = (schema: ApiObject): string => text(look(schema, 'spec', 'priorityLevelConfiguration'), 'name');

@@ -55,7 +55,7 @@ export class Directory {
     this.#clock = clock;
   }
 
-  /** Returns all served resources. The preferred version of each group is first. */
+  /** The preferred version of each group is first. */
   all(): readonly ServedResource[] {
     return this.#resources;
   }
@@ -86,7 +86,7 @@ export class Directory {
     this.#listeners.add(listener);
   }
 
-  /** Notes a change of a CRD. Without `crd`, the CRD was deleted, and without `old`, the CRD is new. */
+  /** Without `crd`, the CRD was deleted, and without `old`, the CRD is new. */
   definitionChanged(crd: ApiObject | undefined, old: ApiObject | undefined): void {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
@@ -101,7 +101,7 @@ export class Directory {
     try {
       await this.#reading;
     } catch {
-      // A timer retries the failed read. Until a retry succeeds, the directory uses its last list.
+      // A timer retries the failed read.
       this.#clock.setTimeout(() => void this.refresh(), 1000);
     } finally {
       this.#reading = undefined;

@@ -4,19 +4,12 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled } from '../objects/fields.ts';
 
-/**
- * The deletion of an evicted pod must start within this time. After this time, the eviction no longer counts as a
- * disruption.
- */
 const DELETION_TIMEOUT_MS = 2 * 60 * 1000;
 
 export interface BudgetView {
   readonly budget: ApiObject;
   readonly pods: readonly ApiObject[];
-  /**
-   * The sum of the desired replicas of all owners of the pods. If the budget does not need the sum, the value is
-   * undefined.
-   */
+  /** The sum of the desired replicas of all owners of the pods. */
   readonly scale: number | undefined;
   readonly now: Date;
 }
@@ -27,9 +20,7 @@ export interface BudgetCount {
   readonly currentHealthy: number;
   readonly disruptionsAllowed: number;
   readonly disruptedPods: Readonly<Record<string, string>>;
-  /** Evicted pods whose deletion did not start within `DELETION_TIMEOUT_MS`. */
   readonly overdue: readonly ApiObject[];
-  /** The earliest time at which the deletion of an evicted pod becomes overdue. */
   readonly lookAgainAt: Date | undefined;
 }
 
@@ -106,11 +97,7 @@ function disruptionCondition(budget: ApiObject, allowed: boolean, now: Date): Pl
   };
 }
 
-/**
- * Returns the patch for the status of a budget whose pods cannot be counted. The status allows no disruption and
- * contains the reason. If the budget already has this status, the result is undefined. The disruption controller of
- * Kubernetes has the function `failSafe`.
- */
+/** Returns the patch for the status of a budget whose pods cannot be counted. */
 export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const old = conditionIn(budget);
@@ -127,7 +114,6 @@ export function failedPatch(budget: ApiObject, why: string, now: Date): Plain | 
   return { disruptionsAllowed: 0, conditions: [...others, condition] };
 }
 
-/** Returns the patch for the status of a budget. If the budget already has this status, the result is undefined. */
 export function statusPatch(budget: ApiObject, count: BudgetCount, now: Date): Plain | undefined {
   const status = look(budget, 'status');
   const { expectedPods, desiredHealthy, currentHealthy, disruptionsAllowed, disruptedPods } = count;

@@ -17,7 +17,7 @@ const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** Returns whether the selector of a budget matches a pod. Each version of the budget compiles its selector once. */
+/** Returns whether the selector of a budget matches a pod. Each version of a budget compiles its selector once. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -67,7 +67,6 @@ class BudgetKeeper {
   async #write(budget: ApiObject, status: Plain | undefined): Promise<void> {
     if (status === undefined) return;
     const { namespace, name, resourceVersion } = budget.metadata;
-    // After a conflict, the change of the other client triggers the next sync.
     const patch = { metadata: { resourceVersion }, status };
     await allowing(this.#api.patch(BUDGETS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }

@@ -21,7 +21,6 @@ const scaleOf = (owner: ApiObject): Scale => ({
   replicas: number(look(owner, 'spec'), 'replicas') ?? 1,
 });
 
-/** The error for a pod whose owner does not exist or has no scale. */
 export class UncountableBudget extends Error {
   override readonly name = 'UncountableBudget';
 }

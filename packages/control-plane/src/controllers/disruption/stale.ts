@@ -4,7 +4,6 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf, isDying, isTerminal, observedOf } from '../objects/fields.ts';
 
 const TYPE = 'DisruptionTarget';
-/** After this time without a deletion, the controller removes the disruption condition of a pod. */
 const STALE_MS = 2 * 60 * 1000;
 
 /**

@@ -25,19 +25,15 @@ const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubject => (
   resourceVersion: metadata.resourceVersion,
 });
 
-/**
- * For one object, this number of events of one type is written immediately. After such a burst, each interval allows
- * one more event.
- */
+/** After a burst of events, each interval allows one more event. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** The writer combines similar events from this number on. Similar events differ only in their message. */
+/** Similar events differ only in their message. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** The count of one event. The record exists even if the limit prevented the write of the event. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -68,7 +64,7 @@ class Recent<V> extends Map<string, V> {
  * Writes events by the rules of the event recorder in client-go.
  * - A repeated event increments its count.
  * - Many events that differ only in their message become one event.
- * - For one object, a limited number of events of each type is written. Above the limit, the writer only counts events.
+ * - For one object, a limited number of events of each type is written.
  * - A rejected event is reported to `onError` and is not retried.
  * @see client-go tools/record
  */

@@ -10,7 +10,7 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const start = (...controllers: string[]) => TestPlane.serving([LIFECYCLE], 'evictionrequest', ...controllers);
 
-/** Creates a pod on a node. The deletion of the pod takes the whole grace period, unless {@link end} ends the pod. */
+/** Creates a pod on a node. */
 async function pod(plane: TestPlane, name: string, labels = {}): Promise<string> {
   const metadata = { name, labels };
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };

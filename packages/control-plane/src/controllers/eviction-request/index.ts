@@ -102,10 +102,7 @@ class EvictionKeeper {
     }
   }
 
-  /**
-   * Writes the status, and returns whether the write succeeded. After a conflict, the write of the other client starts
-   * the next step.
-   */
+  /** Writes the status, and returns whether the write succeeded. */
   async #writeStatus(resource: Resource, object: ApiObject, status: Plain): Promise<boolean> {
     if (!statusDiffers(object, status)) return false;
     const { namespace, name, resourceVersion } = object.metadata;
@@ -143,8 +140,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Creates Evictions for EvictionRequests. As the default responder, the controller evicts the pods of the Evictions.
- * The subresource `eviction` respects disruption budgets. Pods of this control plane have no field
+ * As the default responder, the controller evicts the pods of the Evictions. Pods of this control plane have no field
  * `evictionResponders`, so no other responder can evict these pods.
  * @see kubernetes pkg/controller/evictionrequest
  */

@@ -8,7 +8,6 @@ const EVICTOR = 'imperative-eviction.k8s.io/evictor';
 
 const EVICTOR_PRIORITY = 100;
 
-/** The minimum time between two reports in the status, and between two attempts to evict a pod. */
 const HEARTBEAT_MS = 20_000;
 
 const MAX_REQUESTERS = 100;
@@ -16,7 +15,6 @@ const MAX_REQUESTERS = 100;
 type State = 'Active' | 'Canceled' | 'Completed';
 
 export interface TargetState {
-  /** The pod with the UID of the target, or undefined if the pod no longer exists. */
   readonly pod: ApiObject | undefined;
   readonly requests: readonly ApiObject[];
   readonly now: Date;
@@ -66,8 +64,8 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
 }
 
 /**
- * Returns the requesters for the status of an Eviction. Requesters with an EvictionRequest are first. All other
- * requesters remain in the list and are marked as withdrawn.
+ * Returns the requesters for the status of an Eviction. Requesters with an EvictionRequest are first in the status.
+ * Requesters without an EvictionRequest remain in the status and are marked as withdrawn.
  */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
@@ -87,7 +85,6 @@ export function nextAttemptAt(eviction: ApiObject): Date {
   return new Date(last === '' ? 0 : new Date(last).getTime() + HEARTBEAT_MS);
 }
 
-/** @param report The result of the eviction in this step. If this step evicted no pod, the value is undefined. */
 export function evictionStatus(eviction: ApiObject, target: TargetState, report?: string): Plain {
   const outcome = outcomeOf(target);
   const { state } = outcome;
@@ -127,7 +124,7 @@ function mirrored(eviction: ApiObject | undefined, type: string): Outcome['evict
   return [condition.status === 'True', text(condition, 'reason'), text(condition, 'message')];
 }
 
-/** The labels of an Eviction. Requesters and responders find the Eviction by these labels. */
+/** Requesters and responders find the Eviction by its labels. */
 export function labelsOf(requests: readonly ApiObject[]): Record<string, string> {
   const requesters = requests.map((request) => [text(look(request, 'spec'), 'requester'), 'requester'] as const);
   return { ...Object.fromEntries(requesters), [EVICTOR]: 'responder' };

@@ -23,10 +23,7 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/**
- * Runs the collector once. The reads of the collector return the objects in `states` in order, because the object
- * changes during the run.
- */
+/** Runs the collector once. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

@@ -16,10 +16,6 @@ type PatchOf = (object: ApiObject) => Record<string, unknown> | undefined;
 
 type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
-/**
- * The maximum number of attempts to change the metadata of an object. An attempt fails if another client writes the
- * object.
- */
 const ATTEMPTS = 5;
 /** The maximum number of references in the cache of absent owners. */
 const REMEMBERED = 500;
@@ -96,7 +92,7 @@ export class Collector {
     return this.#delete(node, latest, finalizers.includes(FOREGROUND) ? 'Foreground' : 'Background');
   }
 
-  /** Returns the states of the owners of an object. If the state of one owner is unknown, the result is undefined. */
+  /** Returns the states of the owners of an object. */
   async #classify(node: GraphNode, references: readonly OwnerReference[]): Promise<Owners | undefined> {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
@@ -117,10 +113,7 @@ export class Collector {
     return { solid, dangling, waiting };
   }
 
-  /**
-   * Finds an owner of an object. If the cached owner is absent or differs from the reference, the collector reads the
-   * owner from the API server.
-   */
+  /** If the cached owner is absent or differs from the reference, the collector reads the owner from the API server. */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);
@@ -177,7 +170,7 @@ export class Collector {
   }
 
   /**
-   * Patches the metadata of an object. If the object was deleted or replaced, the result is undefined.
+   * Patches the metadata of an object.
    * @throws StatusError if other clients write the object during every attempt. The queue retries the object later
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {

@@ -12,7 +12,7 @@ import {
   waitsForDependents,
 } from './graph.ts';
 
-/** Updates the graph of owners after a change of an object. Objects that need a check are added to the queue. */
+/** Updates the graph of owners after a change of an object. */
 export class GraphUpdates {
   readonly #graph: Graph;
   readonly #add: (uid: string) => void;
@@ -96,7 +96,6 @@ export class GraphUpdates {
     return isDoubtful;
   }
 
-  /** Reports an owner in another namespace once. Such an owner counts as absent. */
   #reportElsewhere(dependent: GraphNode, uid: string): void {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;

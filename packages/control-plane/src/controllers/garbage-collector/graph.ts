@@ -39,9 +39,7 @@ export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventS
   uid,
 });
 
-/**
- * The graph of owners. The graph finds objects by UID, and the dependents of each owner, even if the owner is unknown.
- */
+/** The graph finds objects by UID, and the dependents of each owner, even if the owner is unknown. */
 export class Graph {
   readonly #nodes = new Map<string, GraphNode>();
   readonly #dependents = new Map<string, Set<GraphNode>>();

@@ -15,9 +15,8 @@ const isToken = (secret: ApiObject): boolean => secret.type === TYPE;
 const accountOf = ({ metadata: { annotations = {} } }: ApiObject): string => annotations[ACCOUNT_NAME] ?? '';
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 
-/** The values for Secrets and ConfigMaps that the controllers write. */
 export interface AccountSecretValues {
-  /** The cluster CA as PEM. A controller writes the CA into a ConfigMap in every namespace. */
+  /** A controller writes the cluster CA into a ConfigMap in every namespace. */
   readonly caCertificate?: string | undefined;
   /**
    * Returns a service account token that is valid while its bound object exists. Without `accountToken`, Secrets of
@@ -72,8 +71,7 @@ function setup(
 }
 
 /**
- * Writes tokens into the Secrets of service accounts. After the deletion of an account, the controller deletes its
- * Secrets.
+ * Writes tokens into the Secrets of service accounts.
  * @see kubernetes pkg/controller/serviceaccount/tokens_controller.go
  */
 export const accountTokens = (values: AccountSecretValues): Controller => ({

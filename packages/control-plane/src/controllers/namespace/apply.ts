@@ -29,10 +29,6 @@ export class NamespaceWriter {
     this.#clock = clock;
   }
 
-  /**
-   * @param content the objects of the namespace in the caches
-   * @param resources all resources that may have objects in the namespace
-   */
   async sync(namespace: ApiObject, content: readonly Content[], resources: readonly ServedResource[]): Promise<void> {
     if (!isDying(namespace) || !strings(look(namespace, 'spec'), 'finalizers').includes(FINALIZER)) return;
     const { name = '' } = namespace.metadata;
@@ -44,7 +40,6 @@ export class NamespaceWriter {
     const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
     if (!isWaiting && content.length > 0) return;
     const messages = failures.map(({ message }) => message).sort();
-    // While pods remain, the status of the namespace does not count the other content.
     const counted = firstOf(content) === content ? content : [];
     await this.#report(namespace, counted, messages);
     if (failures[0] !== undefined) throw failures[0];
@@ -86,10 +81,7 @@ export class NamespaceWriter {
     await allowing(this.#api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   }
 
-  /**
-   * Writes the status of a terminating namespace. If another client changed or deleted the namespace, the result is
-   * undefined.
-   */
+  /** Writes the status of a terminating namespace. */
   async #report(
     namespace: ApiObject,
     content: readonly Content[],

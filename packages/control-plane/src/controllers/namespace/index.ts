@@ -9,10 +9,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { NamespaceWriter } from './apply.ts';
 import type { Content } from './conditions.ts';
 
-/**
- * The delay before the deletion of the content, so that clients can observe the terminating namespace. Kubernetes waits
- * five seconds for all API servers, but only one API server exists here.
- */
+/** Kubernetes waits five seconds for all API servers, but only one API server exists here. */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.events.k8s.io']);
 

@@ -6,7 +6,6 @@ import { isDying, namespaceOf } from '../objects/fields.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
-/** The value of the managed-by label on the IPAddress objects of services. */
 export const ALLOCATOR = 'ipallocator.k8s.io';
 
 const addressesOf = (service: ApiObject): string[] =>

@@ -32,9 +32,7 @@ export const familiesOf = (service: ApiObject): string[] => {
 
 export const isOfFamily = (address: string, family: string): boolean => address.includes(':') === (family === 'IPv6');
 
-/**
- * Returns the port number of a pod for a Service port. If the pod has no port with the name, the result is undefined.
- */
+/** Returns the port number of a pod for a Service port. */
 function targetOf(port: Plain, pod: ApiObject): number | undefined {
   const target = port.targetPort;
   if (typeof target === 'number') return target === 0 ? number(port, 'port') : target;
@@ -71,10 +69,8 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
-/** With these values of `trafficDistribution`, endpoints get topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** Returns the hints of a ready endpoint: its zone, and with PreferSameNode also its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;

@@ -90,8 +90,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
     const service = services.get(key);
     if (service === undefined) times.forget(key);
     const known = slicesOf(key).filter((slice) => !isDying(slice));
-    // The garbage collector deletes the slices of a deleted Service, because the Service owns its slices. If a Service
-    // loses its selector, its slices stay unchanged.
+    // The garbage collector deletes the slices of a deleted Service, because the Service owns its slices.
     if (service === undefined || isDying(service) || !selectsPods(service)) return;
     const { namespace } = splitKey(key);
     const nodeOf = (pod: ApiObject) => nodes.get(text(look(pod, 'spec'), 'nodeName'));

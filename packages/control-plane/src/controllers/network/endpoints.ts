@@ -26,17 +26,11 @@ const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
 const SELF = 'endpoint-controller';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/**
- * An Endpoints object contains at most this number of addresses. An annotation marks an Endpoints object with a
- * truncated list.
- */
+/** An annotation marks an Endpoints object with a truncated list. */
 const MOST = 1000;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 
-/**
- * Truncates the addresses. Each subset loses addresses in proportion to its size, unready addresses first
- * (`truncateEndpoints`).
- */
+/** Each subset loses addresses in proportion to its size, unready addresses first (`truncateEndpoints`). */
 export function truncate(subsets: readonly Plain[]): { subsets: Plain[]; isCut: boolean } {
   const count = (field: string): number => subsets.reduce((sum, subset) => sum + items(subset, field).length, 0);
   const [ready, unready] = [count('addresses'), count('notReadyAddresses')];
@@ -62,7 +56,7 @@ interface Place {
   readonly isReady: boolean;
 }
 
-/** Returns the endpoint address of a pod. If the pod has no address of the address family, the result is undefined. */
+/** Returns the endpoint address of a pod. */
 function placeOf(service: ApiObject, pod: ApiObject, family: string, all: boolean): Place | undefined {
   const ip = addressesOf(pod).find((address) => isOfFamily(address, family));
   if (ip === undefined) return undefined;
@@ -123,10 +117,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index(namespaceWords);
   const times = new TriggerTimes();
-  /**
-   * The keys of Endpoints objects whose last write had a conflict. The event with the newer version triggers another
-   * sync.
-   */
+  /** The event with the newer version triggers another sync. */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {

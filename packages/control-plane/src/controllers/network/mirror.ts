@@ -18,7 +18,6 @@ const SELF = 'endpointslicemirroring-controller.k8s.io';
 const SKIP = 'endpointslice.kubernetes.io/skip-mirror';
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-/** The controller mirrors at most this number of addresses of a subset. */
 const MOST = 1000;
 
 export interface Mirrored {
@@ -78,10 +77,7 @@ export function mirror(endpoints: ApiObject): Mirrored {
   return { contents, invalid, skipped };
 }
 
-/**
- * Returns the labels and annotations of a mirrored slice: most labels of the Endpoints object, and two more. The two
- * labels name the manager and the Service.
- */
+/** Returns the labels and annotations of a mirrored slice: most labels of the Endpoints object, and two more. */
 function metadataOf(endpoints: ApiObject): { labels: Record<string, string>; annotations: Record<string, string> } {
   const { name = '', labels, annotations = {} } = endpoints.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== TRIGGER_TIME && key !== LAST_APPLIED);

@@ -1,8 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The initial value of the hash in words of 32 bits. The lowest word is first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
-/** The difference between the hash prime and 2^88. */
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 
@@ -69,7 +67,7 @@ function dumpSubset(subset: Plain): string {
   return `{${fields.join(' ')}}`;
 }
 
-/** Sorts items by their hashes. Items with equal hashes keep their order. */
+/** Items with equal hashes keep their order. */
 function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => string): Plain[] {
   if (list.length < 2) return [...list];
   const hashed = list.map((item) => ({ item, hash: fnv128a(`(v1.${type})${dump(item)}`) }));

@@ -10,7 +10,6 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** The field manager of the first status of the default ServiceCIDR in kube-apiserver. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
 /** A deleted range stays for this time, so that all allocators notice the deletion. */

@@ -2,7 +2,6 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
-/** The maximum number of endpoints in one slice. */
 const MOST = 100;
 
 /** The content of EndpointSlices: endpoints with equal port names and numbers. */
@@ -12,7 +11,6 @@ export interface SliceContent {
   readonly endpoints: readonly Plain[];
 }
 
-/** The EndpointSlices that must be created, updated or deleted. Correct slices are not in the plan. */
 export interface SlicePlan {
   readonly create: readonly SliceContent[];
   readonly update: readonly { readonly slice: ApiObject; readonly content: SliceContent }[];
@@ -28,10 +26,7 @@ interface Draft {
 const groupId = (addressType: unknown, ports: readonly Plain[]): string => JSON.stringify([addressType, ports]);
 const idOf = ({ addresses, targetRef }: Plain): string => JSON.stringify([addresses, targetRef]);
 
-/**
- * Returns the endpoints that stay in a slice. The function removes these endpoints from `left`, the endpoints without a
- * slice.
- */
+/** Returns the endpoints that stay in a slice. */
 function draftOf(slice: ApiObject, left: Map<string, Plain>, hasLabels: boolean): Draft {
   let isChanged = !hasLabels;
   const endpoints: Plain[] = [];
@@ -55,10 +50,7 @@ function fill(endpoints: Plain[], left: Map<string, Plain>): void {
 
 const fullestFirst = (a: Draft, b: Draft): number => b.endpoints.length - a.endpoints.length;
 
-/**
- * Distributes endpoints to slices. Existing endpoints stay in their slices. New endpoints first fill slices that
- * already need a write.
- */
+/** Existing endpoints stay in their slices. */
 function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<string, Plain>): SliceContent[] {
   for (const draft of drafts
     .filter(({ isChanged, endpoints }) => isChanged && endpoints.length > 0)
@@ -82,10 +74,7 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
   return created;
 }
 
-/**
- * Plans the fewest writes that change the existing slices to the wanted slices (`reconcileByPortMapping`). An unwanted
- * slice is reused before a new slice is created.
- */
+/** Plans the fewest writes that change the existing slices to the wanted slices (`reconcileByPortMapping`). */
 export function planSlices(
   known: readonly ApiObject[],
   groups: readonly SliceContent[],

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../objects/fields.ts';
 
-/** The annotation with the time of the last change. Monitoring programs compute delays from this time. */
+/** Monitoring programs compute delays from the annotation with the time of the last change. */
 export const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 interface Known {
@@ -15,7 +15,7 @@ export class TriggerTimes {
 
   /**
    * Returns the time of the earliest change since the previous call. Changes of the Service and of the readiness of its
-   * pods count. For a new Service, the result is its creation time.
+   * pods count.
    */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();

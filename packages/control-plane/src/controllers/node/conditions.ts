@@ -2,20 +2,16 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../objects/fields.ts';
 
-/** The conditions of a node that its kubelet reports. A kubelet does not report `NetworkUnavailable`. */
+/** A kubelet does not report `NetworkUnavailable`. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/**
- * Returns the status of the condition `Ready`. If the kubelet has never reported the condition, the result is
- * undefined.
- */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
 /**
- * Returns the new conditions of a node without heartbeats. If `Ready` is already `Unknown`, the result is undefined.
+ * Returns the new conditions of a node without heartbeats.
  * @param now the current time as RFC 3339
  */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {

@@ -1,11 +1,7 @@
 /** The rates at which pods are evicted from unreachable nodes. */
 export interface EvictionRules {
-  /** In a zone, at most this number of nodes per second gets a taint that evicts pods (`--node-eviction-rate`). */
   readonly nodeEvictionRate: number;
-  /**
-   * The rate for a large zone with many unreachable nodes (`--secondary-node-eviction-rate`). For a small zone with
-   * many unreachable nodes, the rate is zero.
-   */
+  /** For a small zone with many unreachable nodes, the rate is zero. */
   readonly secondaryNodeEvictionRate: number;
   /** A zone with at most this number of nodes is small (`--large-cluster-size-threshold`). */
   readonly largeClusterSizeThreshold: number;

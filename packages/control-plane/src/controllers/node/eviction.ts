@@ -13,9 +13,8 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * Returns the time at which the taints of a node evict a pod. If the pod may stay, the result is undefined. Without a
- * toleration, the eviction is immediate. The period of a toleration starts at the `timeAdded` of the taint, or at
- * `seen`.
+ * Returns the time at which the taints of a node evict a pod. Without a toleration, the eviction is immediate. The
+ * period of a toleration starts at the `timeAdded` of the taint, or at `seen`.
  */
 function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -65,7 +64,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** The pods that taints will evict, with the time at which the controller noticed the taint. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

@@ -1,19 +1,16 @@
-/** After this time without a heartbeat, a node is unreachable (`--node-monitor-grace-period`). */
 const GRACE_MS = 50_000;
-/** A new node must send its first heartbeat within this time (`--node-startup-grace-period`). */
 const STARTUP_GRACE_MS = 60_000;
 
 /**
- * Records the heartbeats of nodes. Times come from the clock of the controller, because the clocks of nodes may be
- * wrong. The controller checks a node once for each grace period. The number of checks is independent of the number of
- * heartbeats.
+ * Records the heartbeats of nodes. Times of heartbeats come from the clock of the controller, because the clocks of
+ * nodes may be wrong. The controller checks a node once for each grace period. The number of checks is independent of
+ * the number of heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
   readonly #rounds = new Map<number, Set<string>>();
   readonly #roundOf = new Map<string, number>();
   readonly #roundMs: number;
-  /** The time of the last `beatAll`, which counts as a heartbeat of all nodes. */
   #amnesty = Number.NEGATIVE_INFINITY;
 
   constructor(roundMs: number) {
@@ -41,7 +38,6 @@ export class Heartbeats {
     this.#leaveRound(node);
   }
 
-  /** Returns the time at which the node becomes unreachable without a heartbeat, in milliseconds since the epoch. */
   deadline(node: string, hasReported: boolean): number {
     const seen = Math.max(this.#seen.get(node) ?? Number.NEGATIVE_INFINITY, this.#amnesty);
     return seen + (hasReported ? GRACE_MS : STARTUP_GRACE_MS);

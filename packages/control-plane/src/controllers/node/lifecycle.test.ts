@@ -6,10 +6,6 @@ import { Heartbeats } from './heartbeats.ts';
 const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
-/**
- * A node without heartbeats is `Unknown` after this time: the grace period, the time until the next round, and a
- * margin.
- */
 const LOST_MS = 56_000;
 
 const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject> => {
@@ -39,7 +35,7 @@ async function join(plane: TestPlane, zones: Record<string, string>): Promise<vo
 const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
   plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
-/** Advances the time. During this time, only the given nodes renew their Leases. */
+/** Advances the time. */
 async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
   for (let left = ms; left > 0; left -= 10_000) {
     for (const name of alive) await renew(plane, name);

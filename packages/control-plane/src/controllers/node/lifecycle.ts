@@ -49,10 +49,7 @@ function setup(context: ControllerContext, rules: EvictionRules): void {
   const podsOn = pods.index(nodeWords);
   const tell = recorder('node-controller');
 
-  /**
-   * Sets the condition `Ready` of pods to False while their node is not ready. Services then send no traffic to these
-   * pods.
-   */
+  /** Sets the condition `Ready` of pods to False while their node is not ready. */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -97,7 +94,6 @@ function setup(context: ControllerContext, rules: EvictionRules): void {
       metadata: defined({ resourceVersion, labels: hasLabels ? labels : undefined }),
       spec: taints === undefined ? undefined : { taints: taints.length === 0 ? null : taints },
     });
-    // After a conflict, the change of the other client adds the node to the queue again.
     await allowing(api.patch(NODES, { name }, patch), 404, 409);
   });
 
@@ -144,7 +140,7 @@ function follow(
 /**
  * If a node does not renew its Lease, its condition `Ready` becomes `Unknown`. Adds taints to cordoned nodes, and to
  * nodes with bad conditions. In each zone, the controller limits the rate at which nodes get taints that evict pods.
- * @param rules The rules replace the defaults of kube-controller-manager.
+ * @param rules replaces the defaults of kube-controller-manager
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle = (rules: Partial<EvictionRules> = {}): Controller => ({

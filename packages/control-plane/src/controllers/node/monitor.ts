@@ -12,10 +12,6 @@ import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { assessZones, countsInZone, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
-/**
- * The interval between rounds (`--node-monitor-period`). Nodes that fail within one interval are processed in one
- * round.
- */
 const ROUND_MS = 5_000;
 const AT_ONCE = 16;
 
@@ -32,9 +28,8 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue'>;
 
 /**
- * Finds unreachable nodes, and adds taints to nodes that are not ready. The taints evict the pods of the nodes. The
- * state of a zone determines how many nodes per second get a taint. While all zones are unreachable, no node gets a
- * taint.
+ * Finds unreachable nodes, and adds taints to nodes that are not ready. The taints evict the pods of the nodes. While
+ * all zones are unreachable, no node gets a taint.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -61,7 +56,7 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** Returns the Ready status of a node. The status in the monitor may be newer than the status in the cache. */
+  /** Returns the Ready status of a node. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
@@ -163,8 +158,8 @@ export class NodeMonitor {
   }
 
   /**
-   * Corrects the taint of a node. A ready node loses the taint at once, and a wrong taint is replaced. A node that is
-   * not ready waits until the rate limit allows a taint.
+   * A ready node loses the taint at once, and a wrong taint is replaced. A node that is not ready waits until the rate
+   * limit allows a taint.
    */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;

@@ -1,8 +1,7 @@
 import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
- * A queue that releases one name every `1 / rate` seconds. After a pause, the queue releases the first name
- * immediately. A rate of zero stops the queue.
+ * After a pause, the queue releases the first name immediately. A rate of zero stops a paced queue.
  * @see kubernetes pkg/controller/nodelifecycle/scheduler
  */
 export class PacedQueue {
@@ -10,7 +9,6 @@ export class PacedQueue {
   readonly #next: (name: string) => void;
   readonly #waiting = new Set<string>();
   #rate: number;
-  /** The earliest time at which the queue may release a name. */
   #freeAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 

@@ -9,10 +9,7 @@ import { keyOf, splitKey } from '../objects/keys.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isOutOfService } from '../volumes/attach/attachments.ts';
 
-/**
- * After the deletion of a node, its pods are kept for this time. A node with the same name may be created within this
- * time.
- */
+/** After the deletion of a node, its pods are kept for this time. */
 const QUARANTINE_MS = 40_000;
 
 /** The maximum number of ended pods in the cluster. */
@@ -45,7 +42,6 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   const nodes = informer(NODES);
   const pods = informer(PODS);
   const podsOn = pods.index(nodeWords);
-  /** The times at which the controller noticed that a node does not exist. */
   const missing = new Map<string, number>();
 
   const ended = new Set<string>();

@@ -15,12 +15,10 @@ const BY_CONDITION: Readonly<Record<string, Readonly<Record<string, string>>>> =
 };
 
 const OWN_NO_SCHEDULE = new Set([UNSCHEDULABLE, ...Object.values(BY_CONDITION).flatMap((keys) => Object.values(keys))]);
-/** The taints that evict pods. A node has at most one of these taints. */
 const EXPELLING: readonly string[] = [NOT_READY, UNREACHABLE];
 
 const taintsOf = (node: ApiObject): Plain[] => items(look(node, 'spec'), 'taints');
 
-/** Returns the keys of the taints that a node needs because of its conditions and its cordon. */
 function wantedKeys(node: ApiObject): Set<string> {
   const wanted = new Set<string>();
   for (const { type, status } of items(look(node, 'status'), 'conditions')) {
@@ -31,9 +29,7 @@ function wantedKeys(node: ApiObject): Set<string> {
   return wanted;
 }
 
-/**
- * Returns the changed taints of a node. Existing taints keep their order. If no taint changes, the result is undefined.
- */
+/** Returns the changed taints of a node. */
 function changed(
   node: ApiObject,
   isKept: (taint: Plain) => boolean,
@@ -48,10 +44,6 @@ function changed(
   return added.length === 0 && kept.length === taints.length ? undefined : [...kept, ...added];
 }
 
-/**
- * Returns the new taints of a node. If the node already has the required NoSchedule taints, the result is undefined.
- * @param now the time of a new taint as RFC 3339
- */
 export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefined {
   const wanted = wantedKeys(node);
   const isKept = ({ key, effect }: Plain): boolean =>
@@ -61,7 +53,7 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
 
 /**
  * Replaces all taints of a node that evict pods by the taint `key`. If `key` is undefined, the function only removes
- * these taints. If no taint changes, the result is undefined.
+ * these taints.
  */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
@@ -72,5 +64,5 @@ export function expellingTaints(node: ApiObject, key: string | undefined, now: s
 export const expellingKey = (node: ApiObject): string | undefined =>
   EXPELLING.find((key) => taintsOf(node).some((taint) => taint.effect === 'NoExecute' && taint.key === key));
 
-/** Returns the key of the taint for a status of the condition Ready. For the status True, the result is undefined. */
+/** Returns the key of the taint for a status of the condition Ready. */
 export const expellingKeyFor = (ready: string): string | undefined => BY_CONDITION.Ready?.[ready];

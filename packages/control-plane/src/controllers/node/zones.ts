@@ -8,13 +8,11 @@ export const EVICTION_RULES: EvictionRules = {
   unhealthyZoneThreshold: 0.55,
 };
 
-/** With at most this number of unreachable nodes, a zone is normal. */
 const FEW = 2;
 const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
 const ZONE_LABELS = ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'];
 const REGION_LABELS = ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'];
 
-/** Returns the region and the zone of a node as one text. For a node without region and zone, the result is ''. */
 export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   const first = (keys: readonly string[]): string => labels[keys.find((key) => labels[key] !== undefined) ?? ''] ?? '';
   const [region, zone] = [first(REGION_LABELS), first(ZONE_LABELS)];
@@ -36,7 +34,6 @@ export function zoneState({ ready, notReady }: ZoneCount, { unhealthyZoneThresho
   return isMuch ? 'PartialDisruption' : 'Normal';
 }
 
-/** Returns how many nodes per second may get a taint in a zone. */
 export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, rules: EvictionRules): number {
   if (state !== 'PartialDisruption') return rules.nodeEvictionRate;
   return ready + notReady > rules.largeClusterSizeThreshold ? rules.secondaryNodeEvictionRate : 0;
@@ -49,11 +46,9 @@ export interface Disruption {
    */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
-  /** The new eviction rates of the zones whose state has changed. */
   readonly rates: ReadonlyMap<string, number>;
 }
 
-/** @param before the previous states of the zones */
 export function assessZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,

@@ -13,7 +13,6 @@ export const conditionOf = (object: ApiObject, type: string): Record<string, unk
 
 export const isReady = (pod: ApiObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
-/** Returns the generation of a pod as the field `observedGeneration` of a new condition. */
 export const observedOf = ({ metadata: { generation } }: ApiObject): { observedGeneration?: number } =>
   generation === undefined ? {} : { observedGeneration: generation };
 
@@ -31,7 +30,7 @@ export const namespaceOf = (object: ApiObject): string => object.metadata.namesp
 
 export const nodeNameOf = (pod: ApiObject): string => text(look(pod, 'spec'), 'nodeName');
 
-/** Returns a number. The value is an integer, or a percentage of `total`. */
+/** The value is an integer, or a percentage of `total`. */
 export function scaled(value: unknown, total: number, roundUp: boolean): number {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || !/^\d+%$/.test(value)) return 0;
@@ -39,7 +38,6 @@ export function scaled(value: unknown, total: number, roundUp: boolean): number 
   return roundUp ? Math.ceil(share) : Math.floor(share);
 }
 
-/** Returns the owner reference of an object that `owner` controls. */
 export const ownerReference = (owner: ApiObject): OwnerReference => ({
   apiVersion: owner.apiVersion,
   kind: owner.kind,
@@ -49,7 +47,6 @@ export const ownerReference = (owner: ApiObject): OwnerReference => ({
   blockOwnerDeletion: true,
 });
 
-/** Returns a merge patch that sets the wanted labels and removes all other labels. */
 export const labelPatch = (
   known: Readonly<Record<string, string>> | undefined,
   wanted: Readonly<Record<string, string>>,

@@ -1,8 +1,6 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { controllerOf, namespaceOf, nodeNameOf } from './fields.ts';
 
-/** Controllers that index a cache by the same function share the index. */
-
 export const namespaceWords = (object: ApiObject): readonly string[] => [namespaceOf(object)];
 
 export const nodeWords = (pod: ApiObject): readonly string[] => [nodeNameOf(pod)];

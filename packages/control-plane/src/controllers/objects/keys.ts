@@ -1,6 +1,5 @@
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
-/** Returns the key of an object: `namespace/name`, or `name` for a cluster-scoped object. */
 export const keyOf = (object: Pick<ApiObject, 'metadata'>): string => {
   const { namespace, name = '' } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;

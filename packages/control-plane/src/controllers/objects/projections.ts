@@ -71,7 +71,6 @@ const slimNode: Projection = (node) => {
   return node;
 };
 
-/** The fields that the caches store, for kinds with many objects. */
 const PROJECTIONS: ReadonlyMap<Resource, Projection> = new Map([
   [PODS, slimPod],
   [NODES, slimNode],

@@ -8,17 +8,15 @@ import { metadataOnly, type Projection, projectionOf } from '../objects/projecti
 import { Informer } from './informer.ts';
 import { WorkQueue } from './queue.ts';
 
-/** The parts of the control plane that the controllers use. */
 export interface RuntimeEnvironment {
   readonly client: PlaneClient;
   readonly clock: Clock;
   /** Returns a number in [0, 1), for the names of pods. */
   readonly random: () => number;
-  /** Reports an error of a controller. The queue retries the key. */
   readonly onError?: ((controller: string, key: string, error: unknown) => void) | undefined;
 }
 
-/** The API client, caches and queues of a controller. All of them stop with the control plane. */
+/** The API client, caches and queues of a controller. */
 export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'random'> {
   readonly api: Api;
   readonly signal: AbortSignal;
@@ -28,22 +26,20 @@ export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'r
    * cache contains full objects.
    */
   readonly metadataInformer: (resource: Resource) => Informer;
-  /** Stops the shared cache of a resource that the server no longer serves. */
   readonly drop: (resource: Resource) => void;
   readonly directory: Directory;
   readonly queue: (work: (key: string) => Promise<void>) => WorkQueue;
   readonly recorder: (component: string) => Recorder;
-  /** Returns a writer of events. The field manager of the events is `userAgent`. */
+  /** The field manager of the events is `userAgent`. */
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
 /**
- * A controller. `setup` requests caches, and connects event handlers with queues. The queues start when all caches
- * contain their first lists.
+ * `setup` requests caches, and connects event handlers with queues. The queues start when all caches contain their
+ * first lists.
  */
 export interface Controller {
   readonly name: string;
-  /** The alpha API version without which the controller does not run. */
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }

@@ -20,7 +20,6 @@ let stop: AbortController;
 let pods: Informer;
 let told: string[];
 
-/** A fake API server. The server responds to lists with `listed`, and the test writes the events of the watches. */
 const client: PlaneClient = {
   async handle({ query }) {
     if (query.has('watch')) {

@@ -9,7 +9,7 @@ import { KeyIndex, type WordsOf } from '../objects/key-index.ts';
 import { keyOf } from '../objects/keys.ts';
 import type { Projection } from '../objects/projections.ts';
 
-/** A change of an object. For a new object, `old` is undefined. */
+/** For a new object, `old` is undefined. */
 export interface Change {
   readonly type: 'added' | 'updated' | 'deleted';
   readonly object: ApiObject;
@@ -24,7 +24,6 @@ type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ApiObject }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-/** The delay before the informer retries a failed list or watch request. */
 const RETRY_MS = 1000;
 const decoder = new TextDecoder();
 
@@ -78,8 +77,8 @@ export class Informer {
   }
 
   /**
-   * Creates an index. The returned function finds the objects with an index key. For example, an index by node name
-   * finds the pods of a node. All calls with the same function share one index.
+   * The returned function finds the objects with an index key. For example, an index by node name finds the pods of a
+   * node. All calls of `index` with the same function share one index.
    */
   index(of: WordsOf): (word: string) => ApiObject[] {
     const known = this.#finders.get(of);

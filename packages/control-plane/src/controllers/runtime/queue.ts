@@ -2,13 +2,12 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** The maximum delay of a timer in Node.js, which stores the delay in 31 bits. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const WORKERS = 16;
 
 /**
- * A queue of keys. The queue contains a key at most once, and only one worker at a time processes the key. The queue
- * retries a failed key with a growing delay. The queue processes no keys until it is opened.
+ * The queue contains a key at most once, and only one worker at a time processes the key. The queue retries a failed
+ * key with a growing delay. The queue processes no keys until it is opened.
  */
 export class WorkQueue {
   readonly #clock: Clock;

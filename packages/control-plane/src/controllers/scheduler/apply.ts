@@ -25,7 +25,7 @@ export class SchedulerWriter {
     this.#volumes = new BindingWriter(api);
   }
 
-  /** Reports why no node is suitable for a pod. An unchanged reason is not reported again. */
+  /** Reports why no node is suitable for a pod. */
   async unschedulable(pod: ApiObject, message: string): Promise<void> {
     const old = conditionOf(pod, 'PodScheduled');
     if (old?.status === 'False' && old.reason === 'Unschedulable' && old.message === message) return;
@@ -45,7 +45,7 @@ export class SchedulerWriter {
     await allowing(this.#api.patch(PODS, { namespace, name, subresource: 'status' }, patch), 404, 409);
   }
 
-  /** Binds a pod to a node. A deleted pod, or a pod with a node, is ignored. */
+  /** A deleted pod, or a pod with a node, is ignored. */
   async bind(pod: ApiObject, node: string): Promise<void> {
     const { name = '', uid = '' } = pod.metadata;
     const namespace = namespaceOf(pod);

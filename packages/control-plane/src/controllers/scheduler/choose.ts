@@ -11,7 +11,6 @@ export type Decision = { readonly node: ApiObject } | { readonly why: string };
 const TAKEN =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
 
-/** The limits on the choice of a node that come from the unbound claims of a pod. */
 export interface VolumeChoice {
   /** Whether another pod uses a claim whose access mode allows only one pod. */
   readonly isTaken?: boolean;
@@ -20,7 +19,6 @@ export interface VolumeChoice {
   readonly canBind?: (node: ApiObject) => boolean;
 }
 
-/** Selects a node for a pod. If no node is suitable, the decision contains the reasons. */
 export function chooseNode(
   pod: ApiObject,
   nodes: Iterable<ApiObject>,

@@ -9,10 +9,7 @@ import { crowded, final, type Refusal } from './refusal.ts';
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
-/**
- * Similar pods, with the number of pods on each node. Pods are similar if their namespace, labels and termination state
- * are equal. Pods with an equal anti-affinity term form a group too.
- */
+/** Pods are similar if their namespace, labels and termination state are equal. */
 interface Group<T> {
   readonly key: string;
   readonly of: T;
@@ -100,10 +97,7 @@ const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean 
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
-  /**
-   * The group and node of each pod, by UID. The map contains no objects, because the cluster may have many thousand
-   * pods.
-   */
+  /** The map contains no objects, because the cluster may have many thousand pods. */
   readonly #pods = new Map<string, Place>();
 
   put(pod: ApiObject, node: string): void {
@@ -124,7 +118,7 @@ export class Neighbours {
     for (const key of known.repelling) leave(this.#repelling, key, known.node);
   }
 
-  /** Returns a check of nodes for a pod. `namespaceLabels` is necessary for terms that select namespaces. */
+  /** `namespaceLabels` is necessary for terms that select namespaces. */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
     const checks: NeighbourCheck[] = [];
     const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));

@@ -72,10 +72,7 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   return toleratesAll(items(look(pod, 'spec'), 'tolerations'), taints);
 }
 
-/**
- * Returns the node names that the node affinity of a pod requires. If a term names no nodes, the result is undefined.
- * If the requirements contradict each other, the result is empty.
- */
+/** Returns the node names that the node affinity of a pod requires. */
 export function nodesNamed(pod: ApiObject): ReadonlySet<string> | undefined {
   const required = look(pod, 'spec', 'affinity', 'nodeAffinity').requiredDuringSchedulingIgnoredDuringExecution;
   const terms = items(required, 'nodeSelectorTerms');

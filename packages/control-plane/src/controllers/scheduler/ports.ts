@@ -5,7 +5,6 @@ const ANY = '0.0.0.0';
 
 interface HostPort {
   readonly ip: string;
-  /** The protocol and number of the host port, such as `TCP/80`. */
   readonly port: string;
 }
 
@@ -55,7 +54,7 @@ export class HostPorts {
     }
   }
 
-  /** Returns whether the host ports are free. A port on all addresses conflicts with an equal port on any address. */
+  /** A port on all addresses conflicts with an equal port on any address. */
   areFree(node: string, ports: readonly HostPort[]): boolean {
     return ports.every(({ ip, port }) => {
       const byAddress = this.#taken.get(`${node} ${port}`);

@@ -10,7 +10,7 @@ export interface Refusal {
 /** Returns a refusal of a node that stays valid even if other pods are removed. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
-/** Returns a refusal of a node whose resources other pods use. The removal of these pods would help. */
+/** Returns a refusal of a node whose resources other pods use. */
 export const crowded = (...reasons: string[]): Refusal => ({ reasons, isFinal: false });
 
 /**
@@ -32,10 +32,7 @@ const preemption = (pod: ApiObject, nodes: number, refusals: readonly Refusal[])
   return available(nodes, outlooks);
 };
 
-/**
- * Returns the message of kube-scheduler for an unschedulable pod. The second part of the message reports that
- * preemption found no victims.
- */
+/** Returns the message of kube-scheduler for an unschedulable pod. */
 export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[]): string {
   const nodes = refusals.length;
   if (nodes === 0) return 'no nodes available to schedule pods';
@@ -46,6 +43,6 @@ export function unschedulableMessage(pod: ApiObject, refusals: readonly Refusal[
   return `${why} no new claims to deallocate, preemption: ${preemption(pod, nodes, refusals)}`;
 }
 
-/** Returns the message for an unschedulable pod. The scheduler refused the pod before it checked any node. */
+/** Returns the message for an unschedulable pod. */
 export const blockedMessage = (nodes: number, why: string): string =>
   nodes === 0 ? 'no nodes available to schedule pods' : `0/${nodes} nodes are available: ${why}. not found`;

@@ -40,7 +40,7 @@ export function requestsOf(pod: ApiObject): Amounts {
   return sum;
 }
 
-/** Returns the allocatable resources of a node. A node that does not report them has no limits. */
+/** A node without reported allocatable resources has no limits. */
 export function allocatableOf(node: ApiObject): Amounts {
   const found = known.get(node);
   if (found !== undefined) return found;
@@ -62,7 +62,6 @@ export class Usage {
   readonly #pods = new Map<string, Place>();
   readonly #ports = new HostPorts();
 
-  /** Adds the usage of a pod to its node. A second call for the same pod has no effect. */
   put(pod: ApiObject, node: string): void {
     const { uid = '' } = pod.metadata;
     if (this.#pods.has(uid)) return;

@@ -17,9 +17,8 @@ export interface VolumeCaches {
 
 export interface VolumeNeeds {
   readonly blocked: string | undefined;
-  /** The volumes of the pod. The node must meet their node affinity. */
+  /** The node must meet the node affinity of the volumes. */
   readonly volumes: readonly ApiObject[];
-  /** Claims that are bound only after the scheduler has chosen a node. */
   readonly waiting: readonly ApiObject[];
 }
 
@@ -54,7 +53,6 @@ export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): 
   volumes.every((volume) => reaches(volume, node));
 
 export interface VolumePlan {
-  /** Existing volumes for the claims of a pod, each with its claim. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
   readonly provisions: readonly ApiObject[];
 }
@@ -73,10 +71,7 @@ function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boo
   return terms.length === 0 || terms.some((term) => items(term, 'matchLabelExpressions').every(isIn));
 }
 
-/**
- * Assigns volumes to claims, the smallest claim first. If one claim gets no volume, the result is undefined.
- * @see FindPodVolumes of the volume binder in kube-scheduler
- */
+/** @see FindPodVolumes of the volume binder in kube-scheduler */
 export function planVolumes(
   waiting: readonly ApiObject[],
   node: ApiObject,

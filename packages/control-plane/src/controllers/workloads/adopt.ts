@@ -17,7 +17,6 @@ export interface Household {
   readonly resource: Resource;
   readonly objects: Informer;
   readonly finalizers?: readonly string[];
-  /** Called with each adopted object, because the cache may not contain the changed owner yet. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
@@ -40,7 +39,7 @@ export class Adoption {
     this.#orphansIn = objects.index(orphanWords);
   }
 
-  /** Returns whether the selector of the owner matches. Each version of the owner compiles its selector once. */
+  /** Returns whether the selector of the owner matches. */
   selects(owner: ApiObject, object: ApiObject): boolean {
     let selector = this.#selectors.get(owner);
     if (selector === undefined) {

@@ -1,4 +1,4 @@
-/** The letters and digits of hashes (`rand.SafeEncodeString`). Without vowels, a hash cannot contain words. */
+/** Without vowels, a hash cannot contain words. */
 const LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Returns the FNV-1a hash of a pod template, formatted as JSON with sorted keys. */

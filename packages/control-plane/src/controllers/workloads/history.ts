@@ -31,7 +31,7 @@ const dataOf = (set: ApiObject): Plain => ({
   spec: { template: { ...look(set, 'spec', 'template'), $patch: 'replace' } },
 });
 
-/** Returns the hash in the name of a revision. After a name conflict, the collision count changes the hash. */
+/** Returns the hash in the name of a revision. */
 function hashOf(set: ApiObject): string {
   const collisions = number(look(set, 'status'), 'collisionCount') ?? 0;
   return templateHash(collisions === 0 ? look(set, 'spec', 'template') : [look(set, 'spec', 'template'), collisions]);
@@ -39,15 +39,11 @@ function hashOf(set: ApiObject): string {
 
 export interface Revisions {
   readonly current: ApiObject;
-  /**
-   * Duplicate revisions of the current template. The caller deletes them, because a template needs only one revision.
-   */
+  /** The caller deletes duplicate revisions, because a template needs only one revision. */
   readonly duplicates: readonly ApiObject[];
-  /** The revisions of former templates, the oldest first. */
   readonly old: readonly ApiObject[];
 }
 
-/** Stores the former templates of a StatefulSet or DaemonSet as ControllerRevisions. */
 export class RevisionHistory {
   readonly #api: Api;
   readonly #owners: Resource;
@@ -55,7 +51,6 @@ export class RevisionHistory {
   readonly #revisions: Informer;
   readonly #adoption: Adoption;
 
-  /** @param label The label of a revision with the hash of its template. */
   constructor(api: Api, owners: Resource, revisions: Informer, label: string) {
     this.#api = api;
     this.#owners = owners;

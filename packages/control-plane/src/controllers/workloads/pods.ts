@@ -48,7 +48,6 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** Returns the deletion cost of a pod. If the annotation is not a 32-bit integer, the result is 0. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -83,10 +82,7 @@ function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): 
 const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
-/**
- * Sorts pods by age, the younger pod first. For about equal ages, the UID decides, so a scale-down does not always
- * delete the last pods.
- */
+/** For about equal ages, the UID decides, so a scale-down does not always delete the last pods. */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
   if (since === other) return 0;
@@ -120,7 +116,8 @@ function sortByWorth(
 
 /**
  * Sorts pods in the order in which a set deletes them (`ActivePodsWithRanks`).
- * @param now The current time. With `now`, ages are compared by magnitude. Without `now`, ages are compared in seconds.
+ * @param now The current time. With `now`, the ages of pods are compared by magnitude. Without `now`, the ages of pods
+ * are compared in seconds.
  * @param related Other pods that count as pods of the set when the pods of a node are counted.
  */
 export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonly ApiObject[] = pods): ApiObject[] {
@@ -129,10 +126,7 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
   return sortByWorth(pods, now, crowd);
 }
 
-/**
- * Sorts pods in the order in which a job deletes them (`ActivePods`). State and exact age determine the order. Other
- * pods on the node have no effect.
- */
+/** Sorts pods in the order in which a job deletes them (`ActivePods`). Other pods on the node have no effect. */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
 /** Returns a pod with a deletion time. The watch will soon report the deletion. */
@@ -141,10 +135,7 @@ const dying = (pod: ApiObject): ApiObject => ({
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
 });
 
-/**
- * The cached pods of an owner, with the recent creations and deletions of this controller. A delayed watch event
- * therefore does not cause a second pod.
- */
+/** The cached pods of an owner, with the recent creations and deletions of this controller. */
 export class OwnedPods {
   readonly #api: Api;
   readonly #of: (uid: string) => ApiObject[];
@@ -169,10 +160,7 @@ export class OwnedPods {
     });
   }
 
-  /**
-   * Returns all pods of an owner, including terminating and finished pods. If this controller deleted a pod, the pod
-   * counts as terminating immediately.
-   */
+  /** If this controller deleted a pod, the pod counts as terminating immediately. */
   all(owner: ApiObject): ApiObject[] {
     const { uid = '' } = owner.metadata;
     const pods = [...this.#of(uid), ...(this.#made.get(uid)?.values() ?? [])];

@@ -22,7 +22,6 @@ import {
 
 const REPLICA_FAILURE = 'ReplicaFailure';
 
-/** The differences between ReplicaSets and ReplicationControllers, which have the same logic. */
 interface ReplicaKind {
   readonly resource: Resource;
   readonly kind: string;
@@ -35,7 +34,7 @@ interface ReplicaFailure {
   readonly message: string;
 }
 
-/** Returns the conditions of a set after a sync. An existing failure condition keeps its time. */
+/** Returns the conditions of a set after a sync. */
 function conditionsWith(set: ApiObject, failure: ReplicaFailure | undefined, now: Date): Plain[] {
   const conditions = items(look(set, 'status'), 'conditions');
   const others = conditions.filter(({ type }) => type !== REPLICA_FAILURE);
@@ -65,9 +64,7 @@ function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/**
- * Returns whether a set already has the status. Zero equals an absent value, except in the number of terminating pods.
- */
+/** Returns whether a set already has the status. */
 const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (
@@ -78,7 +75,7 @@ const saysAlready = (object: ApiObject, status: Plain): boolean => {
   );
 };
 
-/** Returns a set with a label selector. A ReplicationController has only a map of labels. */
+/** A ReplicationController has only a map of labels. */
 const withSelector = (set: ApiObject): ApiObject => {
   const spec = look(set, 'spec');
   if (set.kind !== 'ReplicationController') return set;

@@ -1,19 +1,15 @@
 const MAX = 2n ** 63n - 1n;
 
-/**
- * Parses the number of a revision as a 64-bit integer, like `strconv.ParseInt` of Go. For an invalid text, the result
- * is undefined.
- */
+/** Parses the number of a revision as a 64-bit integer, like `strconv.ParseInt` of Go. */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[-+]?\d+$/.test(text)) return undefined;
   const value = BigInt(text.replace('+', ''));
   return value > MAX || value < -MAX - 1n ? undefined : value;
 }
 
-/** Returns the highest revision. If the list is empty, the result is 0. */
 export const highest = (revisions: readonly bigint[]): bigint => [0n, ...revisions].sort(compareRevisions).at(-1) ?? 0n;
 
-/** Returns the next revision. As in Go, the number after the largest 64-bit integer is the smallest one. */
+/** As in Go, the number after the largest 64-bit integer is the smallest one. */
 export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
 
 export const compareRevisions = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);

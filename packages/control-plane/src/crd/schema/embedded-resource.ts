@@ -11,14 +11,13 @@ type Resource = Readonly<Record<string, unknown>>;
 
 const APPLIES_TO_ALL = { group: '', plural: '', custom: true, validateName: pathSegmentProblems } as const;
 
-/** Returns the field path of a field of a resource. The path of the resource is empty for the root. */
+/** Returns the field path of a field of a resource. */
 const at = (path: string, field: string): string => (path === '' ? field : `${path}.${field}`);
 
 /** Returns the error for metadata that Go cannot decode. Go prints a map in the order of its keys. */
 export const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
   invalidValue(at(path, 'metadata'), JSON.parse(sortedJson(metadata)), message);
 
-/** Returns the converted metadata, or the error of Go's decoder. */
 function decodeMeta({ metadata }: Resource, path: string): { meta: ObjectMeta } | { error: StatusCause } {
   try {
     return { meta: readMeta(structuredClone(metadata)).meta as ObjectMeta };
@@ -52,7 +51,6 @@ function typeCauses(resource: Resource, path: string): StatusCause[] {
   return causes;
 }
 
-/** Returns the first field of an embedded resource that Go cannot decode. */
 export function decodingCause(resource: Resource, path: string): StatusCause | undefined {
   for (const field of ['apiVersion', 'kind']) {
     const value = resource[field];

@@ -2,17 +2,12 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import { type Fields, record } from './fields.ts';
 
 export interface FieldPath {
-  /** The path in the notation of Go, such as `spec.a[key]`. */
   readonly path: string;
   readonly root: string;
-  /** The schema at the path. For a value in a map without a schema, the field is undefined. */
   readonly schema: Fields | undefined;
 }
 
-/**
- * Returns the length of the first token in a path: a delimiter, a quoted text, or a name. A quoted text may contain
- * delimiters.
- */
+/** A quoted text may contain delimiters. */
 function tokenLength(path: string): number {
   if (path.startsWith("'")) {
     let end = path.indexOf("'", 1);
@@ -84,7 +79,6 @@ class Reader {
     return this.#tokens[this.#at++];
   }
 
-  /** Reads one token of the path, and returns the reason why the token is invalid. */
   #step(token: string): string | undefined {
     if (token === '.') {
       const name = this.#next();

@@ -10,7 +10,6 @@ const META_FIELDS = ['apiVersion', 'kind', 'metadata'];
 
 interface Context {
   readonly isRoot: boolean;
-  /** Whether the schema describes a part of apiVersion, kind or metadata. */
   readonly insideMeta: boolean;
   /** The reason why the schema must not contain a default. */
   readonly noDefault: string | undefined;

@@ -3,7 +3,6 @@ import { isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
-/** Returns an error if a schema with an extension does not have the type that the extension requires. */
 export function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;

@@ -5,7 +5,6 @@ import { RegExpError, readRegExp } from '../../schema/model/regexp.ts';
 import { type Fields, record, text } from './fields.ts';
 import { isZero, junctorsOf, propertiesOf } from './walk.ts';
 
-/** The keywords that allOf, anyOf, oneOf and not must not contain, with the error texts. */
 const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['type', 'must be empty to be structural'],
   ['default', 'must be undefined to be structural'],
@@ -21,7 +20,7 @@ const STRUCTURE_ONLY: readonly (readonly [word: string, detail: string])[] = [
   ['x-kubernetes-validations', 'must be empty to be structural'],
 ];
 
-/** Fields that are pointers in Go. An empty string in such a field differs from an absent value. */
+/** An empty string in a pointer field differs from an absent value. */
 const POINTERS = new Set(['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type']);
 
 const isSet = (schema: Fields, word: string): boolean =>
@@ -39,7 +38,6 @@ function isOnlyType(entry: unknown, type: string): boolean {
 const isIntOrString = (anyOf: unknown): boolean =>
   Array.isArray(anyOf) && anyOf.length === 2 && isOnlyType(anyOf[0], 'integer') && isOnlyType(anyOf[1], 'string');
 
-/** Paths of lists `anyOf` that may contain types. */
 interface Skipped {
   readonly anyOf: boolean;
   readonly firstAllOf: boolean;
@@ -61,7 +59,7 @@ function validateValues(schema: Fields, path: string, skipped: Skipped, causes: 
   causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
-/** Validates a schema in allOf, anyOf, oneOf or not. Such a schema may only restrict values. */
+/** Validates a schema in allOf, anyOf, oneOf or not. */
 function validateNested(schema: Fields, path: string, skipped: Skipped, causes: StatusCause[]): void {
   validateValues(schema, path, skipped, causes);
   if (isRecord(schema.items)) validateNested(schema.items, `${path}.items`, NOTHING, causes);
@@ -85,7 +83,6 @@ export function validateValueKeywords(schema: Fields, path: string, causes: Stat
 }
 
 interface Paths {
-  /** The path of the field in the part of the schema outside of allOf, anyOf, oneOf and not. */
   readonly structure: string;
   readonly nested: string;
 }

@@ -18,20 +18,16 @@ import { childrenOf, unreadableWord } from './walk.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/**
- * The error about the total cost lists at most this number of expensive rules. An expensive rule uses at least the share
- * `CONTRIBUTION` of the limit.
- */
+/** An expensive rule uses at least the share `CONTRIBUTION` of the limit. */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
-/** The error of a CEL rule whose value has no readable type. */
 const NO_DECLARATION =
   'Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
 
 interface Place {
   readonly path: string;
-  /** The maximum number of values that the schema can have in one object. Without a limit, the field is undefined. */
+  /** The maximum number of values that the schema can have in one object. */
   readonly cardinality: number | undefined;
   /** The path of the list or map around the value, if the server cannot match its items with the old items. */
   readonly uncorrelatable: string | undefined;
@@ -72,7 +68,7 @@ const isFieldPath = (path: string, schema: Fields): boolean =>
 
 const hasBreaks = (words: string): boolean => /[\r\n]/.test(words);
 
-/** Validates the message of a rule. As in kube-apiserver, only the first error of the message is reported. */
+/** As in kube-apiserver, only the first error of the message is reported. */
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   // An earlier check has already reported a field of a wrong type.
   const message = text(spec.message);
@@ -121,7 +117,7 @@ function addCost(cost: number, field: string, what: string, total: Total): Statu
   return cost > RULE_COST_LIMIT ? [forbidden(field, costMessage(what, cost, RULE_COST_LIMIT))] : [];
 }
 
-/** Validates the use of `oldSelf` in a rule. A rule that does not compile counts as a rule without `oldSelf`. */
+/** A rule that does not compile counts as a rule without `oldSelf`. */
 function validateOldSelf(spec: RuleSpec, field: string, place: Place, usesOld: boolean): StatusCause[] {
   if (usesOld && place.uncorrelatable !== undefined) {
     const words = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
@@ -246,7 +242,6 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   return causes;
 }
 
-/** @param found the errors of the schema that are already known */
 export function validateRuleSpecs(schema: Fields, path: string, found: SchemaCauses): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
   const { form, expressions } = visit(

@@ -15,7 +15,6 @@ const TYPE_WORDS: Readonly<Record<Level, string>> = {
   items: 'must not be empty for specified array items',
 };
 
-/** Extensions that a schema must not contain together with `x-kubernetes-int-or-string`. */
 const NOT_INT_OR_STRING = ['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-embedded-resource'];
 
 function validateType(schema: Fields, path: string, level: Level, causes: StatusCause[]): void {
@@ -106,8 +105,8 @@ export interface SchemaCauses {
 }
 
 /**
- * Validates a schema. Defaults are validated only if the schema is structural. Structural errors are reported only if
- * the server can convert the schema to a structural schema.
+ * Defaults are validated only if the schema is structural. Structural errors are reported only if the server can
+ * convert the schema to a structural schema.
  */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words = validateKeywords(schema, path);

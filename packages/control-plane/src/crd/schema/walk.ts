@@ -43,7 +43,7 @@ export function junctorsOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** Returns whether a value is a zero value in Go. Limits are pointers in Go, so the number 0 is not one. */
+/** Limits are pointers in Go, so a limit of 0 is not a zero value. */
 export const isZero = (value: unknown): boolean =>
   value === undefined ||
   value === null ||

@@ -7,10 +7,7 @@ const ALPHA: ReadonlyMap<string, readonly KindDefinition[]> = new Map([[LIFECYCL
 
 export const alphaVersions: readonly string[] = [...ALPHA.keys()];
 
-/**
- * Returns the kinds of alpha versions, which kube-apiserver does not serve by default.
- * @throws Error for an unknown alpha version
- */
+/** @throws Error for an unknown alpha version */
 export const alphaKinds = (versions: Iterable<string>): readonly KindDefinition[] =>
   [...new Set(versions)].flatMap((version) => {
     const kinds = ALPHA.get(version);

@@ -2,7 +2,6 @@ import type { JsonSchema, KindDefinition, PrinterColumn } from '../../apimachine
 
 export const LIFECYCLE = 'lifecycle.k8s.io/v1alpha1';
 
-/** A key with a domain, such as `acme.io/foo`. The key is also a valid label key. */
 const KEY: JsonSchema = {
   type: 'string',
   maxLength: 317,

@@ -3,14 +3,13 @@ import { isIP } from 'node:net';
 /** An IP address. An IPv4 address has 4 bytes, and an IPv6 address has 16 bytes. */
 interface Address {
   readonly bytes: readonly number[];
-  /** Whether the address meets the strict rules for newer API fields. */
   readonly strict: boolean;
 }
 
 const INVALID_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const INVALID_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
-/** Parses an IPv4 address. The rules of older API fields accept numbers with leading zeros. */
+/** The rules of older API fields accept numbers with leading zeros. */
 function parseFour(text: string): Address | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d+$/.test(part) && Number(part) <= 255)) return undefined;
@@ -33,7 +32,7 @@ function parseSix(text: string): Address | undefined {
   return { bytes, strict: four?.strict ?? true };
 }
 
-/** Parses an address by the rules of older API fields. For an invalid address, the result is undefined. */
+/** Parses an address by the rules of older API fields. */
 export const parseAddress = (text: string): Address | undefined =>
   text.includes(':') ? parseSix(text) : parseFour(text);
 
@@ -53,7 +52,7 @@ function formatSix(bytes: readonly number[]): string {
   return start === -1 ? text(groups) : `${text(groups.slice(0, start))}::${text(groups.slice(start + length))}`;
 }
 
-/** Formats an address. An IPv4-mapped IPv6 address becomes an IPv4 address. */
+/** An IPv4-mapped IPv6 address becomes an IPv4 address. */
 function format(address: Address): string {
   if (address.bytes.length === 4) return address.bytes.join('.');
   return isMapped(address) ? address.bytes.slice(12).join('.') : formatSix(address.bytes);
@@ -101,13 +100,11 @@ const network = ({ address, bits }: Range): Address => ({ ...address, bytes: mas
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.join() === b.join();
 
-/** Returns whether the range `inner` is smaller than the range `outer` and inside of it. */
 export const isWithin = (inner: Range, outer: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits > outer.bits &&
   same(masked(network(inner).bytes, outer.bits), network(outer).bytes);
 
-/** Returns whether the range `outer` contains the range `inner` or equals it. */
 export const holdsRange = (outer: Range, inner: Range): boolean =>
   inner.address.bytes.length === outer.address.bytes.length &&
   inner.bits >= outer.bits &&

@@ -9,7 +9,6 @@ export interface BuiltinKind
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The name of the type in the Kubernetes client library (default: `V1` followed by the kind). */
   readonly model?: string;
 }
 
@@ -33,12 +32,10 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
   };
 };
 
-/** Defines a review. The server supports only `create` for reviews, and stores no reviews. */
+/** The server supports only `create` for reviews, and stores no reviews. */
 export const defineReview = (facts: BuiltinKind): KindDefinition => defineKind({ verbs: ['create'], ...facts });
 
-/**
- * Returns a function that reads the field at a dotted path for field selectors. For an absent field, the value is ''.
- */
+/** For an absent field, a field selector reads ''. */
 export const fieldAt = (path: string): ((object: ApiObject) => string) => {
   const steps = path.split('.');
   return (object) => {

@@ -1,5 +1,5 @@
 import { isNumber } from '../../apimachinery/objects/json-value.ts';
-/** The functions in this file return the error texts of kube-apiserver. For a valid string, the list is empty. */
+/** The functions in this file return the error texts of kube-apiserver. */
 
 export function portNameProblems(name: string): string[] {
   const problems: string[] = [];
@@ -20,14 +20,13 @@ export const headerNameProblems = (name: string): string[] =>
         "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
       ];
 
-/** Validates the name of an environment variable. All printable ASCII characters except `=` are allowed. */
+/** The name of an environment variable may contain all printable ASCII characters except `=`. */
 export function environmentNameProblems(name: string): string[] {
   return /^[\x20-\x3c\x3e-\x7e]*$/.test(name)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
 }
 
-/** Validates the name of a service: a DNS label that starts with a letter. */
 export function serviceNameProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -52,7 +51,7 @@ export function descendingPathProblems(path: string): string[] {
 export const backstepProblems = (path: string): string[] =>
   path.split('/').includes('..') ? ["must not contain '..'"] : [];
 
-/** Validates a path inside of a volume. Names that start with `..` are reserved. */
+/** Names that start with `..` are reserved. */
 export function volumePathProblems(path: string): string[] {
   const problems = descendingPathProblems(path);
   if (path.startsWith('..') && !path.startsWith('../')) problems.push("must not start with '..'");

@@ -17,10 +17,7 @@ export function labelFindings(findings: Findings, map: Readonly<Record<string, s
 /** Formats a selector for an error message. */
 export const shownSelector = (selector: unknown): unknown => (isRecord(selector) ? selectorForm(selector) : null);
 
-/**
- * Validates a label selector, as `ValidateLabelSelector` in Kubernetes.
- * @param anyValue whether any value of an expression is valid
- */
+/** Validates a label selector, as `ValidateLabelSelector` in Kubernetes. */
 export function selectorCauses(selector: unknown, path: string, anyValue = false): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(selector, 'matchLabels'), `${path}.matchLabels`);

@@ -20,10 +20,10 @@ export type Strategy = Pick<
 /** Creates the strategy of a kind. An update must meet the rules of `causes` and the rules of `change`. */
 export function strategy(
   rules: Strategy & {
-    /** @param old The object before an update. If an error already exists in this object, the error may be allowed. */
+    /** If an error already exists in the old object, the error may be allowed. */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates the status. Without this function, the status is not validated. */
+    /** Validates the status. Without `statusCauses`, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Whether the errors of the change are reported before the errors of the object. */
     readonly changesFirst?: boolean;
@@ -42,9 +42,6 @@ export function strategy(
   };
 }
 
-/**
- * @param zero the fields that a status always contains
- */
 export const withStatus =
   (zero: Plain = {}) =>
   (object: ApiObject): void => {

@@ -16,9 +16,7 @@ export function annotationFindings(findings: Findings, map: Readonly<Record<stri
   if (size > ANNOTATIONS_LIMIT) findings.tooLong(at, ANNOTATIONS_LIMIT);
 }
 
-/**
- * The metadata fields that a template must not set, with their names in errors. The order is the order of Go's type.
- */
+/** The forbidden fields have the order of Go's type. */
 const FORBIDDEN: readonly (readonly [field: string, shown: string])[] = [
   ...['name', 'generateName', 'namespace', 'selfLink'].map((field) => [field, field] as const),
   ['uid', 'uID'],
@@ -34,7 +32,7 @@ const FORBIDDEN: readonly (readonly [field: string, shown: string])[] = [
   ].map((field) => [field, field] as const),
 ];
 
-/** The fields that are pointers or lists in Go. In such a field, a zero or an empty list counts as set. */
+/** In a pointer field, a zero or an empty list counts as set. */
 const POINTERS: ReadonlySet<string> = new Set([
   'deletionGracePeriodSeconds',
   'deletionTimestamp',

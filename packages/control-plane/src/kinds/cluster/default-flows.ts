@@ -12,10 +12,7 @@ const metadataOf = (name: string): ApiObject['metadata'] => ({
 
 type Queuing = readonly [queues: number, handSize: number, queueLengthLimit: number];
 
-/**
- * The limited priority levels: shares, the percentage of the shares that other levels can borrow, and queues. A level
- * without queues refuses additional requests.
- */
+/** A level without queues refuses additional requests. */
 const LEVELS: readonly (readonly [name: string, shares: number, lendable: number, queuing?: Queuing])[] = [
   ['leader-election', 10, 0, [16, 4, 50]],
   ['node-high', 40, 25, [64, 6, 50]],
@@ -76,7 +73,7 @@ const leases = (verbs: readonly string[]): object => resourceRule('coordination.
 interface Flow {
   readonly level: string;
   readonly precedence: number;
-  /** The property of a request that determines its flow. Without `by`, all requests belong to one flow. */
+  /** Without `by`, all requests belong to one flow. */
   readonly by?: 'ByUser' | 'ByNamespace';
   readonly subjects: readonly object[];
   readonly requests: object;

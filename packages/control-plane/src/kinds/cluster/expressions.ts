@@ -20,7 +20,7 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/** The CEL type of an `AdmissionRequest`. The fields `object` and `oldObject` are omitted. */
+/** The CEL type of a request lacks the fields `object` and `oldObject`. */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -69,7 +69,6 @@ export const policyVariables = (hasParams: boolean): Declaration[] => [
 /** CEL expressions cannot read a value without a type, so a value of any type has this schema. */
 const ANY: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
-/** Returns a schema for a CEL type. If no schema can describe the type, the result is `ANY`. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -95,7 +94,7 @@ function schemaOf(type: CelType): JsonSchema {
   }
 }
 
-/** The allowed result types of an expression. An empty list allows any type. */
+/** An empty list of wanted types allows any type. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
 function typeProblem(type: CelType, wanted: Wanted): string | undefined {
@@ -170,10 +169,7 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
   });
 }
 
-/**
- * Validates the variables of a policy, and declares the type of `variables`. Each variable may use the variables before
- * it.
- */
+/** Each variable of a policy may use the variables before it. */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
   const base = [...declared];

@@ -191,7 +191,6 @@ function levelCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** A priority level may use at most this number of hash bits to assign a request to queues. */
 const MOST_BITS = 60;
 const MOST_QUEUES = 10_000_000;
 

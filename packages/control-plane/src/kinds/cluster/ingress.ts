@@ -90,7 +90,6 @@ function ruleFindings(findings: Findings, rule: Plain, at: string): void {
 
 const rulesOf = (ingress: ApiObject): Plain[] => items(look(ingress, 'spec'), 'rules');
 
-/** The checks that an update of an ingress skips, because the old ingress already violates them. */
 interface Leniency {
   readonly secretNames: boolean;
   readonly wildcardRules: boolean;

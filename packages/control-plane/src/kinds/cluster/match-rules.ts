@@ -17,10 +17,7 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/**
- * Validates the resources of a rule. If an entry with `*` includes another entry, the other entry is an error
- * (`validateResources`).
- */
+/** Validates the resources of a rule. */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();

@@ -28,7 +28,7 @@ function portFindings(findings: Findings, { protocol, port, endPort }: Plain, at
   }
 }
 
-/** @param known The ranges of the old object. An update does not validate these ranges again. */
+/** An update does not validate the ranges of the old object again. */
 function blockFindings(findings: Findings, block: Plain, at: string, known: ReadonlySet<string>): void {
   const cidr = text(block, 'cidr');
   if (cidr === '') {

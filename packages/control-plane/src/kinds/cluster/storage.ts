@@ -147,7 +147,6 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** The maximum length of the node ID of a CSI driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
@@ -157,7 +156,6 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** Removes the number of supported volumes from a CSI driver, because only this number may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({

@@ -13,7 +13,6 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** The metric types whose values are totals or averages. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
@@ -56,7 +55,6 @@ function shownTargets(autoscaler: ApiObject): string {
   return metrics.length === 0 ? NONE : shownFirst(metrics, 2, ', ');
 }
 
-/** The table columns of HorizontalPodAutoscalers in the form of `autoscaling/v2`. */
 export const autoscalerColumns: readonly PrinterColumn[] = [
   NAME,
   column(

@@ -11,7 +11,6 @@ interface Extra {
   /** The priority of the column. kubectl shows a column with the priority 1 only with `-o wide`. */
   readonly priority?: number;
   readonly type?: PrinterColumn['type'];
-  /** The description of the column, or the API field whose documentation is the description. */
   readonly doc?: string | readonly [model: string, field: string];
 }
 
@@ -31,7 +30,7 @@ export function column(name: string, value: Cell, { priority, type = 'string', d
 export const wide = (name: string, value: Cell, extra: Extra = {}): PrinterColumn =>
   column(name, value, { ...extra, priority: 1 });
 
-/** The column with the name of the object. Tables of custom kinds always start with this column. */
+/** Tables of custom kinds always start with the column of the name. */
 export const NAME: PrinterColumn = {
   name: 'Name',
   type: 'string',
@@ -53,7 +52,7 @@ export function textAt(object: ApiObject, path: string, otherwise = ''): string 
   return text(look(object, ...steps), last) || otherwise;
 }
 
-/** Formats the value at a path. If the path is absent, the result is `otherwise`. */
+/** Formats the value at a path. */
 export function shownAt(object: ApiObject, path: string, otherwise: string): string {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
@@ -74,7 +73,7 @@ export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
 
-/** Formats a label selector. An empty selector is `<none>`. */
+/** Formats a label selector. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
   const expressions = look({ selector }, 'selector').matchExpressions;
@@ -87,15 +86,11 @@ export function shownSelector(selector: unknown): string {
   return parts.length === 0 ? NONE : parts.sort().join(',');
 }
 
-/** Formats the first `max` items, and the number of the remaining items. */
 export function shownFirst(list: readonly string[], max: number, separator = ','): string {
   const head = list.slice(0, max).join(separator);
   return list.length > max ? `${head} + ${list.length - max} more...` : head;
 }
 
-/**
- * Returns the columns of a kind that the server stores as another kind. Each object is first converted to this kind.
- */
 export const viewedAs = (
   view: (object: ApiObject) => ApiObject,
   columns: readonly PrinterColumn[],

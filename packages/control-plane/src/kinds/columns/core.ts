@@ -33,7 +33,7 @@ const address =
 
 const UNKNOWN = '<unknown>';
 
-/** Returns the kernel version of a node. If the node reports an architecture, the architecture follows. */
+/** Returns the kernel version of a node. */
 function kernelOf(node: ApiObject): string {
   const kernel = textAt(node, 'status.nodeInfo.kernelVersion', UNKNOWN);
   const architecture = textAt(node, 'status.nodeInfo.architecture');

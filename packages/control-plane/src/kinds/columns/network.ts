@@ -82,7 +82,7 @@ export const serviceCidrColumns: readonly PrinterColumn[] = [
   AGE,
 ];
 
-/** Formats the parent reference of an IPAddress, such as `services/default/web`. Empty parts are omitted. */
+/** Formats the parent reference of an IPAddress, such as `services/default/web`. */
 const parentOf = (object: ApiObject): string => {
   const { parentRef: parent } = look(object, 'spec');
   if (parent === undefined) return NONE;

@@ -19,7 +19,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** Returns the status text of an init container. If the container does not block the pod, the result is undefined. */
+/** Returns the status text of an init container. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -108,7 +108,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Returns the condition of a table row with a finished pod. With the condition, a client can hide finished pods. */
+/** Returns the condition of a table row with a finished pod. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

@@ -7,7 +7,6 @@ const WORDS = {
   image: 'Images referenced by each container in the template.',
 } as const;
 
-/** Returns a column with the names or the images of the containers in a pod template at `path`. */
 export const templateColumn = (
   name: string,
   field: 'name' | 'image',

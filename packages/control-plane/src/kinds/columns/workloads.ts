@@ -24,10 +24,7 @@ const JOB_SELECTOR = `A label query over pods that should match the pod count. N
 const selectorColumn = (doc: string, ...path: readonly string[]): PrinterColumn =>
   wide('Selector', (object) => shownSelector(look(object, 'spec', ...path).selector), { doc });
 
-/**
- * Returns the text of the column for `suspend`. The field has a default, so kube-apiserver's text `<unset>` never
- * occurs.
- */
+/** The field has a default, so kube-apiserver's text `<unset>` never occurs. */
 function suspension(job: ApiObject): string {
   const { suspend } = look(job, 'spec');
   if (suspend === undefined) return '<unset>';

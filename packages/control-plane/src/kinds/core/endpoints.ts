@@ -116,7 +116,7 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
 
 const MAX_HINTS = 8;
 
-/** Validates the hints of an endpoint. If the list of hints is too long, the result is false. */
+/** Validates the hints of an endpoint. */
 function hintFindings(
   findings: Findings,
   endpoint: Plain,
@@ -154,7 +154,6 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-/** @param old The EndpointSlice before the update, whose endpoints count as valid. */
 function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');

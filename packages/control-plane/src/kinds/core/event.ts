@@ -83,7 +83,6 @@ function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
 
 const LONGEST_NOTE = 1024;
 
-/** The text fields of an event: the field name, the maximum length, and the field name in the core group. */
 const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
   ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
   ['reportingInstance', 128, 'reportingInstance'],
@@ -118,7 +117,6 @@ function seriesCauses({ series }: ApiObject): StatusCause[] {
   ];
 }
 
-/** Field names of `events.k8s.io`, and the different names in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
   ['deprecatedFirstTimestamp', 'firstTimestamp'],
   ['deprecatedLastTimestamp', 'lastTimestamp'],
@@ -140,8 +138,8 @@ function eventCauses(event: ApiObject): StatusCause[] {
 }
 
 /**
- * The immutable fields of an event in `events.k8s.io`. The order is the order of the errors in kube-apiserver. Each row
- * contains the field name in `events.k8s.io` and in the core group.
+ * The immutable fields have the order of the errors in kube-apiserver. Each row contains the field name in
+ * `events.k8s.io` and in the core group.
  */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],

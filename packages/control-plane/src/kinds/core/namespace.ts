@@ -8,7 +8,6 @@ import { type Strategy, strategy } from '../base/strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** Sets a label with the name of the namespace, so label selectors can find the namespace. */
 function labelWithName(namespace: ApiObject): void {
   const { name } = namespace.metadata;
   if (name === undefined || name === '') return;

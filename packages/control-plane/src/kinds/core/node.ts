@@ -21,7 +21,6 @@ const FEATURE_RULE = [
   'and contain only alphanumeric characters and slashes',
 ].join(', ');
 
-/** Sets `podCIDR` to the first item of `podCIDRs`. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isRecord(spec)) return;

@@ -28,11 +28,9 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
-/** The resources that a quota with scopes may limit. For other resources, the scopes are not checked. */
 const STANDARD_QUOTA =
   /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
 const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
-/** For each scope, the resources that a quota with the scope may limit. */
 const LIMITED_BY: Readonly<Record<string, RegExp>> = {
   Terminating: OF_PODS,
   NotTerminating: OF_PODS,
@@ -252,7 +250,6 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
   }
 }
 
-/** The largest amount for a comparison in thousandths, because the thousandths must fit in 64 bits. */
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
 /** Validates a limit range (`ValidateLimitRange`). */

@@ -8,7 +8,6 @@ import { ipProblems } from '../base/addresses.ts';
 const POLICY = 'spec.ipFamilyPolicy';
 const POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const FAMILIES = ['IPv4', 'IPv6'];
-/** The address family of the service range. */
 const FAMILY = 'IPv4';
 
 const familyOf = (address: string): string => (isIP(address) === 6 ? 'IPv6' : 'IPv4');
@@ -92,7 +91,6 @@ export function familyCauses(spec: Plain, before?: Plain): readonly StatusCause[
   return findings.causes;
 }
 
-/** Returns whether the service has the policy PreferDualStack and the update keeps its address fields. */
 const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   before !== undefined &&
   before.type === spec.type &&

@@ -10,7 +10,6 @@ import { needsHealthPort, nodePortOf, picksNodePorts } from './service-types.ts'
 
 const SERVICE_NET = [10, 96] as const;
 export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
-/** The cluster IP of the Service `default/kubernetes`. */
 export const FIRST_SERVICE_ADDRESS = `${SERVICE_NET.join('.')}.0.1`;
 const SERVICE_RANGES = 'networking.k8s.io/servicecidrs';
 const HOSTS = 65_534;
@@ -51,7 +50,7 @@ function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   return [SERVICE_RANGE, ...ranges.flatMap((range) => strings(look(range, 'spec'), 'cidrs'))];
 }
 
-/** Returns the reason why a service cannot have an address. The first and the last address of a range are reserved. */
+/** The first and the last address of a service range are reserved. */
 function addressProblem(address: string, stored: StrategyContext['stored']): string | undefined {
   const parsed = parseCidr(`${address}/32`);
   const isUsable = (range: string): boolean => {
@@ -107,7 +106,7 @@ class NodePorts {
     this.#taken = new Set(items(look(service, 'spec'), 'ports').map(nodePortOf));
   }
 
-  /** Returns whether a service may have a node port. A dry run allocates nothing, so any port is allowed. */
+  /** A dry run allocates nothing, so any port is allowed. */
   allows(port: number): boolean {
     return this.#dryRun || isInRange(port);
   }

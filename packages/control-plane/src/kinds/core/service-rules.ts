@@ -16,7 +16,6 @@ const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const POLICIES = ['Cluster', 'Local'];
 const DAY_SECONDS = 86_400;
 
-/** Returns whether clients outside of the cluster can connect to a service. */
 export const isReachable = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' ||
   spec.type === 'NodePort' ||

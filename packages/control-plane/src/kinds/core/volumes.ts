@@ -21,7 +21,6 @@ import { affinityChange } from './volume-affinity.ts';
 
 const BASIC_AMOUNT = 'must be a valid resource quantity';
 
-/** The fields in the spec of a volume that are not volume sources. */
 const PLAIN_FIELDS = new Set([
   'capacity',
   'accessModes',
@@ -37,7 +36,6 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
-/** The volume sources in the order of kube-apiserver. */
 const SOURCES = [
   ...[
     'hostPath',
@@ -102,7 +100,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 
 /**
  * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
- * @param volumeName The name of the volume. For the spec in a VolumeAttachment, the name is undefined.
+ * @param volumeName The name of the volume.
  */
 export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, volumeName: string | undefined): void {
   const inline = volumeName === undefined;
@@ -186,7 +184,7 @@ function sourceRules(findings: Findings, spec: Plain, at: string, volumeName: st
 
 /**
  * Returns the new volume source for the comparison with the old source. An update may add a reference for the expansion
- * to a CSI source once. The comparison therefore omits an added reference.
+ * to a CSI source once.
  */
 function comparedSource(source: Plain, before: Plain): Plain {
   const [csi, old] = [source.csi, before.csi];
@@ -320,7 +318,6 @@ function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** If only one of the fields `dataSource` and `dataSourceRef` is set, copies the data source to the other field. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isRecord(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };

@@ -26,13 +26,13 @@ const IDENTIFIER_RULE =
   "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Returns the integer in a field. An integer beyond 2^53 is a bigint. */
+/** An integer beyond 2^53 is a bigint. */
 export const integer = (holder: Plain, field: string): number | bigint => {
   const value = holder[field];
   return isNumber(value) ? value : 0;
 };
 
-/** Returns whether a list has too many items. For such a list, the items are not validated. */
+/** If a list has too many items, the items are not validated. */
 export function isTooLong(findings: Findings, list: readonly unknown[], most: number, at: string): boolean {
   if (list.length <= most) return false;
   findings.add([tooMany(at, list.length, most)]);
@@ -84,7 +84,6 @@ export function attributeNameFindings(findings: Findings, name: string, at: stri
   }
 }
 
-/** Validates the full name of an attribute: an identifier with a domain. */
 export function fullNameFindings(findings: Findings, name: string, at: string): void {
   attributeNameFindings(findings, name, at);
   const rule = 'a fully qualified name must be a domain and a name separated by a slash';

@@ -18,7 +18,6 @@ const MOST_CONSTRAINTS = 32;
 const MOST_CONFIGS = 32;
 const MODES = ['All', 'ExactCount'];
 
-/** The names of the requests in a ResourceClaim, each with the names of its alternatives. */
 export type RequestNames = ReadonlyMap<string, readonly string[]>;
 
 export const requestNames = (spec: Plain): RequestNames =>
@@ -32,7 +31,6 @@ export const requestNames = (spec: Plain): RequestNames =>
 const REFERENCE =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** Validates a reference to a request: `request` or `request/alternative`. */
 export function referenceFindings(findings: Findings, name: string, at: string, known: RequestNames): void {
   const parts = name.split('/');
   const [request = '', alternative] = parts;

@@ -12,7 +12,7 @@ interface Answer {
   readonly details?: { readonly causes?: readonly { readonly field: string; readonly message: string }[] };
 }
 
-/** Returns the causes in the error response. If the request succeeds, the list is empty. */
+/** Returns the causes in the error response. */
 async function causesOf(plane: TestPlane, method: string, path: string, body: object): Promise<string[]> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const answer = await plane.send(method, path, body, type);

@@ -25,7 +25,6 @@ function stateOf(
   return states.join();
 }
 
-/** The kinds of dynamic resource allocation, which assigns devices of nodes such as GPUs to pods. */
 export const deviceKinds: readonly KindDefinition[] = [
   defineKind({
     group,

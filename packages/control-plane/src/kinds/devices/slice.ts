@@ -37,7 +37,6 @@ const SINGLES = ['bool', 'int', 'string', 'version'];
 const entriesOf = (parent: Plain, field: string): [string, Plain][] =>
   Object.entries(look(parent, field)).map(([name, value]) => [name, isRecord(value) ? value : {}]);
 
-/** @returns the names of the fields with a value */
 function choiceFindings(findings: Findings, holder: Plain, at: string, empty: string): string[] {
   const set: string[] = [];
   const { nodeName, nodeSelector, allNodes } = holder;

@@ -2,7 +2,6 @@ import { stringifyJson } from '../../apimachinery/objects/json.ts';
 import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
-/** Equal lines in two texts: `a[from, from + size)` equals `b[at, at + size)`. */
 interface Match {
   readonly a: number;
   readonly b: number;
@@ -10,10 +9,9 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** From this number of lines on, the search for equal lines ignores frequent lines. */
 const MANY_LINES = 200;
 
-/** Returns the positions of each line. Frequent lines are omitted. */
+/** Returns the positions of each line. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {
@@ -29,10 +27,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/**
- * Returns the longest run of equal lines. If several runs are equally long, the result is the first one. Frequent lines
- * may extend the run at both ends.
- */
+/** Returns the longest run of equal lines. Frequent lines may extend the run at both ends. */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -62,10 +57,7 @@ function longest(
   return { a: i, b: j, size };
 }
 
-/**
- * Returns all runs of equal lines in the order of the text (algorithm of Ratcliff and Obershelp). The last run is empty
- * and marks the end of both texts.
- */
+/** Returns all runs of equal lines in the order of the text (algorithm of Ratcliff and Obershelp). */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
   const found: Match[] = [];
@@ -82,7 +74,6 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   return [...found, { a: a.length, b: b.length, size: 0 }];
 }
 
-/** Formats a range of lines: the first line and the number of lines, such as `3,7`. */
 const span = (start: number, count: number): string => {
   if (count === 1) return String(start + 1);
   return `${count === 0 ? start : start + 1},${count}`;

@@ -6,7 +6,6 @@ import { INTERNAL } from './table.ts';
 interface InternalField {
   readonly name: string;
   readonly type: string;
-  /** The name of the field in the API, in lower case. */
   readonly key: string;
 }
 
@@ -32,7 +31,7 @@ function structureOf(name: string): readonly InternalField[] | undefined {
 /** Host fields of the pod spec. In the internal form, the security context contains these fields. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** Converts a pod spec to the internal form. The security context then contains the host fields. */
+/** Converts a pod spec to the internal form. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -77,10 +76,7 @@ function formOf(type: string, value: unknown): unknown {
   return internalForm(type, isRecord(value) ? value : {});
 }
 
-/**
- * Converts an API value to kube-apiserver's internal structure, with the names, order and zero values of Go. A
- * structure that the table does not contain stays unchanged.
- */
+/** Converts an API value to kube-apiserver's internal structure, with the names, order and zero values of Go. */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
   if (fields === undefined) return value;

@@ -4,7 +4,6 @@ import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 
-/** The sources of a projected volume whose feature gates are off by default. */
 const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
 
 /** Removes fields whose feature gates are off by default, as kube-apiserver does. */

@@ -1,4 +1,4 @@
-/** Matches a name of 64 hexadecimal digits. Such an image name is invalid, because it looks like an image ID. */
+/** Matches a name of 64 hexadecimal digits. */
 const ID = /^[a-f0-9]{64}$/;
 const PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const DOMAIN = String.raw`(?:${PART}(?:\.${PART})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;

@@ -20,7 +20,7 @@ function merge(holder: Plain, own: Readonly<Record<string, string>>, lists: read
 
 /**
  * Adds the labels of `matchLabelKeys` and `mismatchLabelKeys` to the selectors of a new pod. If the labels of the pod
- * change later, the selectors stay unchanged. The selectors in a pod template contain no labels of these keys.
+ * change later, the selectors stay unchanged.
  * @see kubernetes pkg/registry/core/pod `mutatePodAffinity`, `mutateTopologySpreadConstraints`
  */
 export function mergeLabelKeys(pod: ApiObject): void {

@@ -11,7 +11,7 @@ function actionFor(container: Plain, exitCode: unknown): string {
   return text(rule, 'action');
 }
 
-/** Returns whether a container restarts after its end. For an unknown restart policy, the result is undefined. */
+/** Returns whether a container restarts after its end. */
 function restarts(policy: string, exitCode: unknown): boolean | undefined {
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy === 'Always' ? true : policy === 'Never' ? false : undefined;

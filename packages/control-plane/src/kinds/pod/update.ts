@@ -139,9 +139,7 @@ function tolerationsKept(spec: Plain, before: Plain): boolean {
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/**
- * Validates an update of a pod, as `ValidatePodUpdate` in Kubernetes. The result includes the errors of the new spec.
- */
+/** Validates an update of a pod, as `ValidatePodUpdate` in Kubernetes. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');

@@ -58,7 +58,6 @@ function annotationWarnings(meta: Plain, spec: Plain, at: string): string[] {
   ];
 }
 
-/** Returns a warning for each name that a list contains more than once. */
 function repeated(list: readonly Plain[], field: string, at: (index: number) => string): string[] {
   const seen = new Set<string>();
   const what = field === 'ip' ? 'ip' : 'name';
@@ -109,7 +108,6 @@ function containerWarnings({ container, at }: PlacedContainer): string[] {
   ];
 }
 
-/** Returns the conflict between two definitions of one container port, or undefined. */
 function clash(port: Plain, other: Plain): string | undefined {
   const [host, otherHost] = [number(port, 'hostPort') ?? 0, number(other, 'hostPort') ?? 0];
   const [ip, otherIp] = [text(port, 'hostIP'), text(other, 'hostIP')];
@@ -162,7 +160,6 @@ function podAffinityWarnings(spec: Plain, at: string): string[] {
   });
 }
 
-/** @param at The path of the pod or the template: '' or a path that ends with a dot. */
 export function podTemplateWarnings(template: unknown, at: string): string[] {
   const spec = look(template, 'spec');
   const here = `${at}spec`;
@@ -200,7 +197,6 @@ export function podTemplateWarnings(template: unknown, at: string): string[] {
   ];
 }
 
-/** Returns a warning for a host name that is not a DNS label. */
 export function nameWarnings(object: ApiObject, where: string): string[] {
   const problems = labelProblems(object.metadata.name ?? '');
   if (problems.length === 0) return [];

@@ -1,6 +1,5 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** Volume plugins that Kubernetes has removed: the API field, the name in kube-apiserver, and the warning. */
 const GONE: readonly (readonly [string, string, string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
@@ -18,19 +17,16 @@ export const sourceWarnings = (source: Plain, at: string): string[] =>
 
 interface Placed {
   readonly path: string;
-  /** The source of the projected volume that writes the file. */
   readonly by: string;
 }
 
 const contains = (path: string, other: string): boolean => path === other || other.startsWith(`${path}/`);
 
-/** Removed plugins for which kube-apiserver warns about a pod, but not about a persistent volume. */
 const SILENT: ReadonlySet<string> = new Set(['flocker', 'quobyte']);
 
 export const persistentSourceWarnings = (spec: Plain, at: string): string[] =>
   sourceWarnings(Object.fromEntries(Object.entries(spec).filter(([field]) => !SILENT.has(field))), at);
 
-/** Returns the files of a volume that overlap: their paths are equal, or one path is inside the other. */
 function overlaps(placed: readonly Placed[], name: (file: Placed) => string): string[] {
   return placed.flatMap((file, index) =>
     placed

@@ -175,7 +175,6 @@ const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
  * Returns the template generation, which is an annotation for clients and a field in kube-apiserver's internal type.
- * Without the annotation, the result is 0.
  * @throws DecodeError if the annotation is not a valid number
  */
 function templateGeneration(object: ApiObject): number {

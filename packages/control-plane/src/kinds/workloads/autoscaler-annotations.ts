@@ -1,16 +1,12 @@
 import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/**
- * The annotations of `autoscaling/v1` for fields that only `autoscaling/v2` has. Source: conversion.go of
- * `pkg/apis/autoscaling/v1` in Kubernetes.
- */
+/** Source: conversion.go of `pkg/apis/autoscaling/v1` in Kubernetes. */
 const PREFIX = 'autoscaling.alpha.kubernetes.io/';
 const METRICS = `${PREFIX}metrics`;
 const CURRENT_METRICS = `${PREFIX}current-metrics`;
 const CONDITIONS = `${PREFIX}conditions`;
 const BEHAVIOR = `${PREFIX}behavior`;
-/** The annotations that are fields in the internal type of kube-apiserver. */
 export const AUTOSCALER_FORMS: readonly string[] = [
   METRICS,
   CURRENT_METRICS,
@@ -178,7 +174,7 @@ const NEW_STATUSES: Readonly<Record<string, Form>> = {
   }),
 };
 
-/** Converts metrics. Each metric has its fields in the order of Go. */
+/** Each metric has its fields in the order of Go. */
 const converted = (metrics: readonly Plain[], forms: Readonly<Record<string, Form>>): Plain[] =>
   metrics.map((metric) => {
     const result: Record<string, unknown> = { type: text(metric, 'type') };
@@ -248,10 +244,6 @@ export function withoutForms(annotations: Annotations | undefined): Annotations 
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !AUTOSCALER_FORMS.includes(key)));
 }
 
-/**
- * Returns the `autoscaling/v1` annotations for an autoscaler in the form of `autoscaling/v2`.
- * @param others the metrics that have no field in v1
- */
 export function annotationsFor(spec: Plain, status: Plain, others: readonly Plain[]): Annotations {
   const annotations: Record<string, string> = {};
   if (others.length > 0) annotations[METRICS] = goJson(converted(others, OLD_SOURCES));
@@ -272,7 +264,7 @@ export function annotationsFor(spec: Plain, status: Plain, others: readonly Plai
   return annotations;
 }
 
-/** The fields that the annotations of an autoscaler contain. Invalid annotations are ignored. */
+/** Invalid annotations are ignored. */
 export interface AnnotatedFields {
   readonly metrics?: readonly Plain[] | undefined;
   readonly currentMetrics?: readonly Plain[] | undefined;

@@ -67,7 +67,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** The types of metric sources in the order of their validation. Only the first source of an entry is validated. */
+/** Only the first source of an entry is validated. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -176,7 +176,6 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** The checks that an update of an autoscaler skips, because the old autoscaler already violates them. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;

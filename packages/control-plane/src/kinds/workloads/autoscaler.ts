@@ -28,10 +28,6 @@ const withAnnotations = (
 
 const STORED = 'autoscaling/v2';
 
-/**
- * The statuses that a client sent without the annotation for current metrics. The annotation always contains a value of
- * the CPU metric, but in such a status, the stored metric has none.
- */
 const withoutValue = new WeakSet<object>();
 
 /**
@@ -91,7 +87,7 @@ function decode(object: ApiObject): ApiObject {
   };
 }
 
-/** Converts autoscalers between v1 and v2. Both versions are stored as `autoscaling/v2`. */
+/** Converts autoscalers between v1 and v2. */
 export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: 'autoscaling/horizontalpodautoscalers',
   encode,

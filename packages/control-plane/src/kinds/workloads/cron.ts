@@ -1,4 +1,3 @@
-/** The range and the names of values in a schedule field, as in robfig/cron, the library that Kubernetes uses. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -23,7 +22,7 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** The allowed values of a schedule field. For `*` and `?`, every value is allowed. */
+/** For `*` and `?` in a schedule, every value is allowed. */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
@@ -40,7 +39,6 @@ export type Schedule =
       readonly weekday: Field;
     };
 
-/** The error for an invalid schedule, with the text of robfig/cron, the parser that Kubernetes uses. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
@@ -110,7 +108,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Converts a Go duration such as `1h30m` to milliseconds. For an invalid duration, the result is undefined. */
+/** Converts a Go duration such as `1h30m` to milliseconds. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -177,10 +175,7 @@ class Zone {
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /**
-   * Returns the instant of a local time. If the local time does not exist, such as the skipped hour in spring, the
-   * result is undefined.
-   */
+  /** Returns the instant of a local time. */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -195,7 +190,6 @@ const CANONICAL: ReadonlyMap<string, string> = new Map(
   Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]),
 );
 
-/** The words in names of time zones that are written in capitals. */
 const CAPITALS: ReadonlySet<string> = new Set(
   'ACT CDT CET CHAT CST EDT EET EST GB GMT HST IN LHI MDT MET MST NSW NZ PDT PRC PST ROC ROK SU UCT US UTC W WET'.split(
     ' ',
@@ -225,7 +219,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Returns the first due time after `after`. If no time within five years is due, the result is undefined. */
+/** Returns the first due time after `after`. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;

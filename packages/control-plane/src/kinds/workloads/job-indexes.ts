@@ -1,4 +1,4 @@
-/** A range of completion indexes of a job. The list `0,2-4` contains two ranges. Both bounds belong to the range. */
+/** A range of completion indexes of a job. The list `0,2-4` contains two ranges. */
 type Interval = readonly [first: number, last: number];
 
 const MOST = 2n ** 63n - 1n;
@@ -59,7 +59,7 @@ function readable(list: string, completions: number): Interval[] {
     .flatMap((text) => (indexesProblem(text, completions) === undefined ? [parseInterval(text, completions)] : []));
 }
 
-/** Returns the first index that is in both lists. As in kube-apiserver, invalid ranges are skipped. */
+/** As in kube-apiserver, invalid ranges are skipped. */
 export function sharedIndex(completed: string, failed: string, completions: number): number | undefined {
   const left = readable(completed, completions);
   const right = readable(failed, completions);

@@ -11,10 +11,7 @@ interface Job {
   readonly status: Plain;
 }
 
-/**
- * The changed fields of a job status. Most rules check only changed fields, because an old error must not block
- * unrelated changes.
- */
+/** Most rules check only changed fields, because an old error must not block unrelated changes. */
 interface Changes {
   readonly has: (...fields: readonly string[]) => boolean;
   readonly condition: (type: string) => boolean;
@@ -29,7 +26,7 @@ const hasCondition = ({ status }: Job, wanted: string, value = 'True'): boolean 
 const isFinished = (job: Job): boolean => hasCondition(job, 'Complete') || hasCondition(job, 'Failed');
 const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
-/** Returns the error for invalid conditions. The error text omits the conditions. */
+/** Returns the error for invalid conditions. */
 const wrongConditions = (why: string): StatusCause => ({
   reason: 'FieldValueInvalid',
   message: `Invalid value: ${why}`,

@@ -4,11 +4,10 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { look, number } from '../../apimachinery/objects/plain.ts';
 import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
-/** The names of the counts in a status. The order is the order of the checks in kube-apiserver. */
+/** The counts have the order of the checks in kube-apiserver. */
 export interface StatusCounts {
   readonly fields: readonly string[];
   readonly partsOfReplicas?: readonly string[];
-  /** The name of `readyReplicas` in the error about an `availableReplicas` that is too large. */
   readonly ready?: string;
   /** Whether an update must not decrease `collisionCount`. */
   readonly collisions?: boolean;

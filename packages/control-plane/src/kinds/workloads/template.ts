@@ -19,13 +19,11 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** The parts of errors about a selector that differ between kinds. */
 export interface SelectorWords {
   /** The kind in error texts, such as `deployment`. */
   readonly kind: string;
-  /** The error text for an invalid selector. With null, an invalid selector is not reported. */
+  /** If `unreadable` is null, an invalid selector is not reported. */
   readonly unreadable: string | null;
-  /** The name of the controller in the error about pods that may end, such as `ReplicaSet`. */
   readonly controller?: string;
 }
 
@@ -133,6 +131,6 @@ export function percentCauses(field: string, value: unknown): StatusCause[] {
   return [invalidValue(field, value, 'must not be greater than 100%')];
 }
 
-/** Returns whether a value counts as zero. As in Go, a text that is neither a percentage nor an integer is zero. */
+/** As in Go, a text that is neither a percentage nor an integer is zero. */
 export const isNothing = (value: unknown): boolean =>
   value === 0 || (typeof value === 'string' && (!/^(\d+%|[+-]?\d+)$/.test(value) || Number.parseInt(value, 10) === 0));

@@ -47,7 +47,6 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
-/** The path element of a list item that has no keys. */
 const NO_KEYS = 'k:{}';
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
@@ -76,7 +75,7 @@ export class AppliedReader {
     this.scope = scope;
   }
 
-  /** Returns the paths of the object. Values that do not match the schema are added to `errors`. */
+  /** Returns the paths of the object. */
   read(object: Record<string, unknown>, node: SchemaNode | undefined): FieldSet {
     return this.readMap(object, node, '', { isResource: true, depth: 0, top: [] });
   }
@@ -125,7 +124,7 @@ export class AppliedReader {
     }
   }
 
-  /** Returns whether the endpoint writes inside of a top-level field. Some endpoints write only parts. */
+  /** Returns whether the endpoint writes inside of a top-level field. */
   private isLookedInto(key: string): boolean {
     return key === 'metadata' || (key === 'status' && this.scope.ignoredStatus !== undefined);
   }

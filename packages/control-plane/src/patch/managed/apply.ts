@@ -35,7 +35,6 @@ export interface ApplyInput {
    */
   readonly force: boolean;
   readonly schema?: JsonSchema | undefined;
-  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
@@ -43,7 +42,6 @@ export interface ApplyInput {
   readonly versionOf?: VersionOf;
 }
 
-/** The manager of fields that were written before the first server-side apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 /** @throws StatusError 500 if the applied configuration does not match the schema */
@@ -111,10 +109,7 @@ function relevant(applied: ApiObject): ApiObject {
   return copy;
 }
 
-/**
- * Returns the object that an apply creates. If a custom kind has a status subresource, an apply to the main resource
- * loses the status.
- */
+/** If a custom kind has a status subresource, an apply to the main resource loses the status. */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
@@ -137,12 +132,10 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
-/** The start of an error about the API version that a manager used for its last apply. */
 const LAST_VERSION = 'failed to prune fields: failed to convert merged object to last applied version: ';
 
 const NAMED = parseFields({ 'f:metadata': { 'f:name': {} } });
 
-/** Metadata fields that no manager owns. An apply never removes these fields. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
@@ -184,7 +177,7 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 
 /**
  * Merges an applied configuration into the live object. A field from the last apply of the manager is removed if no
- * manager owns the field now. The result is the whole object with its new managedFields.
+ * manager owns the field now.
  * @throws StatusError 409 with a cause for each field of another manager, unless `force` is set. The code is 500 if the
  * configuration does not match the schema, and 400 if the configuration contains managedFields.
  */
@@ -222,7 +215,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
   // If an apply changes nothing, its managedFields entry keeps the old time. If the first apply of a manager changes
-  // nothing, its new entry has no time. A creationTimestamp of null counts as a change.
+  // nothing, its new entry has no time. In an apply, a creationTimestamp of null counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);

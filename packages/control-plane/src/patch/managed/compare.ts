@@ -5,7 +5,6 @@ import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF, union } from './fields/fieldSet.ts';
 import { fieldType, type Shape, shapeOf } from './fields/types.ts';
 
-/** The paths that a write added or changed, and the paths that the write removed. */
 export interface Changes {
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
@@ -59,7 +58,6 @@ class Gathering {
   }
 }
 
-/** Metadata fields that never have a manager (`stripMeta` of the field manager). */
 const UNTRACKED_META = new Set([
   'name',
   'namespace',
@@ -72,11 +70,8 @@ const UNTRACKED_META = new Set([
 ]);
 
 export interface Scope {
-  /** The top-level fields that the endpoint of the request does not write. */
   readonly ignored: ReadonlySet<string>;
-  /** The metadata fields that the endpoint of the request does not write. */
   readonly ignoredMeta?: ReadonlySet<string>;
-  /** The status fields that the endpoint of the request does not write. */
   readonly ignoredStatus?: ReadonlySet<string>;
 }
 
@@ -110,15 +105,12 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** Returns the items of a list by their path elements. Equal items have the same path element. */
+/** Returns the items of a list by their path elements. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/**
- * Compares list items with the same path element. Equal items count as one value. A manager owns the path of this
- * value, but not the paths of its fields.
- */
+/** Compares list items with the same path element. */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -162,7 +154,7 @@ function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined
   return { changed: both(other.changed, changes.changed), removed: both(other.removed, changes.removed) };
 }
 
-/** Returns the changes between two objects. Equal parts of the objects are skipped. */
+/** Returns the changes between two objects. */
 export function compareObjects(
   old: Record<string, unknown>,
   next: Record<string, unknown>,

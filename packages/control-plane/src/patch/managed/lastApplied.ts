@@ -8,7 +8,7 @@ import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The field manager of `kubectl apply --server-side`. Only this manager may take over fields of client-side apply. */
+/** Only the field manager of `kubectl apply --server-side` may take over fields of client-side apply. */
 export const KUBECTL = 'kubectl';
 
 const MAX_ANNOTATIONS = 256 * 1024;

@@ -2,10 +2,7 @@ import type { ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
 import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
-/**
- * Returns the path to the number of replicas in an API version. Without replicas, the result is null, and for an
- * unknown version, undefined.
- */
+/** Returns the path to the number of replicas in an API version. */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
 
 const SCALE_VERSION = 'autoscaling/v1';

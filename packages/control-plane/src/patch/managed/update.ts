@@ -17,12 +17,10 @@ import { isTyped } from './fields/typed.ts';
 import { type ChangesIn, changesByVersion, type VersionOf } from './versions.ts';
 
 export interface UpdateInput {
-  /** The stored object. For a creation, `live` is undefined. */
   readonly live?: ApiObject | undefined;
   readonly updated: ApiObject;
   readonly manager: string;
   readonly schema?: JsonSchema | undefined;
-  /** The subresource of the request, or '' for the main resource. */
   readonly subresource: string;
   readonly now: Date;
   readonly kind: KindDefinition;
@@ -34,10 +32,7 @@ const STATUS: ReadonlySet<string> = new Set(['status']);
 const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
-/**
- * Status fields of built-in kinds for which a write of the status records no manager (`GetResetFields`). A write of the
- * status never records a manager for the spec.
- */
+/** A write of the status never records a manager for the spec. */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
     'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -53,16 +48,15 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** Fields of built-in kinds for which a write of the main resource records no manager (default: the status). */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   // The spec of a CertificateSigningRequest is immutable, so an update records managers only for the metadata.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
 /**
- * Returns the fields that the endpoint of a request does not write. A write records no managers for these fields. As in
- * kube-apiserver, the main endpoint of a custom kind ignores the status only in the requested version. The status
- * endpoint ignores all other fields in each version that has a status endpoint.
+ * Returns the fields that the endpoint of a request does not write. As in kube-apiserver, the main endpoint of a custom
+ * kind ignores the status only in the requested version. The status endpoint ignores all other fields in each version
+ * that has a status endpoint.
  */
 export function scopeOf(kind: KindDefinition, subresource: string, requested: KindDefinition = kind): Scope {
   const hasStatus = kind.subresources?.status === true;
@@ -89,7 +83,6 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   return sent.length > 0 && sent.every(isReadable) ? sent : stored;
 }
 
-/** Built-in kinds that also existed in the group `extensions`. */
 const FROM_EXTENSIONS = new Set(['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
 
 /**

@@ -6,7 +6,6 @@ import { type Changes, compareObjects, type Scope } from './compare.ts';
 
 export type ChangesIn = (apiVersion: string) => Changes;
 
-/** Returns the kind in an API version. If the version does not exist, the result is undefined. */
 export type VersionOf = (apiVersion: string) => KindDefinition | undefined;
 
 function converted(object: ApiObject, from: KindDefinition, to: KindDefinition): ApiObject {

@@ -69,10 +69,7 @@ export function discardNulls(value: unknown): void {
   }
 }
 
-/**
- * Removes all maps with the key `$patch` from a value. The result is undefined if the value itself is a map with the
- * key `$patch`. Other directives stay. Mutates the value.
- */
+/** Removes all maps with the key `$patch` from a value. Mutates the value. */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isRecord(value)) return value;

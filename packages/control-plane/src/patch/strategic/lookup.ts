@@ -3,9 +3,7 @@ import { patchError } from './directives.ts';
 
 export interface Field {
   readonly node: SchemaNode | undefined;
-  /** The patch strategy: `merge`, `replace` or ''. */
   readonly strategy: string;
-  /** The field that identifies list items, or '' for lists of scalars. */
   readonly mergeKey: string;
 }
 

@@ -77,10 +77,7 @@ const listAt = (fields: Fields, key: string): readonly unknown[] | undefined => 
   return list;
 };
 
-/**
- * Merges the lists for which the patch contains a `$setElementOrder` directive. These lists and their directives are
- * then removed from the patch.
- */
+/** Merges the lists for which the patch contains a `$setElementOrder` directive. */
 function orderLists(original: Fields, patch: Fields, node: SchemaNode | undefined): void {
   for (const directive of Object.keys(patch)) {
     if (!directive.startsWith(SET_ELEMENT_ORDER)) continue;

@@ -23,7 +23,7 @@ class Positions {
     }
   }
 
-  /** Returns the position of an item. If no item equals `item`, the result is -1. */
+  /** Returns the position of an item. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -73,10 +73,7 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
   return [items.filter(inList), items.filter((item) => !inList(item))];
 }
 
-/**
- * Returns the items in the requested order. Items that are not in `order` keep the order of the server. If possible, an
- * item in `order` keeps its position relative to the other items.
- */
+/** Returns the items in the requested order. Items that are not in `order` keep the order of the server. */
 export function inOrder(
   merged: readonly unknown[],
   order: readonly unknown[],

@@ -31,10 +31,7 @@ function replaceLone(value: unknown): unknown {
   return made;
 }
 
-/**
- * Parses a JSON body.
- * @throws SyntaxError for invalid JSON; `jsonProblem` returns Go's text for the error
- */
+/** @throws SyntaxError for invalid JSON; `jsonProblem` returns Go's text for the error */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));

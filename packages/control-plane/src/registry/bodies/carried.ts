@@ -28,7 +28,6 @@ export const carried = ({ kind: { group, version, kind } }: ServedKind): Carried
 export const CARRIED_BINDING = carriedKind('Binding');
 export const CARRIED_EVICTION = carriedKind('Eviction');
 export const CARRIED_SCALE = carriedKind('Scale');
-/** The Scale of a custom kind. Only the conversion of a response needs this kind. */
 export const CUSTOM_SCALE = new ServedKind(customScaleKind);
 export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
 

@@ -186,7 +186,7 @@ export function decodeObject(
   return object;
 }
 
-/** Reports the problems of a body as an error or as warnings. The client chooses between the two. */
+/** Reports the problems of a body as an error or as warnings. The client chooses between errors and warnings. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -201,13 +201,13 @@ function reportProblems(
   if (fieldValidation === 'Warn') for (const problem of [...yaml, ...fields]) warn(problem);
 }
 
-/** Returns the paths of unknown fields in a body. The body stays unchanged. */
+/** Returns the paths of unknown fields in a body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
 
 /**
- * Reports unknown and repeated fields in the request body of a subresource. The body stays unchanged.
+ * Reports unknown and repeated fields in the request body of a subresource.
  * @throws StatusError 400 if the client requests an error
  */
 export function checkFields(
@@ -245,9 +245,6 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   return unknown;
 }
 
-/**
- * @param isApplied whether a later step parses the timestamps of a custom object
- */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);
 }

@@ -1,6 +1,4 @@
-/** One step of the current path: a field name or an index. */
 interface Level {
-  /** The keys of the current object that were read so far. For a list, the value is undefined. */
   readonly keys: Set<string> | undefined;
   step: string;
   index: number;

@@ -57,7 +57,7 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** Checks of JSON types. A shared scalar type such as a quantity has several JSON types, so it has no check. */
+/** Checks of JSON types. */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -95,8 +95,8 @@ const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | und
 };
 
 /**
- * Parses JSON with repeated fields like Go's decoder for built-in kinds. In contrast, `parseJson` keeps only the last
- * value.
+ * Parses JSON with repeated fields like Go's decoder for built-in kinds. The function `parseJson` keeps only the last
+ * value of a repeated field.
  */
 export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
   const tokens = text.match(TOKEN) ?? [];

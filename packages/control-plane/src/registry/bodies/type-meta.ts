@@ -33,10 +33,7 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/**
- * Splits an apiVersion into group and version. For an empty text, both are empty. If the text has more than two parts,
- * the result is undefined.
- */
+/** Splits an apiVersion into group and version. For an empty text, both are empty. */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');

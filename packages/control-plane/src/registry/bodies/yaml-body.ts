@@ -97,10 +97,8 @@ function checkFinite(value: unknown): void {
   if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
 }
 
-/** The error for YAML whose parsing would be too expensive. */
 class Excess extends Error {}
 
-/** The error for valid YAML with a value that JSON cannot represent. */
 class NoJson extends Error {}
 
 /**

@@ -31,7 +31,6 @@ export const terminatingCrds: AdmissionPlugin = {
 export class CrdCleanup {
   readonly #registry: Registry;
   readonly #crdKind: ServedKind;
-  /** The running clean-ups: for each CRD name, the function that stops the wait for the objects of the CRD. */
   readonly #waits = new Map<string, () => void>();
 
   constructor(registry: Registry, crdKind: ServedKind) {
@@ -39,7 +38,7 @@ export class CrdCleanup {
     this.#crdKind = crdKind;
   }
 
-  /** Ends the clean-up for a CRD that no longer exists. The stored objects of the CRD stay. */
+  /** Ends the clean-up for a CRD that no longer exists. */
   forget(name: string): void {
     this.#waits.get(name)?.();
     this.#waits.delete(name);
@@ -49,7 +48,10 @@ export class CrdCleanup {
     for (const name of [...this.#waits.keys()]) this.forget(name);
   }
 
-  /** Deletes the objects of a CRD that is being deleted. A second call for a CRD is safe, and repeats lost writes. */
+  /**
+   * Deletes the objects of a CRD that is being deleted. A second call of `begin` for a CRD is safe, and repeats lost
+   * writes.
+   */
   begin(name: string): void {
     const crd = this.#live(name);
     if (crd === undefined) return;

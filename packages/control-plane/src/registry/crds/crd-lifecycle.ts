@@ -24,7 +24,7 @@ import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
 import { createdAs, keepReady, type ReadyCrd, readyCrd, settledAt } from './ready-crds.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
-/** Marks a CRD as terminating at its first delete request. The server deletes the objects of the CRD afterwards. */
+/** Marks a CRD as terminating at its first delete request. */
 function markCrd(crd: ApiObject, now: Date): void {
   const { metadata } = crd;
   const finalizers = metadata.finalizers ?? [];
@@ -63,10 +63,7 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   };
 }
 
-/**
- * The names in each stored CRD. The cache avoids the expensive parsing of the CRD. Records never change, so the cached
- * names stay correct.
- */
+/** Records never change, so the cached names stay correct. */
 const namesKept = new WeakMap<StoredRecord, readonly string[]>();
 
 /**
@@ -120,12 +117,9 @@ function withStorageVersion(crd: ApiObject): KindDefinition[] {
  */
 export class CrdLifecycle {
   readonly #registry: Registry;
-  /** The served state of each CRD. The kinds are updated only if the served state changes. */
   readonly #served = new Map<string, unknown>();
-  /** Names of CRDs that must be processed. */
   readonly #changed = new Set<string>();
   #scheduled = false;
-  /** The name of the CRD whose status this class is writing. */
   #settling: string | undefined;
   #isRestoring = false;
   #stop: (() => void) | undefined;
@@ -149,7 +143,7 @@ export class CrdLifecycle {
 
   /**
    * Creates the CRDs that do not exist, and serves their kinds. With `reuse`, an empty store gets the CRDs that another
-   * control plane of this process has created without the checks. The writes are the same.
+   * control plane of this process has created without the checks.
    */
   async install(call: Call, crds: readonly ApiObject[], reuse: boolean): Promise<void> {
     const { kinds, store } = this.#registry;

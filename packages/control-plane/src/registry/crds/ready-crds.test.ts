@@ -8,11 +8,10 @@ interface Start {
   readonly crds: readonly object[];
   readonly random?: number;
   readonly hours?: number;
-  /** The spec of the object that the function sends. */
   readonly thing?: object;
 }
 
-/** Starts a control plane. Returns its objects, the history of its CRDs, and the response for an object of a CRD. */
+/** Starts a control plane. */
 async function boot({ crds, random = 0, hours = 0, thing = {} }: Start) {
   const clock = new StillClock();
   await clock.advance(hours * 3_600_000);
@@ -38,7 +37,6 @@ const withSize = (maximum: number) =>
     properties: { size: { type: 'integer', maximum, 'x-kubernetes-validations': [{ rule: 'self > 1' }] } },
   });
 
-/** Another CRD with the kind of `withSize`. */
 const rival = () => {
   const { spec, ...rest } = thingCrd();
   return { ...rest, metadata: { name: 'rivals.x.dev' }, spec: { ...spec, names: { ...spec.names, plural: 'rivals' } } };
@@ -74,7 +72,6 @@ test('the CRDs of a later control plane have its own UID and times', async () =>
     [0.5, 1],
   ] as const) {
     texts.push(JSON.stringify(crdsOf(await boot({ crds, random, hours }))));
-    // The first control plane with another object creates the CRD with all checks.
     expect(texts.at(-1)).toBe(JSON.stringify(crdsOf(await boot({ crds: [withSize(5)], random, hours }))));
   }
   expect(texts[1]).toContain('2026-01-01T01:00:00Z');

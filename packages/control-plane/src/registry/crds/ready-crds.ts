@@ -3,24 +3,19 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { initialCrdStatus } from '../../crd/index.ts';
 import { stamped } from '../bootstrap.ts';
 
-/**
- * A CRD as the server stores it, and its kinds. All control planes of the process share the kinds, so the process
- * compiles each schema only once.
- */
+/** All control planes of the process share the kinds, so the process compiles each schema only once. */
 export interface ReadyCrd {
   readonly crd: ApiObject;
   readonly kinds: readonly KindDefinition[];
 }
 
-/** The stored form of each given CRD, and the text of the CRD at that time. */
 const known = new WeakMap<object, ReadyCrd & { readonly text: string }>();
 
-/** Remembers the stored form of a CRD without conflicts. */
 export function keepReady(given: ApiObject, ready: ReadyCrd): void {
   known.set(given, { ...ready, text: JSON.stringify(given) });
 }
 
-/** Returns the stored form of a CRD. The result is undefined if the CRD is new or has changed. */
+/** Returns the stored form of a CRD. */
 export function readyCrd(given: ApiObject): ReadyCrd | undefined {
   const ready = known.get(given);
   return ready?.text === JSON.stringify(given) ? ready : undefined;

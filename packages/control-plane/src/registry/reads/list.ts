@@ -18,7 +18,6 @@ import type { Demand } from '../../store/demand.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import type { PageOptions, RecordPage } from '../../store/store.ts';
 
-/** For a resourceVersion in the future, a request waits at most this time. */
 const FUTURE_WAIT_MS = 3000;
 
 export interface ListResult {
@@ -28,17 +27,12 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** The filter of the label selector and the field selector. If all records match, the filter is undefined. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** The index keys of all objects that match the selectors. */
   readonly where: readonly Demand[];
 }
 
-/**
- * Validates the selectors before the other options in the query are read.
- * @throws StatusError 400 for an invalid selector
- */
+/** @throws StatusError 400 for an invalid selector */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
@@ -64,28 +58,22 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** Returns the namespace of a list. For all namespaces, the result is undefined. */
+/** Returns the namespace of a list. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** The smallest suffix of a key. In byte order, the key with this suffix follows directly after the key itself. */
+/** In byte order, the key with the suffix `END_OF_KEY` follows directly after the key itself. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /**
-   * The number of remaining objects. With this number, the next page does not count the objects again. Tokens of
-   * kube-apiserver do not contain `left`.
-   */
+  /** Tokens of kube-apiserver do not contain `left`. */
   readonly left?: number | undefined;
-  /**
-   * The time of the first page, in milliseconds. Tokens of kube-apiserver contain no time, because its storage compacts
-   * versions by time.
-   */
+  /** Tokens of kube-apiserver contain no time, because its storage compacts versions by time. */
   readonly at?: number | undefined;
 }
 
@@ -105,7 +93,6 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly left: number | undefined;
-  /** The time of the first page in milliseconds. In a token of another server, the time is undefined. */
   readonly at: number | undefined;
 }
 
@@ -208,8 +195,8 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with the version -1 continues with the current objects. The server sends such a token after an
-  // older token has expired.
+  // A continue token with the version -1 continues with the current objects. The server sends a continue token with the
+  // version -1 after an older token has expired.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
@@ -254,7 +241,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
 
 /**
  * Changes a key in the store. Clients expect a new version after an expired token, because each compaction of
- * kube-apiserver writes a key. No API resource has this key.
+ * kube-apiserver writes a key.
  */
 function recordCompaction({ store }: Registry): void {
   store.put('compact_rev_key', {
@@ -300,7 +287,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** Returns the text of a list. The stored texts of the items are joined without parsing. */
+/** The stored texts of list items are joined without parsing. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

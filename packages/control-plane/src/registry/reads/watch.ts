@@ -15,22 +15,17 @@ const MAX_QUEUED_EVENTS = 16_384;
 /** If the unread objects of a client have more characters, the server ends its watch. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** A watch sends its last bookmark this number of milliseconds before its timeout. */
 const LAST_BOOKMARK_MS = 2_000;
-/**
- * A watch without a timeout lasts at least this number of milliseconds. The maximum duration of a watch is twice the
- * minimum.
- */
+/** The maximum duration of a watch is twice the minimum. */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** The maximum delay of a timer in Node.js. A longer delay would fire immediately. */
+/** Node.js would fire a timer with a longer delay immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** The server cannot send objects in the requested format. This error ends the watch at its first event. */
+/** The server cannot send objects in the requested format. */
 export class WrongFormError extends Error {}
 
-/** The format of events: whole objects, only metadata, or table rows. `first` is true for the first event. */
 export interface WatchFormat {
   /** Watches with the same key share encoded events. A watch without a key shares no events. */
   readonly shareKey: string | undefined;
@@ -46,7 +41,6 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** The current event and its encoded forms, so that the event is encoded once for all watches. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
@@ -120,11 +114,10 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** A running watch. Waiting events are functions, so that events that are never sent are not encoded. */
+/** Waiting events are functions, so that events that are never sent are not encoded. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace of the watch. For all namespaces, the value is undefined. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -218,8 +211,7 @@ class Watcher {
   }
 
   /**
-   * Converts an event of the store to an event of the watch. If the watch does not send the event, the result is
-   * undefined.
+   * Converts an event of the store to an event of the watch.
    * @param isLive Whether the event happens now. kube-apiserver sends the stored form of the object only for current
    * events.
    */

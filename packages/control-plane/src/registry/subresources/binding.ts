@@ -86,7 +86,6 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // kube-apiserver sets `nodeName` and the condition without field management, so these fields have no manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true, unchecked: true }, options);
 }
 

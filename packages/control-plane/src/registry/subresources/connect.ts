@@ -88,7 +88,6 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** Returns the error for a node. If the node does not exist, the error contains its name. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);

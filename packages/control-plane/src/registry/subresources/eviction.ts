@@ -27,10 +27,7 @@ import { putStatus, receive, track } from '../writes/create.ts';
 import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/**
- * At most this number of evicted pods may wait for the disruption controller. If more pods wait, the controller does
- * not work.
- */
+/** If more evicted pods wait, the disruption controller does not work. */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -168,7 +165,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** Parsed selectors of budgets. A selector is parsed once for each version of its budget. */
+/** A selector is parsed once for each version of its budget. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {

@@ -4,10 +4,7 @@ import { parseInteger } from '../../resources/options.ts';
 
 const RFC3339 = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/**
- * Returns an integer in the query. A value without digits counts as absent.
- * @throws StatusError 400 for an invalid integer
- */
+/** @throws StatusError 400 for an invalid integer */
 function integer(query: URLSearchParams, name: string): number | undefined {
   if (query.get(name) === '') throw badRequest('strconv.ParseInt: parsing "": invalid syntax');
   return parseInteger(query.get(name));

@@ -54,7 +54,7 @@ function selectorText(value: unknown): string {
   return terms.map(({ term }) => term).join(',');
 }
 
-/** Returns the Scale of an object. Go omits a zero, so the spec for zero replicas contains no replicas. */
+/** Go omits a zero, so the spec for zero replicas contains no replicas. */
 export function scaleOf({ kind }: ServedKind, object: ApiObject): JsonObject {
   const paths = kind.subresources?.scale;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;

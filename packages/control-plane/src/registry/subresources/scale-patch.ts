@@ -102,7 +102,6 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** A patch of a Scale. `warn` is called for unknown fields. */
 interface PatchOfScale {
   readonly registry: Registry;
   readonly served: ServedKind;

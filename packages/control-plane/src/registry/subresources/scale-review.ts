@@ -31,8 +31,6 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 }
 
 /**
- * @param live the current scaled object
- *
  * @returns the Scale after admission
  * @throws StatusError if a plugin refuses the Scale, and StatusError 500 if the plugins make the Scale invalid
  */

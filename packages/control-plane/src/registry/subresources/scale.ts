@@ -23,7 +23,6 @@ import { admitScale, managedScale, type ScaleReview, validateScale } from './sca
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
 
-/** The replicas of a custom object without this field. As in kube-apiserver, only patches read this number. */
 const UNSET_REPLICAS = -(2 ** 31);
 
 function write(object: ApiObject, path: string, value: number): void {
@@ -41,7 +40,10 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** Validates the name in the body before the scaled object is read. Other invalid metadata is reported later. */
+/**
+ * Validates the name in the body before the scaled object is read. Invalid metadata other than the name is reported
+ * later.
+ */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {

@@ -39,8 +39,8 @@ interface Spec {
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
 /**
- * The kinds to which a token can be bound. After the deletion of the bound object, the token is invalid. The object is
- * a Node, or a Pod or Secret in the namespace of the service account.
+ * After the deletion of its bound object, a token is invalid. A token can be bound to a Node, or to a Pod or Secret in
+ * the namespace of the service account.
  */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },

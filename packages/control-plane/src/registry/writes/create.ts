@@ -20,7 +20,7 @@ import { schemaCauses } from './schema-causes.ts';
  */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** The letters of a generated suffix. Vowels and similar digits are omitted. */
+/** Generated suffixes contain no vowels and no similar digits. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
@@ -140,7 +140,6 @@ function causesOf(
   return causes.length > 0 ? causes : generalPrefixCauses(object.metadata);
 }
 
-/** The metadata fields that a client cannot set. */
 const SYSTEM_FIELDS = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -149,7 +148,6 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** The metadata fields that the server sets for a new object. */
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
 /** Removes metadata fields that a client cannot set. An update that creates an object keeps a deletionTimestamp. */
@@ -196,7 +194,6 @@ interface CreateWays {
   readonly managed?: boolean;
   /** Whether the request is an update of a missing object. */
   readonly byUpdate?: boolean;
-  /** The UID of the object. By default, the UID is random. */
   readonly uid?: string | undefined;
 }
 
@@ -218,7 +215,8 @@ export async function createObject(
   receive(object, target, call);
   if (!byUpdate) dropSystemFields(object);
   object.metadata = tidyMeta(metadata);
-  // After mutating admission, the server replaces the values of these fields, so the values in the body get no manager.
+  // After mutating admission, the server replaces the values of `FILLED_IN` fields, so the values in the body get no
+  // manager.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 

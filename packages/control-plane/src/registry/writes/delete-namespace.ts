@@ -30,8 +30,8 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
 }
 
 /**
- * Returns the finalizer that a propagation policy requires. If the finalizers stay, the result is undefined. For
- * namespaces and CRDs, the deprecated option `orphanDependents: false` means foreground deletion.
+ * Returns the finalizer that a propagation policy requires. For namespaces and CRDs, the deprecated option
+ * `orphanDependents: false` means foreground deletion.
  */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
   if (propagationPolicy === undefined) return undefined;

@@ -10,13 +10,8 @@ import type { StoredRecord } from '../../store/record.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 
-/** The result of a delete request: the object is deleted, or only marked for deletion. */
 export interface Deleted {
   readonly gone: boolean;
-  /**
-   * The text of the object in the requested version: the last state of a deleted object, or the current state of a
-   * marked object.
-   */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -26,8 +21,8 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes an object. If the object has finalizers, a grace period (pods), or dependents that are deleted first, the
- * object is only marked for deletion.
+ * If the object has finalizers, a grace period (pods), or dependents that are deleted first, the object is only marked
+ * for deletion.
  *
  * @param how `admitted`: admission has already processed the request as another operation, an eviction. `listed`: the
  * request deletes a collection, so admission gets no name.
@@ -157,9 +152,7 @@ function finish(
   return { gone, text: gone ? served.textOf(current) : served.storedTextOf(current), object };
 }
 
-/**
- * Returns whether the object already has the deletion marks of this request. The first delete request adds the marks.
- */
+/** Returns whether the object already has the deletion marks of this request. */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
@@ -201,7 +194,6 @@ function applyGrace(
   return 'given';
 }
 
-/** The latest time that the server can format. */
 const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
@@ -230,7 +222,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** Marks an object as being deleted. A second call has no effect. */
+/** Marks an object as being deleted. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

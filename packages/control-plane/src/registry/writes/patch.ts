@@ -57,7 +57,7 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-/** Returns whether a parsed body is an object. The body contains only JSON values. */
+/** Returns whether a parsed body is an object. */
 const isJsonObject = (body: unknown): body is JsonObject => isRecord(body);
 
 /** The fields that an operation of a JSON patch may have. */
@@ -87,7 +87,7 @@ function problemsOfPatch(type: PatchType, bytes: Uint8Array): string[] {
 
 /**
  * Returns the error for a merge patch that is not a JSON object. Without field validation, kube-apiserver accepts a
- * list.
+ * list as a merge patch.
  */
 function replacingPatch(patch: unknown): StatusError {
   if (!Array.isArray(patch)) return badRequest('Invalid JSON Patch');
@@ -98,11 +98,10 @@ function replacingPatch(patch: unknown): StatusError {
 
 interface Patched {
   readonly object: JsonObject;
-  /** The paths of fields that the text of the patched object contains twice. */
   readonly repeated: readonly string[];
 }
 
-/** Applies a JSON patch. The paths of repeated fields are known only with field validation. */
+/** Applies a JSON patch. */
 function jsonPatcher(
   bytes: Uint8Array,
   patch: unknown,
@@ -164,7 +163,7 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
 
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** Returns the error for an invalid patched object. The error contains the whole object. */
+/** Returns the error for an invalid patched object. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -178,11 +177,9 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 interface PatchFacts {
-  /** Returns the text of a strategic merge patch. For any other patch type, `strategic` is undefined. */
+  /** Returns the text of a strategic merge patch. */
   readonly strategic: (() => string) | undefined;
-  /** Messages about unknown and repeated fields in the patch. */
   readonly problems: readonly string[];
-  /** The paths of repeated fields in the patched object. */
   readonly repeated: readonly string[];
 }
 
@@ -251,7 +248,6 @@ function decodePatched(
   return object;
 }
 
-/** The kinds that exist in every API group of kube-apiserver. */
 const UNVERSIONED: ReadonlySet<string> = new Set([
   'Status',
   'APIVersions',
@@ -304,7 +300,7 @@ export function refuseVersion(object: ApiObject, live: ApiObject, served: Served
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Runs `read`, and adds the patched object to its error. For a strategic merge patch, only the patch is added. */
+/** Runs `read`, and adds the patched object to its error. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -382,7 +378,6 @@ function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: D
   );
 }
 
-/** The metadata fields that are 64-bit integers. */
 const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 
 const isInt64 = (value: unknown): boolean =>
@@ -396,7 +391,6 @@ function dropMalformed(metadata: ApiObject['metadata']): void {
   }
 }
 
-/** The kinds of which an apply to the subresource `status` can create an object. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -513,7 +507,6 @@ function applyObject(
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
 
-/** The metadata fields that the store removes or sets. */
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
 /**

@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from './embedded-causes.ts';
 
-/** CEL rules need a valid object. Errors with these reasons therefore prevent the evaluation of the rules. */
+/** CEL rules need a valid object. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -43,7 +43,7 @@ export function schemaCauses(
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** Adapts an error to the status, which has its own schema. Error paths start at the status. */
+/** Adapts an error to the status, which has its own schema. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
   // If an error has no field, its message contains the path.

@@ -32,8 +32,8 @@ export interface Transformation {
   /** Returns the new object if the object does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /**
-   * Whether the stored metadata differs from the metadata in responses. If so, a write without changes creates a new
-   * version.
+   * Whether the stored metadata differs from the metadata in responses. With odd stored metadata, a write without
+   * changes creates a new version.
    */
   readonly isOdd?: () => boolean;
   /** Whether the object from `next` already contains its managedFields. */
@@ -51,10 +51,8 @@ export interface Transformation {
   readonly patched?: boolean;
 }
 
-/** The subresources whose writes never increase the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
-/** After this number of conflicts, a write fails. */
 const ATTEMPTS = 8;
 
 /**
@@ -210,10 +208,7 @@ function checkVersionText(version: string): void {
   }
 }
 
-/**
- * Compares the resourceVersion in the body with the stored object, after mutating admission. If the body contains no
- * resourceVersion, the function sets it.
- */
+/** Compares the resourceVersion in the body with the stored object, after mutating admission. */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
@@ -230,7 +225,6 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** The resources whose keys in kube-apiserver's store differ from their names. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -239,7 +233,7 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/** Returns the error for a failed precondition. If the object does not exist, `actual` is ''. */
+/** Returns the error for a failed precondition. */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
@@ -303,10 +297,7 @@ function prepare(
   }
 }
 
-/**
- * Built-in kinds whose metadata a write of the status leaves unchanged. For custom kinds, a write of the status never
- * changes the metadata.
- */
+/** For custom kinds, a write of the status never changes the metadata. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',

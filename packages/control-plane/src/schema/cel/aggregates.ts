@@ -5,7 +5,6 @@ import type { Expr } from './syntax/ast.ts';
 import { type CelType, DYN, listOf, mapOf, opaque, printType } from './types/types.ts';
 import { join } from './types/unify.ts';
 
-/** A structure that a CEL expression creates, such as `Object.spec{replicas: 1}`. */
 export class MessageValue extends LiteralMap {
   readonly typeName: string;
 
@@ -54,7 +53,7 @@ interface Part {
   readonly isOptional: boolean;
 }
 
-/** Returns a part of a literal. For a part `?x`, its type is the type of the value in the optional. */
+/** Returns a part of a literal. */
 const partOf = (type: CelType, at: number, isOptional: boolean): Part => ({
   type: isOptional && type.kind === 'optional' ? type.item : type,
   at,

@@ -26,7 +26,6 @@ export interface Declaration {
 export interface Program {
   readonly type: CelType;
   readonly cost: number;
-  /** The names of the variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
   /**
    * Evaluates the expression. The values have the order of the declared variables.
@@ -35,7 +34,6 @@ export interface Program {
   run(values: readonly unknown[]): unknown;
 }
 
-/** An evaluation may run at most this number of loop steps. */
 const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([
@@ -59,9 +57,8 @@ const noSuchKey = (key: unknown): never => {
 
 class Compiler implements Scope {
   readonly issues: CelIssue[] = [];
-  /** Checks of literals. An error of a literal is reported only if the expression has no other errors. */
+  /** An error of a literal is reported only if the expression has no other errors. */
   readonly literalChecks: (() => CelIssue | undefined)[] = [];
-  /** The number of `format` calls whose arguments contain the current part of the expression. */
   private formats = 0;
   readonly uses = new Set<string>();
   private readonly declared: ReadonlySet<string>;

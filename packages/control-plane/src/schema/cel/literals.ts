@@ -4,7 +4,6 @@ import { type CelIssue, CelProgramError, type Expr } from './syntax/ast.ts';
 import type { Overload } from './types/overload.ts';
 import { type CelType, printType } from './types/types.ts';
 
-/** A call in an expression. The first argument of a method is its receiver. */
 export interface Call {
   readonly name: string;
   readonly isMethod: boolean;
@@ -14,7 +13,6 @@ export interface Call {
   readonly exprs: readonly Expr[];
 }
 
-/** A verb of a format string, such as `%d`, with its permitted types and the error text for other types. */
 interface Verb {
   readonly kinds: readonly CelType['kind'][];
   readonly words: string;
@@ -63,7 +61,6 @@ function formatIssue({ at, args, exprs }: Call): CelIssue | undefined {
   return { at, message: `too many arguments supplied to string.format (expected ${next}, got ${count})` };
 }
 
-/** The functions whose literal argument the compiler checks. */
 const CHECKED: ReadonlySet<string> = new Set(['duration', 'timestamp', 'matches', 'find', 'findAll']);
 
 /**

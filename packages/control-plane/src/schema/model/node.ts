@@ -2,7 +2,6 @@ import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 import { type GoRegExp, type RegExpError, readRegExp } from './regexp.ts';
 
-/** A CEL rule of `x-kubernetes-validations`. */
 export interface RuleSpec {
   rule: string;
   message?: string;
@@ -27,9 +26,7 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
-/**
- * A schema. Child schemas are parsed when they are first used, because built-in schemas are large and partly recursive.
- */
+/** Child schemas are parsed when they are first used, because built-in schemas are large and partly recursive. */
 export class SchemaNode {
   readonly schema: JsonSchema;
   readonly types: readonly string[];
@@ -104,7 +101,6 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** The compiled pattern. The first read compiles it. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -196,7 +192,6 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** Returns the node for a schema. The first call creates the node. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

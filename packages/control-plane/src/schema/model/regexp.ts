@@ -11,7 +11,7 @@ function load(): Library {
   return loaded;
 }
 
-/** A regular expression with the syntax of Go. The time of a match is linear in the length of the text. */
+/** The time of a match is linear in the length of the text. */
 export interface GoRegExp {
   /** Returns whether the expression matches a part of the text. */
   test(text: string): boolean;
@@ -19,7 +19,6 @@ export interface GoRegExp {
   find(text: string, limit: number): string[];
 }
 
-/** The error for an expression that Go refuses, with the error text of Go. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }

@@ -84,7 +84,6 @@ test('every family has a help text, a type and names that promtool accepts', asy
     expect(series, line).not.toBe('');
     const name = series.replace(/_(bucket|sum|count)$/, '');
     expect(helped, name).toContain(name);
-    // Only the names of counters end with `_total`.
     expect(name.endsWith('_total'), name).toBe(types.get(name) === 'counter');
   }
   await plane.close();

@@ -1,7 +1,6 @@
 import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The upper bounds of the histogram for durations in seconds, as in kube-apiserver. */
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 const APPLY = 'application/apply-patch+yaml';
@@ -12,7 +11,7 @@ interface Series {
   readonly labels: Labels;
   readonly dryRun: string;
   readonly codes: Map<number, number>;
-  /** The numbers of observations. Each observation counts in one bucket. The last bucket has no upper bound. */
+  /** Each observation of a histogram counts in one bucket. */
   readonly buckets: number[];
   sum: number;
   open: number;
@@ -47,7 +46,6 @@ export interface Running {
   done(response: ServerResponse): ServerResponse;
 }
 
-/** The metrics of requests, with the names and labels of kube-apiserver. */
 export class RequestMetrics {
   readonly #registry: Registry;
   readonly #series = new Map<string, Series>();
@@ -57,7 +55,6 @@ export class RequestMetrics {
     this.#registry = registry;
   }
 
-  /** @param named The resource of the request. For a path without a resource, the value is undefined. */
   begin(request: ServerRequest, named: Named | undefined): Running {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const kind = isRead ? 'readOnly' : 'mutating';
@@ -103,10 +100,7 @@ export class RequestMetrics {
     return series;
   }
 
-  /**
-   * Returns the labels of a request. A request for an unknown resource has none, so clients cannot create series with
-   * invented names.
-   */
+  /** A request for an unknown resource has no labels, so clients cannot create series with invented names. */
   #labelsOf(request: ServerRequest, named: Named | undefined): Labels {
     const verb = METHODS.has(request.method) ? request.method : 'other';
     if (named === undefined) return { ...NO_RESOURCE, verb };

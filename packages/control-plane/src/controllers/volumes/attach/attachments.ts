@@ -12,7 +12,6 @@ export const attachmentName = (handle: string, driver: string, node: string): st
  */
 export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
 
-/** Returns the unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /**
@@ -36,9 +35,6 @@ export const detachView = (node: ApiObject | undefined): string => {
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/**
- * Returns the message for a volume that is attached to another node. The message names the pods that use the volume.
- */
 export function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";

@@ -9,15 +9,12 @@ export interface Wanted {
   readonly handle: string;
   readonly volume: ApiObject;
   readonly pods: readonly ApiObject[];
-  /** The nodes to which the volume is attached. */
   readonly holders: readonly string[];
 }
 
 interface KnownAttachment {
   readonly attachment: ApiObject;
-  /** The unique name of the volume, as in the status of the node. */
   readonly id: string;
-  /** The time since which no pod needs the mounted volume. For all other attachments, the value is undefined. */
   readonly unwantedSince: number | undefined;
 }
 
@@ -26,26 +23,19 @@ export interface NodeView {
   readonly node: ApiObject | undefined;
   readonly attachments: readonly KnownAttachment[];
   readonly wanted: readonly Wanted[];
-  /** The current time in milliseconds since the epoch. */
   readonly now: number;
 }
 
 export interface AttachPlan {
-  /** The attachments whose status becomes attached. Each has the pods that use the volume. */
   readonly attached: readonly { readonly name: string; readonly use: Wanted | undefined }[];
   readonly detach: readonly string[];
-  /**
-   * The attachments that no pod needs and whose volume is still mounted. Each has the time since which no pod needs it.
-   */
+  /** Each waiting attachment has the time since which no pod needs it. */
   readonly waiting: ReadonlyMap<string, number>;
-  /** The time of the next forced detachment. If an event comes first, the value is undefined. */
   readonly lookAgainAt: number | undefined;
   readonly create: readonly Wanted[];
-  /** The volumes that pods on this node need, but that are attached to another node. */
   readonly refuse: readonly Wanted[];
 }
 
-/** An unhealthy node keeps an unused mounted volume for this time. */
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 
 /**

@@ -14,15 +14,11 @@ import { AttachCaches } from './view.ts';
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
   const tell = recorder('attachdetach-controller');
   const caches = new AttachCaches(informer);
-  /** For each attachment that no pod needs, the time since which no pod needs it. */
   const unwanted = new Map<string, number>();
-  /**
-   * For each node, the attachments that wait until the volume is detached from another node. Each waiting attachment
-   * causes one event.
-   */
+  /** For each node, the attachments that wait until the volume is detached from another node. */
   const refused = new Map<string, Set<string>>();
 
-  /** Reports that a volume is attached to another node. The event for a pod names no pods of other namespaces. */
+  /** Reports that a volume is attached to another node. */
   const reportTaken = ({ volume, pods, holders }: Wanted): void => {
     const users = caches.usersOf(volume, holders);
     for (const pod of pods) {
@@ -84,7 +80,6 @@ async function report(api: Api, node: ApiObject, attached: readonly string[]): P
   );
 }
 
-/** Adds changed objects to the queue, and calls `forget` with each deleted attachment. */
 function follow(caches: AttachCaches, work: WorkQueue, forget: (attachment: string) => void): void {
   const { pods, nodes, claims, volumes, attachments } = caches;
   const enqueueClaim = (claim: ApiObject): void => {

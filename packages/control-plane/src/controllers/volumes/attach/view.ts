@@ -23,7 +23,6 @@ export class AttachCaches {
   readonly #podsOn: Lookup;
   readonly #podsUsing: Lookup;
   readonly #attachmentsOf: Lookup;
-  /** Finds the attachments of a node that this controller created. */
   readonly attachmentsOn: Lookup;
   readonly claimsOf: Lookup;
 
@@ -43,7 +42,6 @@ export class AttachCaches {
     this.claimsOf = this.claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
   }
 
-  /** @param unwantedSince The times of `KnownAttachment.unwantedSince` by the name of the attachment. */
   observe(name: string, unwantedSince: ReadonlyMap<string, number>, now: number): NodeView {
     const attachments = this.attachmentsOn(name).map((attachment) => ({
       attachment,

@@ -22,10 +22,7 @@ export const referenceTo = (claim: ApiObject): Plain => ({
   resourceVersion: claim.metadata.resourceVersion,
 });
 
-/**
- * Returns the patch that reserves a volume for a claim. If the claim has already reserved the volume, the result is
- * undefined.
- */
+/** Returns the patch that reserves a volume for a claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
   // A volume that refers to the claim before the binding was reserved by a user. The reservation stays after the claim
@@ -35,10 +32,7 @@ export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undef
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
 }
 
-/**
- * Writes the bindings of volumes and claims, and omits writes without a change. After a conflict, the write of the
- * other client triggers another attempt.
- */
+/** Writes the bindings of volumes and claims, and omits writes without a change. */
 export class BindingWriter {
   readonly #api: Api;
 
@@ -55,7 +49,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** Writes the phase of a volume. After a conflict, the result is undefined. */
+  /** Writes the phase of a volume. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -73,7 +67,7 @@ export class BindingWriter {
     return (await this.patchClaim(claim, { status: patch }, 'status')) !== undefined;
   }
 
-  /** Binds a volume and a claim. The volume is written first, so no other claim can use the volume. */
+  /** The volume is written first, so no other claim can use the volume. */
   async bind(volume: ApiObject, claim: ApiObject): Promise<void> {
     const promise = promisePatch(volume, claim);
     const promised = promise === undefined ? volume : await this.patchVolume(volume, promise);
@@ -83,7 +77,7 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** Removes a binding that this controller wrote. A reservation by a user stays. */
+  /** A reservation by a user stays. */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)

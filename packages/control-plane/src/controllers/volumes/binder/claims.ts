@@ -2,7 +2,7 @@ import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../../apimachinery/objects/plain.ts';
 import { namespaceOf } from '../../objects/fields.ts';
 
-/** The annotation of a claim with the node of its first pod. The volume binder reads the annotation. */
+/** The volume binder reads the annotation with the selected node. */
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 /** Returns the claim names of all volumes in a pod, including ephemeral volumes. */
@@ -16,6 +16,5 @@ export function claimNamesOf(pod: ApiObject): string[] {
   return names;
 }
 
-/** An index by claim finds the pods of a claim, by the key of the claim. */
 export const claimWords = (pod: ApiObject): readonly string[] =>
   claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`);

@@ -28,7 +28,6 @@ export interface BinderEvent {
 
 export interface ClaimView {
   readonly claim: ApiObject;
-  /** The volume in the field `volumeName` of the claim. */
   readonly named: ApiObject | undefined;
   /**
    * The volumes for a claim without a volume name: volumes that refer to the claim, and free volumes of the class. With
@@ -38,7 +37,6 @@ export interface ClaimView {
   /** Whether the scheduler chooses the volume, because the StorageClass has the binding mode `WaitForFirstConsumer`. */
   readonly delayed: boolean;
   readonly defaultClass: string | undefined;
-  /** The names of pods that use the claim and have no node yet. */
   readonly unscheduledPods: readonly string[];
 }
 
@@ -122,7 +120,6 @@ export type VolumeStep =
       readonly onClaim: BinderEvent;
     };
 
-/** @param claim the claim to which the volume refers */
 export function decideVolume(volume: ApiObject, claim: ApiObject | undefined): VolumeStep {
   const finalizers = finalizersOf(volume);
   if (finalizers !== undefined && !isDying(volume)) return { kind: 'finalizers', finalizers };

@@ -4,10 +4,7 @@ import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../objects/fields.ts';
 
-/**
- * An old annotation of claims and volumes with the name of the StorageClass. The field `storageClassName` replaced the
- * annotation.
- */
+/** An old annotation of claims and volumes with the name of the StorageClass. */
 const BETA_CLASS = 'volume.beta.kubernetes.io/storage-class';
 
 const classIn = (object: ApiObject): string =>
@@ -17,7 +14,7 @@ export const classOfClaim: (claim: ApiObject) => string = classIn;
 
 export const classOfVolume: (volume: ApiObject) => string = classIn;
 
-/** Returns whether a claim specifies a class. An empty class counts. */
+/** Returns whether a claim specifies a class. */
 export const asksForClass = (claim: ApiObject): boolean =>
   claim.metadata.annotations?.[BETA_CLASS] !== undefined || look(claim, 'spec').storageClassName !== undefined;
 
@@ -25,7 +22,7 @@ export const claimRefOf = (volume: ApiObject): Plain => look(volume, 'spec', 'cl
 
 export const hasClaimRef = (volume: ApiObject): boolean => look(volume, 'spec').claimRef !== undefined;
 
-/** Returns the claim that has reserved the volume, as `namespace/name`. For a free volume, the result is undefined. */
+/** Returns the claim that has reserved the volume, as `namespace/name`. */
 export function claimKeyOf(volume: ApiObject): string | undefined {
   if (!hasClaimRef(volume)) return undefined;
   const reference = claimRefOf(volume);

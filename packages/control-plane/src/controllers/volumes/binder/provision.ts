@@ -7,7 +7,7 @@ import type { Informer } from '../../runtime/informer.ts';
 import { type BindingWriter, BOUND_BY_CONTROLLER, referenceTo } from './bind.ts';
 import { classOfClaim } from './match.ts';
 
-/** The only provisioner that this controller supports. The volumes of this provisioner are directories of the node. */
+/** The volumes of the provisioner `kubernetes.io/host-path` are directories of the node. */
 export const HOST_PATH = 'kubernetes.io/host-path';
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 /** The finalizer of volumes from built-in provisioners. The finalizer stays until the storage is deleted. */
@@ -80,7 +80,6 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/** Writes the name of the provisioner into the annotations of the claim. After a conflict, the result is undefined. */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

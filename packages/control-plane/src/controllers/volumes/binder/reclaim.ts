@@ -11,7 +11,6 @@ export interface Reclaiming {
   readonly api: Api;
   readonly writer: BindingWriter;
   readonly tell: Recorder;
-  /** Returns the pods that still use the claim of a released volume, as `namespace/name`. */
   readonly users: (volume: ApiObject) => readonly string[];
 }
 
@@ -74,10 +73,7 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
   await allowing(api.delete(VOLUMES, { name }), 404, 409);
 }
 
-/**
- * Returns the finalizers of a volume. A volume with the policy `Delete` keeps its finalizer until its deletion. If the
- * finalizers are correct, the result is undefined.
- */
+/** A volume with the policy `Delete` keeps its finalizer until its deletion. */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY];

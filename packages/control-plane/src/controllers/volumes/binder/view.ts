@@ -20,9 +20,7 @@ export class BinderCaches {
   readonly #freeOf: Lookup;
   /** Finds the volumes that are reserved for a claim. */
   readonly promisedTo: Lookup;
-  /** Finds the claims of a class that have no volume. */
   readonly unboundOf: Lookup;
-  /** Finds the claims that name this volume. */
   readonly naming: Lookup;
 
   constructor(informer: ControllerContext['informer']) {
@@ -61,10 +59,7 @@ export class BinderCaches {
     return this.claims.get(claimKeyOf(volume) ?? '');
   }
 
-  /**
-   * Returns the pods that still use the claim of a released volume, as `namespace/name`. If a new claim has the same
-   * name, its pods do not count.
-   */
+  /** Returns the pods that still use the claim of a released volume, as `namespace/name`. */
   usersOf(volume: ApiObject): string[] {
     const key = claimKeyOf(volume);
     return key === undefined || this.claims.get(key) !== undefined ? [] : this.#livingPods(key).map(keyOf);

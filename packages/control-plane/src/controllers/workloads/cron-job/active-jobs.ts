@@ -38,7 +38,6 @@ export class ActiveJobs {
     return { ...status, active, lastSuccessfulTime: lastSuccess || undefined };
   }
 
-  /** Returns the jobs in the status that exist on the API server but not in the cache. Missing jobs are reported. */
   async #uncached(cronJob: ApiObject, references: readonly Plain[]): Promise<Plain[]> {
     const existing: Plain[] = [];
     for (const one of references) {

@@ -11,14 +11,15 @@ interface CronEvent {
 }
 
 export interface CronDecision {
-  /** `write` changes only the status of the CronJob. `run` creates a job, and then writes the status. */
+  /**
+   * The action `write` changes only the status of the CronJob. The action `run` creates a job, and then writes the
+   * status.
+   */
   readonly action: 'none' | 'write' | { readonly run: Date; readonly replaces: boolean };
   readonly events: readonly CronEvent[];
-  /** The time of the next run. If only an event triggers the next sync, the value is undefined. */
   readonly lookAgainAt?: Date | undefined;
 }
 
-/** Returns the finished jobs above the history limits, the oldest first. */
 export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiObject[] {
   const spec = look(cronJob, 'spec');
   const limits = { Complete: spec.successfulJobsHistoryLimit, Failed: spec.failedJobsHistoryLimit };
@@ -29,7 +30,6 @@ export function surplusJobs(cronJob: ApiObject, own: readonly ApiObject[]): ApiO
   });
 }
 
-/** @param status the status of the CronJob with its running jobs */
 export function decide(cronJob: ApiObject, status: Plain, now: Date): CronDecision {
   const spec = look(cronJob, 'spec');
   const zone = text(spec, 'timeZone');

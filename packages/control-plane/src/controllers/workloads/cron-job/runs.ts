@@ -5,7 +5,6 @@ import { nextTime, type Schedule } from '../../../kinds/workloads/cron.ts';
 import { conditionOf, ownerReference } from '../../objects/fields.ts';
 
 const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
-/** If a CronJob missed more runs than this number, the controller computes the latest run directly. */
 export const MANY_RUNS = 100;
 
 export const endOf = (job: ApiObject): 'Complete' | 'Failed' | undefined =>

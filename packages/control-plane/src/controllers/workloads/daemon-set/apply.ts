@@ -11,10 +11,9 @@ import { daemonPod, HASH_LABEL, targetOf } from './node.ts';
 import type { DaemonPlan, DaemonView } from './plan.ts';
 import { daemonStatus } from './status.ts';
 
-/** One sync creates at most this number of pods, and deletes at most this number of pods. */
 const BURST = 250;
 
-/** Returns the template hash of a revision. Without the label for the hash, the name of the revision is the hash. */
+/** Returns the template hash of a revision. */
 export const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 export class DaemonWriter {
@@ -54,10 +53,7 @@ export class DaemonWriter {
     return lookAgainAt;
   }
 
-  /**
-   * Keeps one revision for each template. A label of the revision contains the hash of the template. The pods of a
-   * duplicate revision get the label of the kept revision.
-   */
+  /** Keeps one revision for each template. A label of the revision contains the hash of the template. */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
       const { namespace, name, labels } = metadata;

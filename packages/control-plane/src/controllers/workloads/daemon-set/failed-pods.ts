@@ -9,11 +9,7 @@ export class FailedPods {
   /** For each DaemonSet, generation and node, the time of the last failure and the number of consecutive failures. */
   readonly #failures = new Map<string, { readonly count: number; readonly at: number }>();
 
-  /**
-   * Returns the time at which a failed pod may be replaced. The delay doubles with each failure. A change of the
-   * DaemonSet resets the delay. If the pod can be replaced now, the method counts the failure, and the result is
-   * undefined.
-   */
+  /** Returns the time at which a failed pod may be replaced. */
   waitUntil(set: ApiObject, pod: ApiObject, time: Date): Date | undefined {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;
     const now = time.getTime();

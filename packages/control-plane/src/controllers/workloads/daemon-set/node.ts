@@ -5,7 +5,6 @@ import { nodeNameOf } from '../../objects/fields.ts';
 import { isNamed, tolerates } from '../../scheduler/node-match.ts';
 import { podOf } from '../pods.ts';
 
-/** The label of pods and revisions with the hash of their pod template. */
 export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
@@ -35,26 +34,20 @@ function tolerationsOf(spec: Plain): Plain[] {
   return [...own, ...all.filter((daemons) => !own.includes(daemons))];
 }
 
-/**
- * Returns the generation in the annotation of a DaemonSet. If the annotation is not a valid label value, the result is
- * undefined.
- */
+/** Returns the generation in the annotation of a DaemonSet. */
 function generationOf(set: ApiObject): string | undefined {
   const value = set.metadata.annotations?.[GENERATION] ?? '';
   return /^[+-]?\d+$/.test(value) ? BigInt(value.replace('+', '')).toString() : undefined;
 }
 
-/**
- * Returns whether a pod has the current template. The template hash or the older generation label identifies the
- * template.
- */
+/** Returns whether a pod has the current template. */
 export function isUpdated(set: ApiObject, hash: string, { metadata: { labels = {} } }: ApiObject): boolean {
   const generation = generationOf(set);
   return labels[HASH_LABEL] === hash || (generation !== undefined && labels[GENERATION_LABEL] === generation);
 }
 
 /**
- * Returns a daemon pod for a node. Because of the node affinity, the scheduler binds the pod to this node.
+ * Because of the node affinity, the scheduler binds the daemon pod to the chosen node.
  * @param hash the hash of the pod template
  */
 export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
@@ -73,7 +66,7 @@ export function daemonPod(set: ApiObject, hash: string, node: string): Plain {
   return pod;
 }
 
-/** Returns the node for which the controller created a daemon pod. The pod may not be bound to the node yet. */
+/** A daemon pod may not be bound to its node yet. */
 export function targetOf(pod: ApiObject): string | undefined {
   const bound = nodeNameOf(pod);
   if (bound !== '') return bound;

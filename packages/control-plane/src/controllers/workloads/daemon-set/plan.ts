@@ -7,7 +7,7 @@ import { HASH_LABEL, isUpdated, type Placement, placementOn, targetOf } from './
 export interface DaemonView {
   readonly set: ApiObject;
   readonly hash: string;
-  /** The daemon pods by node. A deleted pod that has ended is omitted, even if a finalizer keeps its object. */
+  /** A deleted pod that has ended is omitted, even if a finalizer keeps its object. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
@@ -41,7 +41,6 @@ export interface DaemonPlan {
 
 const createdAt = (pod: ApiObject): number => new Date(pod.metadata.creationTimestamp ?? 0).getTime();
 
-/** Sorts pods: bound pods before unbound pods, then older pods before younger pods. */
 export const byAge = (pods: readonly ApiObject[]): ApiObject[] => {
   const isBound = (pod: ApiObject): number => (nodeNameOf(pod) === '' ? 1 : 0);
   const byName = (a: ApiObject, b: ApiObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
@@ -107,10 +106,7 @@ export function planPlacement(view: DaemonView): DaemonPlan {
   return { create, delete: [...gone, ...waitingForNobody(view)], ended };
 }
 
-/**
- * Returns the pod with the old template and the pod with the new template on a node. If the node has several pods with
- * one template, the result is undefined.
- */
+/** Returns the pod with the old template and the pod with the new template on a node. */
 function pairOn(
   view: DaemonView,
   pods: readonly ApiObject[],

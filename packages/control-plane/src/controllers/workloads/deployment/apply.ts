@@ -27,7 +27,7 @@ import {
 
 const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
-/** Writes the steps of a Deployment. After a conflict, the change of the other client triggers the next sync. */
+/** Writes the steps of a Deployment. */
 export class DeploymentWriter {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -39,10 +39,6 @@ export class DeploymentWriter {
     this.#tell = tell;
   }
 
-  /**
-   * Applies a step of a rollout. Returns the time of the next sync. If an event triggers the sync, the result is
-   * undefined.
-   */
   async apply(view: DeploymentView, step: Step): Promise<Date | undefined> {
     const { deployment, fresh } = view;
     switch (step.kind) {

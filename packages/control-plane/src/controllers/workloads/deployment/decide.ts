@@ -8,17 +8,15 @@ import { rollbackOf } from './rollback.ts';
 import { wasScaled } from './scale.ts';
 import { type ConditionFacts, deadlineOf, pausedCondition, progressFacts, progressOf } from './status.ts';
 
-/** A Deployment with its ReplicaSets, except terminating ReplicaSets. */
 export interface DeploymentView {
   readonly deployment: ApiObject;
-  /** The ReplicaSet with the current template of the Deployment. */
   readonly fresh: ApiObject | undefined;
   readonly old: readonly ApiObject[];
   /** Whether an old ReplicaSet still has a pod that has not ended. */
   readonly oldPodsLeft: boolean;
 }
 
-/** The next step of a rollout. The sync ends after one step, and the writes of the step trigger the next sync. */
+/** The sync ends after one step, and the writes of the step trigger the next sync. */
 export type Step =
   | { readonly kind: 'count' }
   | { readonly kind: 'note'; readonly facts: ConditionFacts; readonly revision?: string | undefined }
@@ -36,7 +34,6 @@ export type Step =
 
 export interface SetChange {
   readonly annotations: Readonly<Record<string, string>>;
-  /** The new `minReadySeconds`. If the ReplicaSet has the correct value, the field is undefined. */
   readonly minReadySeconds: number | undefined;
 }
 

@@ -9,13 +9,10 @@ import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
 const HASH_LABEL = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
-/** The annotation of a Deployment that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
-/** The maximum length of the annotation with the former revisions of a ReplicaSet, in characters. */
 const HISTORY_LENGTH = 2000;
 
-/** The annotations that a Deployment does not copy to its ReplicaSets. */
 export const OWN_ANNOTATIONS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   REVISION,
@@ -39,14 +36,10 @@ const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTime
 
 export const sameTemplate = (a: ApiObject, b: ApiObject): boolean => jsonEquals(bareTemplate(a), bareTemplate(b));
 
-/**
- * Returns the ReplicaSet with the template of the Deployment. If several ReplicaSets have the template, the oldest one
- * is returned.
- */
+/** Returns the ReplicaSet with the template of the Deployment. */
 export const findFresh = (deployment: ApiObject, sets: readonly ApiObject[]): ApiObject | undefined =>
   [...sets].sort((a, b) => createdAt(a) - createdAt(b)).find((set) => sameTemplate(set, deployment));
 
-/** Returns the annotation with the former revisions of a ReplicaSet. A rollback gives the ReplicaSet a new revision. */
 function historyWith(annotations: Readonly<Record<string, string>>): string | undefined {
   const revision = annotations[REVISION];
   if (revision === undefined) return undefined;

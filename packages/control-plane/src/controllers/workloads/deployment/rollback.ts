@@ -8,14 +8,11 @@ export interface Rollback {
   readonly reason: string;
   readonly message: string;
   readonly annotations: Record<string, string>;
-  /** The template of the requested revision. If the rollback changes nothing, the template is undefined. */
+  /** If the rollback changes nothing, the template is undefined. */
   readonly template?: Plain;
 }
 
-/**
- * Returns the revision in the annotation, or 0 for the previous revision. If the annotation is not a number, the result
- * is undefined.
- */
+/** Returns the revision in the annotation, or 0 for the previous revision. */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
@@ -37,7 +34,7 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
   ]);
 }
 
-/** Plans a rollback (`rollback`). The plan always removes the annotation that requests the rollback. */
+/** The plan always removes the annotation that requests the rollback. */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
   const revision = wanted === 0n ? lastRevision(sets) : wanted;

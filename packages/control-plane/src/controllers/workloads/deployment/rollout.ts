@@ -9,7 +9,7 @@ export interface Scaling {
   readonly replicas: number;
 }
 
-/** A Deployment with its ReplicaSets. `fresh` is the ReplicaSet with the template of the Deployment. */
+/** `fresh` is the ReplicaSet with the template of the Deployment. */
 export interface RolloutView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject;

@@ -3,11 +3,10 @@ import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 
-/** The annotation of a ReplicaSet with the size of the Deployment at the last scaling. */
 export const DESIRED = 'deployment.kubernetes.io/desired-replicas';
 export const MAX = 'deployment.kubernetes.io/max-replicas';
 
-/** A Deployment with its ReplicaSets. `fresh` is the ReplicaSet with the template of the Deployment. */
+/** `fresh` is the ReplicaSet with the template of the Deployment. */
 export interface ScaleView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject | undefined;
@@ -28,10 +27,7 @@ const annotated = (set: ApiObject, name: string): number | undefined => {
   return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
 };
 
-/**
- * Returns whether the size of the Deployment has changed. The annotation of a ReplicaSet with pods contains the former
- * size.
- */
+/** Returns whether the size of the Deployment has changed. */
 export const wasScaled = ({ deployment, fresh, old }: ScaleView): boolean =>
   [...old, ...(fresh === undefined ? [] : [fresh])]
     .filter((set) => replicasOf(set) > 0)
@@ -86,7 +82,6 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 
 /**
  * Plans the sizes of the ReplicaSets after the size of the Deployment changed during a pause or a rollout (`scale`).
- * The plan includes ReplicaSets with an unchanged size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

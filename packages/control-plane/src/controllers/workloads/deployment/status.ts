@@ -11,7 +11,7 @@ const COMPLETE = 'NewReplicaSetAvailable';
 const TIMED_OUT = 'ProgressDeadlineExceeded';
 const PAUSED = 'DeploymentPaused';
 
-/** Returns the progress deadline of a rollout in milliseconds. Without a deadline, the result is undefined. */
+/** Returns the progress deadline of a rollout in milliseconds. */
 export function deadlineOf(deployment: ApiObject): number | undefined {
   const seconds = number(look(deployment, 'spec'), 'progressDeadlineSeconds');
   return seconds === undefined || seconds === NO_DEADLINE ? undefined : seconds * 1000;
@@ -27,7 +27,7 @@ export interface ConditionFacts {
   readonly message: string;
 }
 
-/** Replaces a condition in a list. If status and reason are equal, the existing condition stays. */
+/** If status and reason are equal, the existing condition stays. */
 export function withCondition(conditions: readonly Plain[], facts: ConditionFacts, now: Date): Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   if (old?.status === facts.status && old.reason === facts.reason) return [...conditions];
@@ -150,7 +150,7 @@ export function rolloutStatus(
     if (isComplete(deployment, status)) {
       conditions = withCondition(conditions, progress('True', COMPLETE, 'has successfully progressed.'), now);
     } else if (hasProgressed(old, status)) {
-      // The progress deadline starts at the time in the condition. Progress therefore replaces the condition.
+      // The progress deadline starts at the time in the condition.
       const facts = progress('True', 'ReplicaSetUpdated', 'is progressing.');
       const [fresher] = withCondition([], facts, now);
       const since = current?.status === 'True' ? { lastTransitionTime: current.lastTransitionTime } : {};

@@ -11,7 +11,7 @@ import { jobPod } from './pods.ts';
 import type { JobReport } from './status.ts';
 import type { TrackedPods } from './tracked-pods.ts';
 
-/** Returns whether a status already has these values. Zero, null and an absent value are equal. */
+/** In a status, zero, null and an absent value are equal. */
 function saysAlready(old: Plain, status: Plain): boolean {
   return Object.entries(status).every(([field, value]) => {
     if (field === 'uncountedTerminatedPods') {
@@ -44,7 +44,6 @@ export class JobWriter {
     this.#tell = tell;
   }
 
-  /** @param quietly whether the deleted pods do not count as failures */
   async remove(job: ApiObject, list: readonly ApiObject[], quietly: boolean, errors: unknown[]): Promise<ApiObject[]> {
     const one = async (pod: ApiObject): Promise<ApiObject[]> => {
       try {
@@ -79,8 +78,7 @@ export class JobWriter {
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { namespace, name, subresource: 'status' };
-      // After a conflict, the write of the other client triggers the next sync. A pod keeps its finalizer until the
-      // status is written.
+      // A pod keeps its finalizer until the status is written.
       if ((await allowing(this.#api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) this.#tell(job, type, reason, message);
     }

@@ -5,7 +5,7 @@ import { indexOf, parseIndexes } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 import { finishedAt } from './times.ts';
 
-/** The finalizer of a job's pods. A pod keeps the finalizer until the status of the job counts the end of the pod. */
+/** A pod keeps the finalizer until the status of the job counts the end of the pod. */
 export const TRACKING = 'batch.kubernetes.io/job-tracking';
 export const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 export const IGNORED_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -15,10 +15,7 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/**
- * Returns whether a job replaces a terminating pod only after the pod has failed. If the result is false, the job
- * replaces the pod when its deletion starts.
- */
+/** Returns whether a job replaces a terminating pod only after the pod has failed. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
@@ -28,7 +25,6 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** Returns the number in an annotation. If the annotation is not a 32-bit integer, the result is 0. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;
@@ -45,30 +41,25 @@ export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignored
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';
 
-/** Returns whether a pod has an index of its job. A job without indexes accepts every pod. */
+/** Returns whether a pod has an index of its job. */
 export function hasPlace(job: ApiObject, pod: ApiObject): boolean {
   const completions = number(look(job, 'spec'), 'completions') ?? 0;
   return !isIndexed(job) || (indexOf(pod) ?? completions) < completions;
 }
 
-/** The finished pods of a Job: the pods in its status, and pods that finished later. */
 export interface JobCount {
   readonly active: readonly ApiObject[];
   readonly terminating: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** The numbers of pods that the status counts and that no longer have the finalizer. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** The UIDs of pods that the status counts and that still have the finalizer. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   readonly succeededIndexes: ReadonlySet<number>;
-  /** The failed indexes of a job with a limit per index. Without such a limit, `failedIndexes` is undefined. */
+  /** Without a limit per index, `failedIndexes` is undefined. */
   readonly failedIndexes: ReadonlySet<number> | undefined;
   readonly newlyFailed: readonly ApiObject[];
   readonly newlySucceeded: readonly ApiObject[];
-  /**
-   * For each index without a newer pod, its last failed pod. An annotation of the pod contains the number of attempts.
-   */
+  /** An annotation of a failed pod contains the number of attempts. */
   readonly lastFailed: ReadonlyMap<number, ApiObject>;
 }
 

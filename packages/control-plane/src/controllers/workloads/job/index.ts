@@ -73,7 +73,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await tracked.release(pod);
   });
 
-  /** Removes the finalizer of the job controller from pods whose job no longer exists. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;
@@ -85,7 +84,6 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   follow({ jobs, pods, owned, tracked, adoption, work, orphans });
 }
 
-/** Adds changed jobs to the queue `work`, and pods that may have lost their job to the queue `orphans`. */
 function follow(of: {
   readonly jobs: Informer;
   readonly pods: Informer;

@@ -7,7 +7,7 @@ export function indexOf(pod: ApiObject): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Parses indexes such as `1,3-5`. Invalid parts, and numbers of `end` or more, are omitted. */
+/** Parses indexes such as `1,3-5`. */
 export function parseIndexes(text: string, end: number): Set<number> {
   const indexes = new Set<number>();
   for (const part of text.split(',')) {
@@ -20,7 +20,6 @@ export function parseIndexes(text: string, end: number): Set<number> {
   return indexes;
 }
 
-/** Formats indexes as in the status of a Job: `1,3-5`. A range contains at least three numbers. */
 export function formatIndexes(indexes: ReadonlySet<number>): string {
   const sorted = [...indexes].sort((a, b) => a - b);
   const parts: string[] = [];

@@ -14,7 +14,6 @@ export interface NewPod {
   readonly previous: ApiObject | undefined;
 }
 
-/** The pods to create or delete, and the time in milliseconds at which a delayed pod may be created. */
 export interface PodPlan {
   readonly create: readonly NewPod[];
   readonly delete: readonly ApiObject[];

@@ -8,7 +8,6 @@ import { assessFailure } from './policy.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** The maximum length of a pod name without its random suffix. This part of the name ends with the index of the pod. */
 const LONGEST_BASE = 58;
 
 function generateName(job: string, index: number): string {
@@ -16,7 +15,6 @@ function generateName(job: string, index: number): string {
   return `${job.slice(0, LONGEST_BASE - end.length)}${end}`;
 }
 
-/** Returns the annotations of a pod with the number of failures of its index. */
 function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<string, string> {
   if (previous === undefined) return { [FAILURE_COUNT]: '0' };
   const { counts } = assessFailure(job, previous);
@@ -25,10 +23,6 @@ function failuresOf(job: ApiObject, previous: ApiObject | undefined): Record<str
   return defined({ [FAILURE_COUNT]: String(failures), [IGNORED_COUNT]: others > 0 ? String(others) : undefined });
 }
 
-/**
- * @param index the index of the pod in an indexed job
- * @param previous the failed pod that the new pod replaces
- */
 export function jobPod(job: ApiObject, index: number | undefined, previous: ApiObject | undefined): Plain {
   const pod = copyJson(podOf(job, look(job, 'spec', 'template')));
   const meta = look(pod, 'metadata');

@@ -3,10 +3,8 @@ import { items, look, number, strings, text } from '../../../apimachinery/object
 import { parseIndexes } from './indexes.ts';
 
 export interface Verdict {
-  /** Whether the failure of the pod counts for the limits of the job. */
   readonly counts: boolean;
   readonly action: string | undefined;
-  /** If the failure of the pod makes the job fail, the reason. */
   readonly message: string | undefined;
 }
 
@@ -53,7 +51,7 @@ export function assessFailure(job: ApiObject, pod: ApiObject): Verdict {
   return COUNTS;
 }
 
-/** Returns the reason why the succeeded indexes complete the job. While no rule matches, the result is undefined. */
+/** Returns the reason why the succeeded indexes complete the job. */
 export function assessSuccess(job: ApiObject, succeeded: ReadonlySet<number>): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, rule] of items(look(job, 'spec').successPolicy, 'rules').entries()) {

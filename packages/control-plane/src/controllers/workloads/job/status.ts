@@ -7,7 +7,6 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { assessFailure } from './policy.ts';
 
-/** One write of the status adds at most this number of ended pods. The next sync adds the remaining pods. */
 const MOST_NOTED = 500;
 
 interface JobEvent {
@@ -16,7 +15,6 @@ interface JobEvent {
   readonly message: string;
 }
 
-/** The result of a sync: the number of created pods, and the deleted active pods. */
 export interface Done {
   readonly made: number;
   readonly deleted: readonly ApiObject[];
@@ -24,7 +22,6 @@ export interface Done {
 
 export interface JobReport {
   readonly status: Plain;
-  /** The pods whose finalizer is removed after the write of the status. */
   readonly release: readonly ApiObject[];
   readonly events: readonly JobEvent[];
 }
@@ -38,8 +35,8 @@ interface Tracking {
 }
 
 /**
- * Returns whether a pod may lose its finalizer. The last failed pod of an index keeps the finalizer until its successor
- * exists. An annotation of the last failed pod contains the number of failures, which the successor needs.
+ * Returns whether a pod may lose its finalizer. An annotation of the last failed pod contains the number of failures,
+ * which the successor needs.
  */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||

@@ -5,9 +5,6 @@ import { conditionOf } from '../../objects/fields.ts';
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
-/**
- * The delay before a new pod. The failures since the last success and the time of the last failure determine the delay.
- */
 export interface Backoff {
   readonly failures: number;
   readonly lastFailure: number;
@@ -18,10 +15,6 @@ export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/**
- * Returns the time at which the last container of a pod ended. While a container or sidecar runs, the result is
- * undefined.
- */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));

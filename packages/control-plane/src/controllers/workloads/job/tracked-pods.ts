@@ -15,9 +15,7 @@ export class TrackedPods {
   readonly #api: Api;
   readonly #pods: Informer;
   readonly #backoffs = new Map<string, Backoff>();
-  /** For each job, the ended pods that its backoff already includes. */
   readonly #known = new Map<string, Set<string>>();
-  /** Pods whose finalizer the API server has removed, but not yet the cache. */
   readonly #released = new Set<string>();
 
   constructor(api: Api, pods: Informer) {
@@ -33,12 +31,10 @@ export class TrackedPods {
     if (cached?.metadata.uid === uid && isTracked(cached)) this.#released.add(uid);
   }
 
-  /** Returns a pod from the cache without a finalizer that the API server has already removed. */
   current(pod: ApiObject): ApiObject {
     return this.#released.has(uidOf(pod)) ? withoutTracking(pod) : pod;
   }
 
-  /** Returns the backoff of a job. Pods that ended since the last call are added first. */
   backoffOf({ metadata: { uid = '' } }: ApiObject, count: JobCount): Backoff {
     const seen = this.#known.get(uid) ?? new Set<string>();
     this.#known.set(uid, seen);

@@ -11,7 +11,6 @@ import { missingIdentity, ordinalOf, revisionOfPod, statefulPod } from './identi
 import type { StatefulPlan } from './plan.ts';
 import { type SetRevisions, statefulStatus } from './status.ts';
 
-/** Returns whether a request had an effect. The API server may refuse a request with an allowed code. */
 const isDone = (call: Promise<unknown>): Promise<boolean> => call.then((answer) => answer !== undefined);
 
 export class StatefulWriter {
@@ -29,7 +28,7 @@ export class StatefulWriter {
     this.#tell = parts.tell;
   }
 
-  /** Creates and deletes the planned pods. Each request waits for the request before. */
+  /** Creates and deletes the planned pods. */
   async carryOut(set: ApiObject, plan: StatefulPlan): Promise<void> {
     for (const { ordinal, revision } of plan.create) await this.#create(set, ordinal, revision);
     for (const pod of plan.delete) {
@@ -38,7 +37,6 @@ export class StatefulWriter {
     }
   }
 
-  /** Restores the labels and the claims of existing pods, and the owners of the claims. */
   async restore(set: ApiObject, all: readonly ApiObject[]): Promise<void> {
     for (const pod of all) {
       const ordinal = ordinalOf(set, pod);
@@ -83,7 +81,6 @@ export class StatefulWriter {
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }
 
-  /** Runs a request, and reports it with an event. A request without an effect is not reported. */
   async #reported(
     verb: 'Create' | 'Update' | 'Delete',
     set: ApiObject,

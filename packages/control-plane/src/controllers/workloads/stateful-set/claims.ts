@@ -42,7 +42,7 @@ export class StatefulClaims {
     this.#tell = tell;
   }
 
-  /** Creates the claims of a pod. If a claim is terminating, the result is false, and the pod waits for a new claim. */
+  /** Creates the claims of a pod. If a claim is terminating, the pod waits for a new claim. */
   async ensure(set: ApiObject, ordinal: number): Promise<boolean> {
     for (const template of claimTemplates(set)) {
       const name = claimName(template, set, ordinal);
@@ -71,7 +71,6 @@ export class StatefulClaims {
     }
   }
 
-  /** @param pod The pod of the claims, if the pod exists. */
   async keepOwners(set: ApiObject, ordinal: number, pod: ApiObject | undefined): Promise<void> {
     for (const template of claimTemplates(set)) {
       const claim = this.#claims.get(`${namespaceOf(set)}/${claimName(template, set, ordinal)}`);

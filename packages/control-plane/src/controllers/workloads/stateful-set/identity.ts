@@ -7,7 +7,7 @@ const REVISION_LABEL = 'controller-revision-hash';
 const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
-/** Returns the ordinal in the name of a pod. If the name does not belong to the StatefulSet, the result is -1. */
+/** Returns the ordinal in the name of a pod. */
 export function ordinalOf(set: ApiObject, pod: ApiObject): number {
   const prefix = `${set.metadata.name}-`;
   const { name = '' } = pod.metadata;

@@ -18,7 +18,6 @@ export function accessModeFindings(findings: Findings, spec: Plain, at: string):
   }
 }
 
-/** The checks that an update of a claim skips, because the old claim already violates them. */
 export interface ClaimLeniency {
   readonly anyGroup: boolean;
   readonly anyLabelValue: boolean;

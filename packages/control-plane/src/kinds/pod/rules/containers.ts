@@ -20,11 +20,9 @@ const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const RECURSIVE_MODES = ['Disabled', 'Enabled', 'IfPossible'];
 
-/** The properties of the pod on which the validation of its containers depends. */
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
-  /** The names in the field `resourceClaims` of the pod spec. */
   readonly deviceClaims: ReadonlySet<string>;
   readonly restartPolicy: string;
   readonly hostUsers: boolean;

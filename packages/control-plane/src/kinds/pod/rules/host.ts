@@ -3,7 +3,6 @@ import { subdomainProblems } from '../../../apimachinery/errors/names.ts';
 import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 
-/** The fields of a pod spec with containers, in the order of the validation. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
 function* containersOf(spec: Plain, path: string): Generator<readonly [container: Plain, at: string]> {
@@ -90,7 +89,7 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/** Validates a pod with its own user namespace. Such a pod must not use other host namespaces (`validateHostUsers`). */
+/** Validates a pod with its own user namespace. */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';

@@ -35,10 +35,7 @@ function raise(sums: Sums, others: Sums): void {
   }
 }
 
-/**
- * Sums the resources of all containers. The sum for an init container includes the restartable init containers before
- * it.
- */
+/** The sum for an init container includes the restartable init containers before it. */
 function sumOf(spec: Plain, list: 'requests' | 'limits'): Sums {
   const amounts = (container: Plain): Plain => look(container, 'resources', list);
   let sums = items(spec, 'containers').reduce<Sums>((all, each) => added(all, amounts(each)), new Map());

@@ -4,7 +4,6 @@ import { qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
 import { type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { canonicalQuantity } from '../../../apimachinery/objects/quantity.ts';
 
-/** The fields of a pod to which an environment variable may refer, sorted by name. */
 const PLAIN_FIELDS = new Set([
   'metadata.annotations',
   'metadata.labels',

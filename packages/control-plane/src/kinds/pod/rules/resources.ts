@@ -167,10 +167,7 @@ const shownClaim = (claim: Plain): Plain => ({
   ResourceClaimTemplateName: claim.resourceClaimTemplateName ?? null,
 });
 
-/**
- * Validates the device claims of a container. A claim refers to a claim of the pod, or to one request of a claim. A
- * duplicate claim is an error.
- */
+/** Validates the device claims of a container. */
 export function deviceClaimFindings(
   findings: Findings,
   resources: Plain,

@@ -3,7 +3,6 @@ import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/n
 import { items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { sourceFindings } from './volume-sources.ts';
 
-/** The volume sources, in the order of their validation. */
 const SOURCES = [
   'emptyDir',
   'hostPath',
@@ -38,10 +37,6 @@ const SOURCES = [
 ];
 export const ONE_TYPE = 'may not specify more than 1 volume type';
 
-/**
- * The names of volume sources in the error about a second source. The map contains only names that kube-apiserver
- * spells differently.
- */
 export const SECOND_NAMES: ReadonlyMap<string, string> = new Map([
   ['cephfs', 'cephFS'],
   ['downwardAPI', 'downwarAPI'],
@@ -59,7 +54,7 @@ function claimNameFindings(findings: Findings, name: string, podName: string, at
 /**
  * Validates the volumes of a pod, and returns the valid volume names. Containers can mount only volumes with valid
  * names.
- * @param podName The name of the pod, for the names of its claims. For a template, the name is undefined.
+ * @param podName The name of the pod, for the names of its claims.
  */
 export function volumeFindings(findings: Findings, spec: Plain, path: string, podName = ''): Set<string> {
   const names = new Set<string>();

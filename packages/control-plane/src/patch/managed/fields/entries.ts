@@ -10,10 +10,7 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /**
-   * The managedFields entry from which the fields were parsed. If the fields have changed since then, the entry is
-   * undefined.
-   */
+  /** The managedFields entry from which the fields were parsed. */
   readonly entry?: ManagedFieldsEntry;
 }
 
@@ -25,7 +22,8 @@ const FOLDED_MANAGER = 'ancient-changes';
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
 /**
- * Parses managedFields entries. Invalid entries are skipped. If a manager has several entries, the last entry counts.
+ * Parses managedFields entries. Invalid managedFields entries are skipped. If a manager has several entries, the last
+ * entry counts.
  */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];

@@ -26,7 +26,7 @@ function keyDefault({ items }: SchemaNode, name: string): unknown {
   return id === undefined || OPTIONAL_KEYS.has(`${id}.${name}`) ? undefined : ZEROS[key?.types[0] ?? ''];
 }
 
-/** Returns the keys of a list item. A missing key has the default from the schema. */
+/** A missing key of a list item has the default from the schema. */
 export function itemKeys(item: unknown, list: SchemaNode): Readonly<Record<string, unknown>> {
   const keys: Record<string, unknown> = {};
   if (!isRecord(item)) return keys;

@@ -21,7 +21,6 @@ const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
 
 export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
-/** The set that contains only the empty path. As a child in another set, this set marks the end of a path. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
 /** Creates a set of field paths. For no members, the result is always the object `EMPTY_SET`. */

@@ -23,7 +23,7 @@ function fits(value: unknown, node: SchemaNode): boolean {
   }
 }
 
-/** Returns whether a list item has all keys. If the list has no keys, the result is true. */
+/** Returns whether a list item has all keys. */
 const hasKeys = (item: unknown, list: SchemaNode): boolean =>
   list.listType !== 'map' || Object.keys(itemKeys(item, list)).length > 0;
 

@@ -8,7 +8,6 @@ export type Shape = 'leaf' | 'map' | 'list';
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** The schema of object metadata, which all kinds share. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -36,8 +35,7 @@ const META: JsonSchema = {
           apiVersion: text,
           kind: text,
           name: text,
-          // With this default, the server can read an owner reference without `uid`. A later validation refuses the
-          // reference.
+          // A later validation refuses an owner reference without `uid`.
           uid: { ...text, default: '' },
           controller: { type: 'boolean' },
           blockOwnerDeletion: { type: 'boolean' },
@@ -48,10 +46,10 @@ const META: JsonSchema = {
   },
 };
 
-/** The schema of a field. Without a schema, the value of the field determines its type. */
+/** Without a schema, the value of the field determines its type. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** Whether the field belongs to an object with fixed fields, not to a map. A key of a map is not declared. */
+  /** A key of a map is not declared. */
   readonly declared: boolean;
   readonly known: boolean;
 }
@@ -59,10 +57,7 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/**
- * Returns whether a map may have any key. An object without declared properties may have any key. A resource always
- * declares apiVersion, kind and metadata.
- */
+/** Returns whether a map may have any key. An object without declared properties may have any key. */
 const isFree = (node: SchemaNode, isResource: boolean): boolean =>
   !node.closed &&
   (node.preserve || node.additionalAllowed || node.types.length === 0 || (node.properties.size === 0 && !isResource));
@@ -87,7 +82,7 @@ function preservingNode(node: SchemaNode): SchemaNode {
   return found;
 }
 
-/** Returns the type of a field. With `isResource`, apiVersion, kind and metadata are always known fields. */
+/** With `isResource`, apiVersion, kind and metadata are always known fields. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
   if (isResource) {
     if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };

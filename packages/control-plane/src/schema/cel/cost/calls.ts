@@ -3,7 +3,6 @@ import type { CelType } from '../types/types.ts';
 import { type Place, sizeAt, valuePlace } from './place.ts';
 import { type Entries, fixed, plus, product, type Size, times, UNKNOWN, union, unionEntries } from './size.ts';
 
-/** A checked part of an expression, with the properties that determine its cost. */
 export interface Sized {
   readonly type: CelType;
   readonly size: Size;
@@ -19,17 +18,12 @@ export interface CallFacts {
   readonly entries?: Entries | undefined;
 }
 
-/**
- * Estimates the cost of a call. The first argument of a method is its receiver. `params` are the parameter types of one
- * overload.
- */
+/** Estimates the cost of a call. */
 type Estimate = (args: readonly Sized[], params: readonly CelType[]) => CallFacts;
 
-/** The cost of reading one byte of a string. */
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 const LIST = 10;
-/** The estimated length of the longest regular expression of a named format. */
 const MAX_FORMAT_REGEX = 128;
 const MAX_FORMAT = 64;
 /** The maximum number of bytes of an IP address. */
@@ -56,7 +50,7 @@ const find: Estimate = (args) => ({
   size: { min: 0, max: sizeOf(args, 0).max },
 });
 
-/** Returns the size of an item. Only strings and bytes have a size. */
+/** Only strings and bytes have a size. */
 function itemSize({ place }: Sized, item: CelType): Size {
   return sizeAt(item, place === undefined ? undefined : valuePlace(place));
 }
@@ -143,7 +137,6 @@ const sets =
 
 const makeList = (size: Size, factor = 1): CallFacts => ({ cost: 1 + LIST + Math.ceil(times(size.max, factor)), size });
 
-/** @param at the index of the argument with the list of keys */
 const sort =
   (at: number): Estimate =>
   (args, params) => {
@@ -158,7 +151,7 @@ const slice: Estimate = (args) => {
   return makeList(end < start ? UNKNOWN : fixed(end - start));
 };
 
-/** Estimates `containsIP` and `containsCIDR` with a string. The cost includes the parsing of the address. */
+/** Estimates `containsIP` and `containsCIDR` with a string. */
 const containsAddress =
   (base: number): Estimate =>
   (args, params) => ({ cost: base + (isKind(params[1], 'string') ? scan(sizeOf(args, 1)) : 0) });
@@ -183,7 +176,7 @@ const validate: Estimate = (args) => ({ cost: times(scan(sizeOf(args, 1)), MAX_F
 
 const addresses = Math.ceil(2 * IP_BYTES * TRAVERSAL);
 
-/** The estimates of functions and methods that cost more than 1. The names of methods start with a dot. */
+/** In the estimates, the names of methods start with a dot. */
 const ESTIMATES: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...['.isSorted', '.sum', '.max', '.min', '.indexOf', '.lastIndexOf'].map((name) => [name, traverse] as const),
   ...['.lowerAscii', '.upperAscii', '.substring', '.trim', 'url', 'jsonpatch.escapeKey'].map(

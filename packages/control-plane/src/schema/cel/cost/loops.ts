@@ -6,7 +6,6 @@ interface Costed extends Sized {
   readonly cost: number;
 }
 
-/** The cost of a loop before its first step: an empty list or map is created, and the result is read. */
 const FIRST: Readonly<Record<'list' | 'map', number>> = { list: 11, map: 31 };
 
 interface LoopFacts {
@@ -15,7 +14,6 @@ interface LoopFacts {
   readonly entries?: Entries | undefined;
 }
 
-/** The cost of one loop step without the arguments of the macro. */
 const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number>> = {
   all: 3,
   exists: 4,
@@ -28,8 +26,8 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * Returns the cost of a macro. As in cel-go, a macro costs as much as the loop that it represents. For example, `map`
- * represents the step `accumulator + [argument]` for each item.
+ * As in cel-go, a macro costs as much as the loop that it represents. The macro `map` costs as much as the step
+ * `accumulator + [argument]` for each item.
  * @param item the size of the first variable of the macro
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {
@@ -58,5 +56,5 @@ export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readon
 export const optionalCost = (isFlat: boolean, range: Costed, body: Costed): number =>
   2 * range.cost + body.cost + (isFlat ? 12 : 13);
 
-/** The cost of a bound variable. As in cel-go, the variable is a loop over an empty list. */
+/** In cel-go, a bound variable is a loop over an empty list. */
 export const BIND_COST = 10;

@@ -2,7 +2,6 @@ import type { SchemaNode } from '../../model/node.ts';
 import { type CelType, isExposed, nodeOfField } from '../types/types.ts';
 import { ONE, type Size, UNKNOWN } from './size.ts';
 
-/** The maximum size of a request body in bytes. A value cannot be larger. */
 const MAX_REQUEST = 3_145_728;
 
 /**
@@ -14,10 +13,7 @@ const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, '
 /** The fields of a resource that a schema can require without a declaration, with their minimum sizes. */
 const RESOURCE_FIELDS: Readonly<Record<string, number>> = { apiVersion: 2, kind: 2, metadata: 2 };
 
-/**
- * Returns the minimum size of a value in a request. The maximum size of a request therefore limits the number of
- * values.
- */
+/** Returns the minimum size of a value in a request. */
 function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): number {
   if (node === undefined || node.intOrString || depth > 20) return 1;
   switch (node.types[0]) {
@@ -82,16 +78,14 @@ function maxSize(node: SchemaNode): number {
   }
 }
 
-/** A position below `self`. The schema at this position limits the size of a value. */
 export interface Place {
-  /** The size that the schema allows. Without a schema at the position, the size is undefined. */
   readonly size: number | undefined;
   readonly node?: SchemaNode | undefined;
   readonly isResource?: boolean;
 }
 
 const NOWHERE: Place = { size: undefined };
-/** The place of map keys. As in kube-apiserver, keys have no size. */
+/** In kube-apiserver, map keys have no size in cost estimates. */
 const KEY: Place = { size: 0 };
 
 export const placeOf = (node: SchemaNode | undefined, isResource: boolean): Place =>
@@ -117,7 +111,6 @@ const SCALARS: ReadonlySet<CelType['kind']> = new Set(['bool', 'double', 'durati
 
 const isScalar = (type: CelType): boolean => (type.kind === 'optional' ? isScalar(type.item) : SCALARS.has(type.kind));
 
-/** @param known the size that follows from the expression itself */
 export function sizeAt(type: CelType, place: Place | undefined, known: Size = UNKNOWN): Size {
   if (place?.size !== undefined) return { min: 0, max: place.size };
   return isScalar(type) ? ONE : known;

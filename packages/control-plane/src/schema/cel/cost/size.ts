@@ -1,10 +1,8 @@
-/** The size of a value: the bytes of a string, the items of a list, or the entries of a map. */
 export interface Size {
   readonly min: number;
   readonly max: number;
 }
 
-/** The sizes of keys and values in a list or map that an expression creates. */
 export interface Entries {
   readonly isList: boolean;
   readonly key: Size;

@@ -24,7 +24,7 @@ export interface AccessOracle {
   as(namespace: string, name: string): AccessOracle;
 }
 
-/** A value of the authorization library. Two such values are never equal. */
+/** Two values of the authorization library are never equal. */
 abstract class AuthorizationValue implements Opaque {
   abstract readonly opaque: string;
 
@@ -56,7 +56,6 @@ const NOTHING: Omit<AccessQuestion, 'verb'> = {
   name: '',
 };
 
-/** A permission check for a path, a group or a resource. The verb is not known yet. */
 class Check extends AuthorizationValue {
   readonly opaque: string;
   readonly oracle: AccessOracle;
@@ -94,7 +93,6 @@ class Decision extends AuthorizationValue {
 
 const check = (of: Check, verb: string): Decision => new Decision(of.oracle.ask({ ...of.about, verb }));
 
-/** The functions of `authorizer` (`k8s.io/apiserver/pkg/cel/library/authz.go`). */
 export const authorizationLibrary: readonly Overload[] = [
   method('path', [AUTHORIZER, STRING], PATH_CHECK, (of: AuthorizerValue, path: string) =>
     path === ''

@@ -82,7 +82,6 @@ export function parseIp(text: string): Ip | undefined {
   );
 }
 
-/** A network: an address and the number of its leading bits. */
 export class Cidr implements Opaque {
   readonly opaque = 'net.CIDR';
   readonly ip: Ip;

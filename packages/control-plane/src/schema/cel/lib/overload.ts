@@ -24,7 +24,7 @@ export const fn = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, false, params, result, call);
 
-/** Defines a method. The first parameter is the receiver of the method. */
+/** Defines a method. */
 export const method = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],

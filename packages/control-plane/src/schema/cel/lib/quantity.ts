@@ -3,7 +3,6 @@ import type { Opaque } from '../runtime/values.ts';
 const BINARY: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** Amounts are rounded up to this number of decimal places. */
 const SCALE = 9;
 const UNIT = 10n ** BigInt(SCALE);
 
@@ -24,7 +23,7 @@ export class Quantity implements Opaque {
     return this.nano > 0n ? 1 : this.nano < 0n ? -1 : 0;
   }
 
-  /** Returns the quantity as an integer. If the integer needs more than 64 bits, the result is undefined. */
+  /** Returns the quantity as an integer. */
   asInteger(): bigint | undefined {
     if (this.nano % UNIT !== 0n) return undefined;
     const value = this.nano / UNIT;

@@ -242,7 +242,6 @@ function slice(list: readonly unknown[], start: bigint, end: bigint): unknown[] 
 const flatten = (list: readonly unknown[], depth = 1n): unknown[] =>
   depth < 0n ? fail('level must be non-negative') : list.flat(toIndex(depth) as 1);
 
-/** The maximum length of a list that `lists.range` returns. */
 const MAX_RANGE = 1_000_000n;
 
 function range(count: bigint): bigint[] {

@@ -20,7 +20,6 @@ export interface Compiled extends Sized {
   readonly parts?: readonly CelType[];
 }
 
-/** A variable of an expression, and the index of its value in a frame. */
 export interface Variable {
   readonly name: string;
   readonly slot: number;

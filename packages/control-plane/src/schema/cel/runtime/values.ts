@@ -9,7 +9,6 @@ export class Uint {
   }
 }
 
-/** A time in CEL: nanoseconds since 1970. */
 export class Timestamp {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -17,7 +16,6 @@ export class Timestamp {
   }
 }
 
-/** A duration in CEL, in nanoseconds. */
 export class Duration {
   readonly nanos: bigint;
   constructor(nanos: bigint) {
@@ -46,7 +44,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map in CEL. If the map is a JSON object, each read converts a field. */
+/** If a CEL map is a JSON object, each read converts a field. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -63,7 +61,6 @@ const keyText = (key: unknown): string =>
         ? `i${key}`
         : `${typeof key}${String(key)}`;
 
-/** A map that a CEL expression creates. */
 export class LiteralMap implements CelMap {
   private readonly entries = new Map<string, { key: unknown; value: unknown }>();
 
@@ -88,7 +85,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** A map in CEL that is a JSON object with a schema. A property with the value null counts as absent. */
+/** A property with the value null counts as absent. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -269,10 +266,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/**
- * Returns the order of two values. If the values are not comparable, for example because of different types, the result
- * is undefined.
- */
+/** Returns the order of two values. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

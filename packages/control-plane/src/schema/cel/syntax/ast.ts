@@ -1,7 +1,7 @@
-/** A CEL literal. An int is a bigint, and a double is a number. */
+/** An int of CEL is a bigint, and a double is a number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression. Each expression contains its offset in the source, for error messages. */
+/** Each expression contains its offset in the source, for error messages. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -48,7 +48,6 @@ export interface Comprehension {
   readonly at: number;
   readonly macro: MacroName;
   readonly range: Expr;
-  /** The variables of a macro: one name (item or key), or two names (index or key, and value). */
   readonly variables: readonly string[];
   readonly args: readonly Expr[];
 }
@@ -70,7 +69,6 @@ export interface CelIssue {
   readonly message: string;
 }
 
-/** The error for an invalid expression, with a message in the format of cel-go. */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError';
 

@@ -1,7 +1,6 @@
 import { CelCompileError, type Expr, type ListItem, type MacroName, type MapEntry, type MessageField } from './ast.ts';
 import { type Token, tokenize } from './lexer.ts';
 
-/** Maximum nesting depth of expressions, as in cel-go. */
 const MAX_DEPTH = 250;
 
 const PRIMARY =
@@ -9,7 +8,7 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** The name of the variable in `sortBy`. No expression can contain this name. */
+/** No expression can contain the variable name of `sortBy`. */
 const SORTED = '@__sortBy_input__';
 
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
@@ -33,10 +32,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/**
- * Returns the name of a structure in an expression such as `a.b.c`. If the expression is not a name, the result is
- * undefined.
- */
+/** Returns the name of a structure in an expression such as `a.b.c`. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;

@@ -1,6 +1,6 @@
 import type { CelType } from './types.ts';
 
-/** A version of a function with its parameter types. The first parameter of a method is its receiver. */
+/** A version of a function with its parameter types. */
 export interface Overload {
   readonly name: string;
   readonly method: boolean;

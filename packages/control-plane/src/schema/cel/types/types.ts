@@ -22,7 +22,6 @@ export type CelType =
   | { readonly kind: 'param'; readonly name: string }
   | ObjectType;
 
-/** The type of an object. The types of its fields are computed when they are first used. */
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
@@ -130,7 +129,7 @@ function typeOfFormat(format: string): CelType {
   return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
 }
 
-/** Returns the type of a field. In metadata, expressions can read only name and generateName. */
+/** In metadata, expressions can read only name and generateName. */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
   const property = type.node.properties.get(name);
