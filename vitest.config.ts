@@ -14,7 +14,7 @@ const IN_PROCESS = [
   'e2e/src/bad-input/{clouds,manager-malformed,provider-specs}.test.ts',
   'e2e/src/deploy/{config-permissions,machine-permissions,permissions}.test.ts',
 ];
-/** Checks of the documentation. Only one of the checks starts programs. */
+/** Checks of the documentation. */
 const DOCUMENTS = 'e2e/src/docs/**/*.test.ts';
 const COMMANDS = 'e2e/src/docs/commands/**/*.test.ts';
 /** Tests that mock modules, which is possible only in the module runner of Vite. */
@@ -28,10 +28,7 @@ const STUBBING = 'packages/control-plane/src/apimachinery/http/in-process.test.t
 /** Test files that `pnpm test` leaves out. Each project needs the list, because a project ignores `--exclude` of the command line. */
 const LEFT_OUT = process.env.MCM_TESTS_PLAIN === undefined ? [] : THOROUGH_ONLY;
 
-/**
- * The longest files, in the order in which they start. First two tests that use one core each, then the tests that wait for other processes.
- * After the listed files, the largest files start first.
- */
+/** The longest files, in the order in which they start. */
 const LONGEST = [
   'e2e/src/simulation/machines/seeds-1.test.ts',
   'e2e/src/simulation/machines/seeds-2.test.ts',

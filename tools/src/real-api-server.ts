@@ -8,24 +8,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock, sleep } from '@mcm/kube';
 
-/** A kube-apiserver with its etcd and, if available, a kube-controller-manager, for one test or one run. */
 export interface RealApiServer {
   readonly url: string;
-  /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** The audit log, with one JSON object per line for each completed request. */
   readonly auditLog: string;
   stop(): Promise<void>;
 }
 
-/**
- * The time limit of a start. The limit is shorter than the timeout of a test hook, so that a test can report the end of
- * the log.
- */
+/** A start has less time than a test hook, so that a test can report the end of the log. */
 const START_MS = 150_000;
-/**
- * The number of attempts to start the server. An attempt fails if another program takes a port that was free before.
- */
+/** An attempt fails if another program takes a port that was free before. */
 const STARTS = 3;
 const LOOK_EVERY_MS = 200;
 const AUDIT_POLICY = [
@@ -62,11 +54,8 @@ const isReady = (url: string, token: string): Promise<boolean> =>
   });
 
 export interface RealApiServerOptions {
-  /**
-   * Whether `kube-controller-manager` also runs, if the folder contains it. By default, `kube-controller-manager` runs.
-   */
+  /** Whether `kube-controller-manager` also runs, if the folder contains it. */
   readonly controllers?: boolean;
-  /** The address range of Services as a CIDR. By default, `serviceCidr` is 10.0.0.0/24. */
   readonly serviceCidr?: string;
 }
 

@@ -2,11 +2,11 @@
 import { startProgram } from '@mcm/kube/start';
 
 const V8_FLAGS = [
-  // Without this flag, the heap stays large after the start, because short-lived objects of the start enlarge it.
+  // Without `--semi-space-growth-factor=1`, short-lived objects of the start leave a large heap.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // The compiler TurboFan uses 3 to 6 MB of memory. Without it, 150 machines need equally much CPU time, and a listing
-  // of 10,000 VMs needs 15 % more.
+  // The compiler TurboFan uses 3 to 6 MB of memory. Without TurboFan, 150 machines need equally much CPU time, and a
+  // listing of 10,000 VMs needs 15 % more.
   '--no-turbofan',
   // These flags disable the optimizing compiler of WebAssembly, which would use 14 MB for the HTTP parser. Each flag
   // must be listed, because flags that are set at run time do not imply other flags.

@@ -3,7 +3,7 @@ import { alternativeProblems } from '@mcm/core/driver';
 import { alternatives } from './driver/alternatives.ts';
 import { readSpec } from './driver/decode.ts';
 
-/** The parts of the driver that check a class. This module does not load the client of the cloud. */
+/** The module for class checks does not load the client of the cloud. */
 export { readSpec } from './driver/decode.ts';
 export { localFlags } from './settings.ts';
 

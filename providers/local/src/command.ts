@@ -3,7 +3,6 @@ import { realClock, undiciTransport, withoutUndefined } from '@mcm/kube';
 import { createLocalDriver, type LocalDriverOptions } from './driver/driver.ts';
 import { localFlags, localSettings } from './settings.ts';
 
-/** The maximum number of connections. Each long poll needs its own connection. */
 const CONNECTIONS = 512;
 
 const environment: LocalDriverOptions = {

@@ -9,13 +9,11 @@ interface Advisory {
   readonly url: string;
 }
 
-/** The result of an audit of all published packages. */
 export type Audit =
   | { readonly outcome: 'clean'; readonly packages: number }
   | { readonly outcome: 'found'; readonly advisories: readonly Advisory[] }
   | { readonly outcome: 'unanswered'; readonly because: string };
 
-/** The fields of `pnpm audit --json` that this script reads. */
 interface Report {
   readonly advisories: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly metadata?: { readonly totalDependencies?: number };

@@ -1,15 +1,8 @@
 /** A published program: its start module, and the files that it reads. */
 export interface Binary {
-  /** The name of the command. For a program that runs in a cluster, this is also the name of the image. */
   readonly name: string;
-  /** The folder of the package, relative to the root of the repository. */
   readonly folder: string;
-  /** The start module of the program, relative to the folder of the package. */
   readonly entry: string;
-  /**
-   * The import specifier of the program, such as `@mcm/provider-local/main`. Other programs pass the specifier to
-   * `import.meta.resolve` to find the program.
-   */
   readonly specifier: string;
   /** Folders of the package that the program reads at run time. */
   readonly assets: readonly string[];
@@ -17,10 +10,7 @@ export interface Binary {
   readonly image: boolean;
   /** Whether the program has the common flags of `@mcm/kube`. */
   readonly controller: boolean;
-  /**
-   * A command line that runs most of the code of the program, needs no environment, and always prints the same text.
-   * Controllers have no sample, because a controller needs a cluster.
-   */
+  /** Controllers have no sample, because a controller needs a cluster. */
   readonly sample: readonly string[];
 }
 
@@ -36,10 +26,7 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
   ...more,
 });
 
-/**
- * All programs that are bundled. `mcm-conformance` is not bundled, because driver authors import its packages from
- * their own modules.
- */
+/** `mcm-conformance` is not bundled, because driver authors import its packages from their own modules. */
 export const BINARIES: readonly Binary[] = [
   binary('machine-controller-manager', 'apps/machine-controller-manager', '@mcm/machine-controller-manager/main', {
     image: true,

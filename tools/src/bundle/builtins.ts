@@ -2,7 +2,6 @@ import { builtinModules, isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';
 
 const NAMESPACE = 'builtin';
-/** The expression with which bundled code loads a module of Node.js. */
 const ASKED = 'process.getBuiltinModule';
 
 const named = (module: string): readonly string[] =>
@@ -10,10 +9,7 @@ const named = (module: string): readonly string[] =>
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',
   );
 
-/**
- * Returns a module that replaces a Node.js module, such as `node:http`, in the bundle. The replacement exports every
- * name, because the bundler removes unused exports.
- */
+/** Returns a module that replaces a Node.js module, such as `node:http`, in the bundle. */
 const contentsOf = (module: string): string =>
   [
     `const all = ${ASKED}('${module}');`,
@@ -24,8 +20,8 @@ const contentsOf = (module: string): string =>
 
 /**
  * A bundler plugin that reads only the used names of Node.js modules, because a usual import reads every name of a
- * module. An import of all names of `node:http` would load the unused clients of WebSocket and EventSource. These
- * unused clients take a tenth of the start time of a controller.
+ * module. An import of all names of `node:http` would load the unused clients of WebSocket and EventSource. The unused
+ * clients take a tenth of the start time of a controller.
  */
 export const builtins: Plugin = {
   name: 'builtins',

@@ -13,14 +13,12 @@ import { sharedBundles } from './shared.ts';
 const run = promisify(execFile);
 const LONG = 300_000;
 
-/** The packages of the SDK of each cloud, by the name of the only program that may contain them. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
   'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,
   'machine-controller-gcp': /^@google-cloud\/|^(google-|proto3-)/,
 };
 
-/** A third-party package in a bill of materials. */
 interface Component {
   readonly name: string;
   readonly version: string;
@@ -28,7 +26,6 @@ interface Component {
   readonly licenses?: unknown;
 }
 
-/** The shared folder with all programs, which tests must not change. */
 let bundles: string;
 let folder: string;
 let again: Bundle;
@@ -69,7 +66,6 @@ test.each(BINARIES.map(({ name }) => name))(
   },
 );
 
-/** The packages in the bill of materials of a program. */
 async function componentsIn(name: string): Promise<readonly Component[]> {
   const bill = JSON.parse(await readFile(join(bundles, name, 'sbom.cdx.json'), 'utf8')) as {
     readonly specVersion: string;
@@ -113,7 +109,6 @@ test.runIf(isThorough)(
     const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
     const { stdout } = await start('mcm', ['up', ...flags]);
     expect(stdout).toContain('machine-config-controller ready');
-    // Both programs find the folder by its relative path.
     await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
     expect(stdout).toContain('ready: 3 machines Running');
 

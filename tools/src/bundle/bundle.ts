@@ -18,13 +18,9 @@ export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** The folder with `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
   readonly folder: string;
-  /** `dist/main.js`, the start of the program. */
   readonly file: string;
-  /** `dist/program.js`, which `dist/main.js` loads. */
   readonly program: string;
-  /** The size of the program in bytes. */
   readonly bytes: number;
   /** Third-party packages in the bundle, as paths below `node_modules`. */
   readonly packages: readonly PackageIn[];
@@ -46,8 +42,8 @@ function resolver(): string {
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
 /**
- * The generated browser script of the dashboard. The script already contains the code of its npm packages, so it has no
- * imports from which the bundler could learn the packages.
+ * The script of the dashboard page contains the code of its npm packages, so the bundler cannot learn the packages from
+ * imports.
  */
 const PAGE = 'apps/dashboard/src/generated/page.ts';
 

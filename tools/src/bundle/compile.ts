@@ -5,10 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
-/**
- * The file name of the compile cache. The file name contains the version of Node.js, so that `load-program.ts` ignores
- * the cache of another version.
- */
+/** The file name contains the version of Node.js, so that `load-program.ts` ignores the cache of another version. */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
@@ -20,15 +17,12 @@ const STEADY = [
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/**
- * The offset of the four bytes in the compile cache that contain a hash of V8's flags. V8 rejects a cache if the hash
- * differs from the hash of its own flags.
- */
+/** V8 rejects a cache if the hash differs from the hash of its own flags. */
 const NOTED_FLAGS = 12;
 
 /**
- * The source of a module that Node.js loads before the program. When the program ends, the module writes the compiled
- * code to a file. The program then kills itself, because Node.js can wait forever for a thread of V8 at its exit.
+ * When the program ends, the keeper module writes the compiled code to a file. The program kills itself, because
+ * Node.js can wait forever for a thread of V8 at its exit.
  */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
@@ -46,7 +40,6 @@ const KEEPER = `
   syncBuiltinESMExports();
 `;
 
-/** A kubeconfig with an address at which no server listens. */
 const KUBECONFIG = JSON.stringify({
   apiVersion: 'v1',
   kind: 'Config',

@@ -120,10 +120,7 @@ test('the launcher for Windows quotes the folder of the clone, because a closing
   expect(text.replaceAll(/"[^"\n]*"/g, '')).not.toContain('%root%');
 });
 
-/**
- * Returns the lines of the launcher for Windows. Each quoted text is replaced, because cmd.exe reads no operators in
- * quotes.
- */
+/** Returns the lines of the launcher for Windows. */
 async function windowsLines(): Promise<readonly string[]> {
   const text = await readFile(join(ROOT, 'mcm.cmd'), 'utf8');
   return text
@@ -154,7 +151,6 @@ test('the launcher for Windows quotes every path, and passes the arguments uncha
 
 test('the launcher for Windows returns the exit code of mcm, and exit code 1 for each problem', async () => {
   const lines = await windowsLines();
-  // The last command of a batch file sets the exit code, so no command follows mcm.
   expect(lines.at(-1)).not.toMatch(/[&|()]/);
   // Without /b, exit would close the window of the user.
   const exits = lines.flatMap((line) => line.match(/\bexit\b.*?(?=[&|)]|$)/g) ?? []);

@@ -7,8 +7,7 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads of modules to `require(…)`. The bundler then includes the loaded module. The program still loads
- * the module at the first use.
+ * Converts lazy loads of modules to `require(…)`. The program still loads the module at the first use.
  * @throws Error if a module name is only known at run time, because the bundle would not contain the module.
  */
 export function requireLazily(source: string): string {
@@ -27,10 +26,7 @@ export const toAscii = (source: string): string =>
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
-/**
- * Converts a lazy import of certain names to an import of a module that contains only these names. The bundler can then
- * omit all other names.
- */
+/** With an import of certain names, the bundler can omit all other names. */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
     const list = names.split(',').map((name) => name.trim());
@@ -45,10 +41,7 @@ const PART_MODULES: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
-/**
- * The npm package with the client of EC2. Each EC2 command has a separate file, but the main file loads all 700
- * commands.
- */
+/** Each EC2 command has a separate file, but the main file loads all 700 commands. */
 const EC2 = '@aws-sdk/client-ec2';
 
 function exportsOf(names: readonly string[], from: string): string {
@@ -59,10 +52,7 @@ function exportsOf(names: readonly string[], from: string): string {
   return `export { ${names.join(', ')} } from '${PART_MODULES[`${names.join(',')}:${from}`] ?? from}';`;
 }
 
-/**
- * The generated Kubernetes client in `@kubernetes/client-node`. Programs use only its code for kubeconfig files, which
- * needs no generated models.
- */
+/** Programs use only the code of the client for kubeconfig files, which needs no generated models. */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
@@ -73,7 +63,6 @@ const CONNECTION_ONLY =
  */
 const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
-/** A bundler plugin that includes lazily loaded modules of the workspace, and omits unused parts of packages. */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
   setup(build) {

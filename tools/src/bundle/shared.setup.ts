@@ -22,9 +22,8 @@ declare module 'vitest' {
 const BUILT = join(ROOT, 'tools/node_modules/.cache/programs');
 
 /**
- * Starts a server that bundles all programs once for all test files. The first request to the server bundles the
- * programs, and all requests return the same folder. Without a shared folder, each test file that starts programs would
- * bundle them again. In a turbo task, the bundles of the task `programs` are copied instead.
+ * Starts a server that bundles all programs once for all test files. Without a shared folder, each test file that
+ * starts programs would bundle them again. In a turbo task, the bundles of the task `programs` are copied instead.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;

@@ -87,7 +87,6 @@ const CONNECTIONS_ONLY = [
   "exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');",
 ].join('\n');
 
-/** A bundler plugin that omits unused parts of the clouds' SDKs and of other large libraries. */
 export const slimSdks: Plugin = {
   name: 'slim-sdks',
   setup(build) {

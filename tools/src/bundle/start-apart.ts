@@ -7,10 +7,6 @@ const COMMAND = './command.ts';
 /** Returns the path of the module that contains the program without its start. */
 export const commandOf = (entry: string): string => entry.replace(/main\.ts$/, 'command.ts');
 
-/**
- * A bundler plugin that puts only the start of a program into the first file. The first file then loads a second file
- * with the rest of the program.
- */
 export const startApart: Plugin = {
   name: 'start-apart',
   setup(build) {

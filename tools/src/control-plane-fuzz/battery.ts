@@ -6,7 +6,6 @@ import type { Answer, Step } from './requests/step.ts';
 export interface Case {
   readonly name: string;
   readonly cleanup?: readonly string[];
-  /** The reason why the recording of the case ended early. */
   readonly broken?: string;
   readonly steps: readonly Step[];
 }
@@ -21,7 +20,7 @@ export interface Fixture {
 type Diff = readonly [path: string, expected: unknown, actual: unknown];
 
 export interface Failure {
-  /** The number of the step in its case, starting at 1. The number 0 is for the set-up of the case. */
+  /** The step number 0 is for the set-up of the case. */
   readonly step: number;
   readonly what: string;
   readonly diffs: readonly Diff[];
@@ -32,10 +31,7 @@ interface Report {
   readonly results: readonly { readonly name: string; readonly failures?: readonly Failure[] }[];
 }
 
-/**
- * The functions of the battery's runner (`replay.mjs`) that the fuzzer uses. The battery's runner sends requests,
- * normalizes responses and compares them.
- */
+/** The battery's runner sends requests, normalizes responses and compares them. */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
   handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;
@@ -54,10 +50,7 @@ export function batteryFixtures(): readonly Fixture[] {
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
-/**
- * Removes the request that broke the connection to the server, and all later requests, from a case. A kube-apiserver
- * that panics sends no response.
- */
+/** Removes the request that broke the connection to the server, and all later requests, from a case. */
 function cutAt(whole: Case, failure: Failure | undefined): Case {
   if (failure === undefined) return whole;
   const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));

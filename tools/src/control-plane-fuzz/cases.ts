@@ -9,10 +9,7 @@ import { isGuarded, type Source } from './requests/source.ts';
 import type { Step } from './requests/step.ts';
 import { createValid, nextSteps, review } from './requests/steps.ts';
 
-/**
- * The number of requests in a fuzz case. With 20 requests, objects affect each other, but one difference hides only few
- * later differences.
- */
+/** With 20 requests, objects affect each other, but one difference hides only few later differences. */
 const STEPS = 20;
 /**
  * The distance between the random seeds of two fuzz runs. The distance exceeds the number of cases in a run, so that
@@ -29,11 +26,10 @@ const isStep = (step: Step): boolean => step.request !== undefined;
 
 export const requestsOf = ({ steps }: Case): number => steps.filter(isStep).length;
 
-/** The fractions of two types of cases: cases with a new custom kind, and cases with a user who has few permissions. */
 const FRESH = 0.1;
 const AS_USER = 0.05;
 
-/** Creates the fuzz case with a given index of a seed. The same seed and index always give the same case. */
+/** Creates the fuzz case with a given index of a seed. */
 export function caseOf(seed: number, index: number, all: readonly Kind[], schemas: Schemas, samples: Samples): Case {
   const draw = createDraw(seededRandom(seed * STRIDE + index));
   const source: Source = { draw, schemas, samples };

@@ -76,7 +76,7 @@ test('an artificial difference is found and shrunk to the requests and fields th
     const { request, body } = small.case.steps.at(-1) ?? {};
     expect(request).toMatch(/^PATCH /);
     expect(JSON.stringify(body)).toContain('"data"');
-    // The recorded difference is a case of the battery. The correct server passes the case.
+    // The recorded difference is a case of the battery.
     const [passed] = (await real.player.compare([small.case])).values();
     expect(passed).toEqual([]);
   });

@@ -2,7 +2,6 @@ import type { Case, Fixture, Runner } from './battery.ts';
 import type { Outcome } from './run.ts';
 import type { Difference } from './verdict.ts';
 
-/** The maximum length of a printed value in a report of the fuzzer. */
 const SHOWN = 500;
 
 const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').slice(0, SHOWN);

@@ -1,7 +1,6 @@
 import { isJsonObject } from './requests/json.ts';
 import type { Difference } from './verdict.ts';
 
-/** A rule that excuses intended differences between kube-apiserver and the embedded control plane. */
 export interface Rule {
   readonly name: string;
   readonly reason: string;
@@ -27,7 +26,6 @@ function isLargeItem(path: string): boolean {
   return integers.some((each) => !Number.isSafeInteger(Number(each)));
 }
 
-/** The largest accepted time difference between the responses of both servers. */
 const CLOCKS_MS = 60_000;
 
 const sortedRules = (body: unknown, field: string): string => {
@@ -36,7 +34,6 @@ const sortedRules = (body: unknown, field: string): string => {
   return JSON.stringify(Array.isArray(list) ? list.map((rule) => JSON.stringify(rule)).toSorted() : list);
 };
 
-/** Each rule excuses only the differences that its reason explains. */
 const rules: readonly Rule[] = [
   {
     name: 'node ports in Tables',
@@ -116,7 +113,6 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** The name that kube-apiserver generates for the type of `self` in a CEL rule. */
 const SELF_TYPE = /selfType\d*/g;
 
 /** Returns the errors of a refused CRD in a fixed order, with generated names removed. */

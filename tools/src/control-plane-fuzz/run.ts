@@ -6,19 +6,13 @@ import { ruleOf } from './rules.ts';
 import { type Try, tryWith } from './shrink.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The number of fuzz cases that are sent together. */
 const BATCH = 24;
-/** The number of times that the fuzzer repeats a case with a difference. */
 const REPLAYS = 4;
 
 export interface Run {
   readonly seed: number;
-  /**
-   * The minimum number of requests in a fuzz run. A run always completes its last case, so the run may send more
-   * requests.
-   */
+  /** A run always completes its last case, so the run may send more requests. */
   readonly requests: number;
-  /** The index of the first fuzz case of a run. */
   readonly from?: number;
   /** If `only` is set, the fuzzer sends only the case with this index. */
   readonly only?: number | undefined;
@@ -38,7 +32,6 @@ export interface Outcome {
    * later requests are not compared.
    */
   readonly compared: number;
-  /** Cases during which kube-apiserver closed the connection. */
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
@@ -49,7 +42,6 @@ export interface Outcome {
   readonly unsteady: readonly Difference[];
   /** For each rule, the number of differences that the rule excuses. */
   readonly excused: ReadonlyMap<string, number>;
-  /** The index of the first case of the next fuzz run. */
   readonly next: number;
 }
 

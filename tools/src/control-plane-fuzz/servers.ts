@@ -7,11 +7,7 @@ import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner }
 import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './requests/kinds.ts';
 import { readSchemas, type Schemas } from './requests/schema.ts';
 
-/** The number of fuzz cases that run on a server at the same time. */
 const JOBS = 4;
-/**
- * The maximum number of attempts to read an OpenAPI document, because a server generates the document after its start.
- */
 const ATTEMPTS = 40;
 const AGAIN_MS = 250;
 

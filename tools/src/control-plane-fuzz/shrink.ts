@@ -3,7 +3,6 @@ import { isJsonObject } from './requests/json.ts';
 import type { Step } from './requests/step.ts';
 import { type Difference, firstDifference } from './verdict.ts';
 
-/** The maximum number of smaller cases that the fuzzer tries to minimize a difference. */
 const TRIALS = 150;
 
 /**
@@ -21,10 +20,7 @@ export const tryWith =
     return firstDifference(recorded, failures, exact);
   };
 
-/**
- * Returns reduced copies of a value, each of which lacks one part. The copies that lack a large part come first, so
- * that the value shrinks quickly.
- */
+/** Returns reduced copies of a value, each of which lacks one part. */
 function smaller(value: unknown): readonly unknown[] {
   if (Array.isArray(value))
     return [

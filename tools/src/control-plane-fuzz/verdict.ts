@@ -2,10 +2,8 @@ import type { Case, Failure } from './battery.ts';
 import { isJsonObject } from './requests/json.ts';
 import type { Answer, Step } from './requests/step.ts';
 
-/** The first difference between the responses of both servers to a case. */
 export interface Difference {
   readonly case: Case;
-  /** The index of the step with the difference, starting at 0. */
   readonly step: number;
   readonly request: string;
   readonly failure: Failure;

@@ -1,14 +1,9 @@
-/** The dependencies of a program or library. */
 export interface ElfNeeds {
-  /** The names of shared libraries, such as `libc.so.6`. */
   readonly libraries: readonly string[];
-  /** The path of the dynamic loader. A library has no loader. */
   readonly loader: string | undefined;
-  /** The name of the architecture in OCI platforms. */
   readonly architecture: string;
 }
 
-/** The names of architectures in OCI platforms, by the machine number of ELF (`e_machine`). */
 const ARCHITECTURES: Readonly<Record<number, string>> = { 21: 'ppc64le', 22: 's390x', 62: 'amd64', 183: 'arm64' };
 
 const LOAD = 1;

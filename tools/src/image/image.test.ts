@@ -37,7 +37,6 @@ async function filesOf(layout: string): Promise<ReadonlyMap<string, string>> {
   return new Map(contents.map(([path, content]) => [path.slice(layout.length), content]));
 }
 
-/** Extracts the layers of an image into a folder with the tar of the system. `unpack` returns the configuration. */
 async function unpack(layout: Layout, image: Descriptor, into: string) {
   const { config, layers } = await layout.readJson<Manifest>(image.digest);
   await mkdir(into, { recursive: true });
@@ -120,7 +119,7 @@ test('the program of an image runs with only its root file system, as non-root',
   const [image] = await writeImages([built], join(folder, 'small'), { nodes: [SMALL], seconds: 0 });
   if (!image) throw new Error('no image');
   const { config } = await unpack(new Layout(join(folder, 'small')), image, root);
-  // This image contains the real Node.js as files. Compressing it would take most of the time of these tests.
+  // Compressing the real Node.js would take most of the time of these tests.
   await writeRoot(built, root, process.execPath);
   await run('chmod', ['755', folder]);
   const command = ['--userspec=65532:65532', root, ...(config.Entrypoint as string[]), '--help'];

@@ -6,18 +6,12 @@ import { NODE_PATH, NONROOT, nodeAlone, runtime } from './runtime.ts';
 import { archive, type Entry } from './tar.ts';
 
 export interface ImageSettings {
-  /** The Node.js binaries, one for each architecture. */
   readonly nodes: readonly string[];
-  /**
-   * The folder of an OCI layout with a base image. The base image must contain a C library. If there is no base image,
-   * the libraries of this machine are used.
-   */
+  /** The base image must contain a C library. If there is no base image, the libraries of this machine are used. */
   readonly base?: string | undefined;
-  /** The time of every file and of the image, as Unix time in seconds. */
   readonly seconds: number;
 }
 
-/** The folder of the program in the image. */
 const HOME = 'app';
 
 /** Returns all files of a bundle, except its source map, which is only needed to read stacks. */
@@ -48,7 +42,6 @@ async function baseLayers(folder: string, architecture: string, into: Layout): P
   throw new Error(`the base image in ${folder} has no variant for ${architecture}`);
 }
 
-/** The layers below the program: the base image and Node.js. */
 interface Below {
   readonly architecture: string;
   readonly layers: readonly Layer[];
@@ -62,8 +55,7 @@ async function putBelow(layout: Layout, node: string, { base, seconds }: ImageSe
 
 /**
  * Writes an OCI image layout with an image for each program and each Node.js binary. The layers are the base image,
- * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes. The
- * result contains the manifest of each image with its program, version and architecture.
+ * Node.js and the program. The function needs no container engine, and the same inputs produce the same bytes.
  */
 export async function writeImages(
   bundles: readonly Bundle[],
@@ -85,7 +77,7 @@ export async function writeImages(
   return manifests;
 }
 
-/** Writes the content of an image as files, for tools that build images. The content includes no base image. */
+/** Writes the content of an image as files, for tools that build images. */
 export async function writeRoot(bundle: Bundle, into: string, node: string): Promise<void> {
   const { entries } = await runtime(node);
   for (const { path, mode, data } of [...entries, ...(await programFiles(bundle))]) {

@@ -3,9 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/**
- * A reference to content in a layout. The reference contains the digest of the content (OCI image spec, `descriptor`).
- */
+/** A reference contains the digest of the content (OCI image spec, `descriptor`). */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -19,19 +17,16 @@ interface Platform {
   readonly os: string;
 }
 
-/** A layer, and the digest of its uncompressed archive. */
 export interface Layer {
   readonly descriptor: Descriptor;
   readonly diffId: string;
 }
 
-/** An image manifest, with the fields that this file reads. */
 export interface Manifest {
   readonly config: Descriptor;
   readonly layers: readonly Descriptor[];
 }
 
-/** An image configuration, with the fields that this file reads. */
 export interface Config {
   readonly architecture: string;
   readonly rootfs: { readonly diff_ids: readonly string[] };
@@ -47,7 +42,6 @@ export const MEDIA = {
 
 const digestOf = (data: Uint8Array): string => `sha256:${createHash('sha256').update(data).digest('hex')}`;
 
-/** A folder in the OCI image layout, version 1.0.0. */
 export class Layout {
   readonly #folder: string;
 

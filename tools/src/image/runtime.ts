@@ -5,7 +5,6 @@ import { ROOT } from '../root.ts';
 import { readElf } from './elf.ts';
 import type { Entry } from './tar.ts';
 
-/** The path of Node.js in an image. */
 export const NODE_PATH = 'usr/local/bin/node';
 
 /** The Node.js binary whose version the lock file contains, for the machine that builds the image. */
@@ -18,7 +17,6 @@ const TRIPLES: Readonly<Record<string, string>> = {
   s390x: 's390x-linux-gnu',
 };
 
-/** The user ID `nonroot`, as in distroless images. */
 export const NONROOT = 65_532;
 
 const text = (path: string, content: string): Entry => ({ path, mode: 0o644, data: Buffer.from(content) });

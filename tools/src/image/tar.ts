@@ -1,10 +1,7 @@
-/** A file or a folder of an archive. All entries belong to root. */
 export interface Entry {
   /** The path relative to the root, without a slash at its start or end. */
   readonly path: string;
-  /** The permission bits of the file or folder. */
   readonly mode: number;
-  /** The content of the file. A folder has no `data`. */
   readonly data?: Uint8Array;
 }
 

@@ -14,9 +14,8 @@ import { buildPackages, packAll, publicPackages, readManifest } from './packages
 import { serveRegistry } from './registry.ts';
 
 /**
- * The published packages: each package is built, packed, installed and used. Every step of the guide for provider
- * authors runs in an empty folder. All these tests are in one file, because two test files must not build and pack a
- * package at the same time. Only a thorough run includes these tests.
+ * The published packages: each package is built, packed, installed and used. All these tests are in one file, because
+ * two test files must not build and pack a package at the same time.
  */
 
 const run = promisify(execFile);
@@ -142,7 +141,7 @@ describe.runIf(isThorough)('published packages', () => {
     }
   });
 
-  /** Whether a registry is available. Without a registry, the guide cannot run. */
+  /** Whether a registry is available. */
   const hasRegistry = (): Promise<boolean> =>
     run('npm', ['view', 'zod', 'version', '--fetch-retries=0', '--fetch-timeout=15000'], { cwd: folder }).then(
       () => true,

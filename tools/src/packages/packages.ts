@@ -6,7 +6,6 @@ import { ROOT } from '../root.ts';
 
 const run = promisify(execFile);
 
-/** The fields of a package.json that affect its installation. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -30,7 +29,7 @@ export interface PublicPackage {
 export const readManifest = async (folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** Returns all published packages. A package comes after its dependencies. */
+/** Returns all published packages. */
 export async function publicPackages(): Promise<readonly PublicPackage[]> {
   const found: PublicPackage[] = [];
   for (const room of ['packages', 'providers', 'apps']) {
@@ -68,7 +67,6 @@ export async function buildPackages(packages: readonly PublicPackage[]): Promise
   }
 }
 
-/** Packs all packages as a release does, and returns the tarballs by the name of the package. */
 export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
   await run('npx', ['-y', 'pnpm@12.21.0', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
   const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;

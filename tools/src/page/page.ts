@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { ROOT } from '../root.ts';
 
-/** The generated module with the script and the style sheet of the page. */
 export const PAGE_FILE = join(ROOT, 'apps/dashboard/src/generated/page.ts');
 
 const PACKAGE_IN_PATH = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/;

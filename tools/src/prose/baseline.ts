@@ -1,6 +1,5 @@
 import { RULES, type Rule, type Violation } from './rules.ts';
 
-/** The number of violations of each file, by rule. Zeros are omitted. */
 export type Counts = Readonly<Record<string, Partial<Record<Rule, number>>>>;
 
 export interface Excess {

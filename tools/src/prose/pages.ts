@@ -40,10 +40,7 @@ function badExamples(tree: Nodes): ReadonlySet<Nodes> {
   return found;
 }
 
-/**
- * Returns the headings of each table cell: the headings of its column and of its row. The first row and the first
- * column have no headings.
- */
+/** Returns the headings of each table cell: the headings of its column and of its row. */
 function headingsOf(tree: Nodes): ReadonlyMap<Nodes, readonly string[]> {
   const found = new Map<Nodes, readonly string[]>();
   visit(tree, 'table', ({ children: [head, ...rows] }) => {

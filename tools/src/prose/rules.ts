@@ -5,7 +5,6 @@ import { ParseEnglish } from 'parse-english';
 import { visit } from 'unist-util-visit';
 import { CODE, type Kind, type Text } from './texts.ts';
 
-/** The names of the rules, in the order of the baseline. */
 export const RULES = ['phrase', 'person', 'pronoun', 'sentence', 'cell', 'fragment', 'cause', 'repeat'] as const;
 
 export type Rule = (typeof RULES)[number];
@@ -16,30 +15,21 @@ export interface Violation {
   message: string;
 }
 
-/** Removed phrases and their replacements. */
 export type Phrases = Readonly<Record<string, string>>;
 
 const CODES = new RegExp(CODE, 'g');
 const MAX_CELL = 200;
-/** The maximum number of words in a sentence. Titles and table cells are not full sentences, so they have no limit. */
 const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
 
-/** Nouns for persons. After a noun for persons, `who` is correct. */
+/** After a noun for persons, `who` is correct. */
 const PERSONS = new Set(
   `administrator administrators author authors contributor contributors developer developers everyone engineer engineers maintainer maintainers operator
   operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
 );
 
-/**
- * The start of a sentence that a reader cannot understand alone. Examples are a pronoun as the subject, a reference to
- * an earlier condition, and a state without a subject.
- */
 const POINTS_BACK =
   /^(?:It|Its|They|Their|Them|Then|(?:This|These|Those|That) (?:is|are|was|were|has|have|can|cannot|may|must|does|do|means?|would|will)|(?:Absent|Defined|Empty|Null|Present|Undefined) (?:for|if|in|only|unless|when|while|without))\b/;
-/**
- * The start of a sentence on a page that refers to an earlier sentence. A page is read in its order, so `This` may
- * refer to the sentence before.
- */
+/** A page is read in its order, so `This` may refer to the sentence before. */
 const BACK =
   /^(?:It|Its|They|Their|Them|Such|Therefore|Otherwise|However|(?:With|Without|For|In|By) (?:such|this|these|those) (?!page|section|repository|folder|mode|example))\b/;
 /** Matches the condition at the start of a sentence. */
@@ -53,9 +43,8 @@ const OWN_SUBJECT: Partial<Record<Kind, RegExp>> = {
 
 /** Matches the start of a message that is only the end of a sentence. */
 const FRAGMENT = /^(?:[,;:]|(?:and|but|or|so|which|whose|who|that)\b)/;
-/** The minimum number of words of a message for the rule `fragment`. A short end such as `and 3 more` is clear. */
+/** A short end of a message such as `and 3 more` is clear. */
 const MIN_FRAGMENT = 5;
-/** The heading of a column with two kinds of content. Each cell names its kind. */
 const ORIGINAL_OR_REASON = /\boriginal\b.*\breason\b|\breason\b.*\boriginal\b/i;
 
 const english = new ParseEnglish();
@@ -121,7 +110,7 @@ function checkSentences({ kind, line, text, shown = text.length, code = [] }: Te
 }
 
 /**
- * Parses the text as a tree. Offsets in the tree refer to the text.
+ * Parses the text as a tree.
  * - The parser joins a sentence with the previous sentence if it starts with a small letter, like the name `mcm`.
  * - Each item of a list becomes a paragraph.
  */

@@ -55,7 +55,6 @@ function sentencesForReader({ text, code = [], headings = [] }: Text): string[] 
 export interface Figures {
   name: string;
   words: number;
-  /** The number of removed phrases, and of `who` for programs, per 10,000 words. */
   phrases: number;
 }
 

@@ -3,28 +3,20 @@ import { isTest, type Source } from '../structure/sources.ts';
 
 export type Kind = 'doc' | 'cell' | 'comment' | 'message' | 'title';
 
-/** A text in prose: a paragraph or table cell of a page, a comment, a message, or a test title. */
 export interface Text {
   kind: Kind;
-  /** The first line of the text. */
   line: number;
   text: string;
-  /** The length of a table cell with its code, in characters. */
   shown?: number;
-  /** The code that `CODE` replaces, in the order of the text. */
   code?: readonly string[] | undefined;
-  /** The headings of the column and of the row of a table cell. */
   headings?: readonly string[];
 }
 
-/**
- * The placeholder for code. The parser would treat a single letter as an abbreviation, and a small letter as the middle
- * of a sentence.
- */
+/** The parser would treat a single letter as an abbreviation, and a small letter as the middle of a sentence. */
 export const CODE = 'CODE';
 
 const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
-/** Matches comments for tools. These comments are not prose. */
+/** Matches comments for tools. */
 const DIRECTIVE = /^\s*(biome-ignore|@ts-|#|v8 ignore|eslint|[*!]?\s*@vitest)/;
 
 /**
@@ -125,7 +117,6 @@ function joined(node: Expression): Expression[] {
 /** Resolves the parts of a message, and records the literals that are not texts of their own. */
 interface Parts {
   file: string;
-  /** The values of the constants that are the end of a message, by their name. */
   ends: ReadonlyMap<string, Expression>;
   inner: Set<number>;
 }
@@ -138,10 +129,7 @@ function literalOf(node: Expression, parts: Parts): string | undefined {
   return node.quasis.map(({ value }, index) => `${value.cooked ?? ''}${values[index] ?? ''}`).join('');
 }
 
-/**
- * Returns the text of an expression inside of a message. For a choice such as `a ? b : c`, the result is the first
- * branch with a text.
- */
+/** Returns the text of an expression inside of a message. */
 function shownOf(node: Expression, parts: Parts): string {
   for (const branch of branchesOf(node, parts)) {
     const text = literalOf(branch, parts);
@@ -152,7 +140,6 @@ function shownOf(node: Expression, parts: Parts): string {
   return `\uE000${valueName(parts.file.slice(node.start, node.end))}\uE001`;
 }
 
-/** The start of a literal that is only the end of a message. */
 const END = /^[\s,;:.(]/;
 
 /** Returns the possible values of an expression. */
@@ -195,7 +182,10 @@ function calleeName(callee: Expression): string | undefined {
   return undefined;
 }
 
-/** Replaces each piece of code with the word CODE. The rules then count one word, and do not search the code. */
+/**
+ * Replaces each piece of code with the word CODE. The rules count one word for each piece of code, and do not search
+ * the code.
+ */
 function withoutCode(value: string): Pick<Text, 'text' | 'code'> {
   const code: string[] = [];
   const text = value

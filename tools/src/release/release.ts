@@ -2,13 +2,9 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 
-/** The names of the files that `signRelease` writes. */
 export const RELEASE_FILES = {
-  /** The checksums, in the format of `sha256sum`. */
   sums: 'SHA256SUMS',
-  /** The signature of the checksums: ECDSA P-256 with SHA-256 in DER, as `openssl dgst` verifies it. */
   signature: 'SHA256SUMS.sig',
-  /** A DSSE envelope with an in-toto statement: SLSA provenance version 1. */
   provenance: 'provenance.intoto.json',
 } as const;
 
@@ -18,12 +14,9 @@ const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 const PREDICATE_TYPE = 'https://slsa.dev/provenance/v1';
 
 export interface ReleaseSources {
-  /** The URL of the repository. */
   readonly repository: string;
-  /** The commit as 40 hexadecimal digits. */
   readonly commit: string;
   readonly lockFile: Buffer;
-  /** The builder: the URL of a CI workflow, or of the page that describes the build. */
   readonly builder: string;
 }
 

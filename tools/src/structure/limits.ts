@@ -1,9 +1,6 @@
 import { type Measure, packageOf } from './measures.ts';
 
-/**
- * The allowed number of weaknesses, by the ID of the measure and by package. A package without an entry may have no
- * weakness.
- */
+/** A package without an entry may have no weakness. */
 export type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Returns the number of weaknesses, by measure and by package. Packages without weaknesses have no entry. */

@@ -12,7 +12,6 @@ interface Weakness {
   text: string;
 }
 
-/** All weaknesses of one kind. `id` is the key of this kind in the limits. */
 export interface Measure {
   id: string;
   title: string;

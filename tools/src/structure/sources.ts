@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
 
 export interface Source {
-  /** The path relative to the root of the repository. */
   path: string;
   text: string;
   parsed: ParseResult;

@@ -7,7 +7,6 @@ interface Named {
   line?: number;
 }
 
-/** The fields of knip's report that this file reads. */
 export interface KnipReport {
   issues: { file: string; files?: Named[]; exports?: Named[]; types?: Named[] }[];
 }

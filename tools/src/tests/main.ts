@@ -11,10 +11,7 @@ import { merged, missingReport, type Report, reportOf } from './report.ts';
  * arguments, vitest runs the named files without the cache.
  */
 
-/**
- * Runs a program of `node_modules` with the Node.js of this process. The packages and tests then use the same Node.js.
- * The result is the exit status.
- */
+/** Runs a program of `node_modules` with the Node.js of this process. */
 const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
   new Promise((resolve, reject) => {
     spawn(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
@@ -28,9 +25,7 @@ const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = {
 
 interface Lane {
   readonly contains: (script: string) => boolean;
-  /** The number of parallel tasks. */
   readonly tasks: number;
-  /** The number of workers of each task. */
   readonly workers: number;
 }
 
@@ -45,7 +40,7 @@ const LANES: readonly Lane[] = [
   // Two parallel tasks use all cores. A worker needs seconds to load the modules and to compile them, so fewer workers
   // need less CPU time.
   { contains: (script) => script === 'test', tasks: 2, workers: Math.ceil(CORES / 2) },
-  // In a plain run, this lane ends long before the other lane. More workers would only slow down each file.
+  // More workers would only slow down each file.
   { contains: (script) => script !== 'test', tasks: 1, workers: Math.ceil(CORES * (isThorough ? 1.5 : 1)) },
 ];
 

@@ -8,13 +8,9 @@ const PROGRAMS = [
   ...['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
 ];
 
-/** The programs of a real API server in the folder `KUBEBUILDER_ASSETS`. */
 const ASSETS = ['kube-apiserver', 'kube-controller-manager', 'etcd'];
 
-/**
- * Returns the size and the time of an executable file, which change with its version. The result is undefined if the
- * file does not exist.
- */
+/** Returns the size and the time of an executable file, which change with its version. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs}` : undefined;

@@ -1,10 +1,8 @@
-/** The folder in a package that contains the reports of its tests. */
 export const REPORTS = 'node_modules/.cache/tests';
 
 /** Returns the path of the report of a task, relative to the folder of its package. */
 export const reportOf = (task: string): string => `${REPORTS}/${task.replaceAll(':', '-')}.json`;
 
-/** The fields of vitest's JSON report that `.ci/count.mjs` reads. */
 export interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -13,7 +11,7 @@ export interface Report {
   readonly testResults: readonly object[];
 }
 
-/** Returns the report of a task that ended without a report. The result contains one failed file. */
+/** Returns the report of a task that ended without a report. */
 export const missingReport = (name: string): Report => ({
   numPassedTests: 0,
   numFailedTests: 0,

@@ -27,10 +27,7 @@ function problem(spec: AwsProviderSpec, { machineType, zone, subnet, market }: A
   return undefined;
 }
 
-/**
- * The fields of an alternative on EC2: instance type, subnet with its zone, and market. The image must be compatible
- * with every instance type.
- */
+/** The image of a class must be compatible with every instance type. */
 export const alternatives: AlternativeRules<AwsProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: (spec, { machineType = spec.machineType, subnet, market }) => ({

@@ -16,7 +16,6 @@ export interface CreateOptions {
 
 type Create = CreateRequest<AwsProviderSpec, AwsCredentials>;
 
-/** The delays between retries, as in the original, which uses the defaults of the library cenkalti/backoff. */
 const FIRST_MS = 500;
 const FACTOR = 1.5;
 const LONGEST_MS = 60_000;
@@ -81,8 +80,7 @@ async function rootDeviceOf(ec2: Ec2, ami: string, signal: AbortSignal): Promise
 
 /**
  * Calls RunInstances with a client token that is computed from the UID of the Machine. For a repeated token, EC2
- * returns the VM of the first request. After the termination of its VM, a token cannot be used again. The next token is
- * then used.
+ * returns the VM of the first request. After the termination of its VM, a client token cannot be used again.
  */
 async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined): Promise<Instance> {
   const { machine, spec, userData, signal } = request;

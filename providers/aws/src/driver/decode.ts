@@ -21,7 +21,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
 }
 
 /**
- * Parses a provider spec with the rules that apply before a creation. The Secret is not checked.
+ * Parses a provider spec with the rules that apply before a creation.
  * @throws MachineError
  */
 export function readSpec(machineClass: MachineClass): AwsProviderSpec {

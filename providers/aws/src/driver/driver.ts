@@ -34,12 +34,8 @@ import { volumeIdOf } from './volumes.ts';
 /** The environment of the AWS driver. */
 export interface AwsDriverOptions extends DriverContext {
   readonly environment: Environment;
-  /**
-   * The settings for endpoints. Without settings, the environment variables and the shared files determine the
-   * endpoints.
-   */
+  /** Without settings, the environment variables and the shared files determine the endpoints. */
   readonly settings?: AwsSettings;
-  /** The longest wait until DescribeInstances returns a new VM (default: 5 minutes). */
   readonly visibilityBudgetMs?: number | undefined;
   readonly version?: string;
 }
@@ -220,7 +216,7 @@ function statusOf(request: OnMachine, found: readonly Instance[]): FoundInstance
   return { ...reported, ...stopped(request, instance) };
 }
 
-/** Converts a listed instance to a list with one VM. For an instance without an ID, the list is empty. */
+/** Converts a listed instance to a list with one VM. */
 function listed({ spec }: Request, { InstanceId: id, Tags = [], LaunchTime }: Instance): readonly ListedInstance[] {
   if (id === undefined) return [];
   const machineName = Tags.find(({ Key }) => Key === NAME_TAG)?.Value ?? '';
@@ -256,8 +252,8 @@ const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: node
 });
 
 /**
- * Returns the IDs of the VMs to delete. If the provider ID is unknown, these are all VMs with the name of the machine.
- * VMs of other control clusters are excluded.
+ * Returns the IDs of the VMs to delete. If the provider ID is unknown, all VMs with the name of the machine are
+ * deleted. VMs of other control clusters are not deleted.
  */
 async function idsToDelete(
   request: OnMachine,

@@ -1,15 +1,13 @@
 import type { Clock } from '@mcm/kube';
 
-/** EC2 returns an instance for this time after its termination. */
 const REMEMBERED_MS = 60 * 60_000;
 
 /**
- * The instances that this process has terminated. For some seconds, EC2 reports a terminated instance as running. A new
- * machine with an equal name must not adopt such an instance.
+ * For some seconds, EC2 reports a terminated instance as running. A new machine with an equal name must not adopt such
+ * an instance.
  */
 export class EndedInstances {
   readonly #clock: Clock;
-  /** The expiry time of each entry, by instance ID. The oldest entry expires first. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {

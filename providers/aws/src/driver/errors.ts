@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { CREDENTIALS_REFUSED, Refusal } from '../ec2/refusal.ts';
 
-/** The error codes of EC2 for a lack of capacity or quota. Source: pkg/aws/errors of the original. */
+/** Source: pkg/aws/errors of the original. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',

@@ -2,7 +2,6 @@ import type { Machine } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
 import type { Instance } from '../ec2/client.ts';
 
-/** After this time in milliseconds, the driver reads an instance again, because the VM may have changed. */
 const FRESH_MS = 60_000;
 
 /** Keeps the instances that a creation has read, for the initialization that follows. Each entry is used once. */

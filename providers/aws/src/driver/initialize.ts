@@ -96,7 +96,7 @@ export async function initializeInstance(
 }
 
 /**
- * Disables the source/destination check of each network interface. After the last interface, the last error is thrown.
+ * Disables the source/destination check of each network interface.
  * @param fresh the instance, if the driver has read it
  */
 async function disableChecks(ec2: Ec2, id: string, signal: AbortSignal, fresh?: Instance): Promise<void> {

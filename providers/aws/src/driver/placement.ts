@@ -11,7 +11,7 @@ const PlacementAnnotations = {
   Placement: 'machine.sapcloud.io/awsPlacement',
 } as const;
 
-/** The schema of the placement annotation. The keys of the annotation may have any letter case. */
+/** The keys of the annotation may have any letter case. */
 const annotated = z.object({
   Affinity: z.string().optional(),
   AvailabilityZone: z.string().optional(),
@@ -25,10 +25,7 @@ const annotated = z.object({
   Tenancy: z.string().optional(),
 });
 
-/**
- * Returns the placement in the provider spec. If the provider spec has no placement, the annotation of the Machine
- * applies.
- */
+/** If the provider spec has no placement, the annotation of the Machine applies. */
 export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement | undefined {
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;

@@ -9,7 +9,6 @@ import { findById, type OnMachine } from './lookup.ts';
 const LOOK_MS = 3_000;
 const ENDED: readonly string[] = ['shutting-down', 'terminated'];
 
-/** A requested change of the power state of an instance, with the connection to EC2. */
 export interface Change {
   readonly ec2: Ec2;
   readonly request: OnMachine;
@@ -18,7 +17,7 @@ export interface Change {
 }
 
 /**
- * Stops or hibernates an instance. EC2 can hibernate only instances that were launched with the option for hibernation.
+ * EC2 can hibernate only instances that were launched with the option for hibernation.
  * @throws MachineError
  */
 export async function stopInstance(change: Change, hibernate: boolean): Promise<void> {
@@ -30,10 +29,7 @@ export async function stopInstance(change: Change, hibernate: boolean): Promise<
   await reach(change, 'stopped', 'instance_stop', (id, signal) => change.ec2.stop(id, hibernate, signal));
 }
 
-/**
- * Starts an instance.
- * @throws MachineError `ResourceExhausted`, `NotFound`
- */
+/** @throws MachineError `ResourceExhausted`, `NotFound` */
 export const startInstance = (change: Change): Promise<void> =>
   reach(change, 'running', 'instance_start', (id, signal) => change.ec2.start(id, signal));
 

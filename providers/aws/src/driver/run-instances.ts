@@ -19,7 +19,7 @@ export interface Launch {
   readonly spec: AwsProviderSpec;
   readonly userData: Uint8Array;
   readonly rootDevice: string | undefined;
-  /** The client token of the request. For equal client tokens, EC2 returns one VM. */
+  /** For equal client tokens, EC2 returns one VM. */
   readonly clientToken: string;
 }
 

@@ -1,15 +1,11 @@
 import { FieldErrors } from '@mcm/core/driver';
 import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
-/**
- * The device name that marks the root disk in the provider spec. The request to EC2 contains the device name of the
- * image instead.
- */
+/** For the root disk, the request to EC2 contains the device name of the image. */
 export const ROOT_DEVICE = '/root';
 const CLUSTER_TAG = 'kubernetes.io/cluster/';
 const ROLE_TAG = 'kubernetes.io/role/';
 
-/** The start of the paths in errors about the Secret, as in the original. */
 const SECRET = 'secretRef';
 
 const VOLUME_TYPES = ['gp2', 'gp3', 'io1', 'st1', 'sc1', 'standard'];
@@ -19,9 +15,10 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 
 /**
  * Returns the errors of a provider spec and its Secret, or undefined without errors. The texts and the order are those
- * of the original. `ofSecret` is true if an error is about the Secret.
- * @param secret The Secret. If it is undefined, only the provider spec is validated. The value `none` means that the
- *   class refers to no Secret. Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
+ * of the original.
+ * @param secret The Secret. If the Secret is undefined, only the provider spec is validated. The value `none` of
+ * `secret` means that the class refers to no Secret. Source: machine-controller-manager-provider-aws,
+ * pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,

@@ -70,10 +70,7 @@ const isZone = (zone: string): boolean => {
   return text !== undefined && text.length > 1 && HOST.test(zone.replaceAll(/%[0-9a-f]{2}/gi, ''));
 };
 
-/**
- * Decodes the escapes in a part of a URL. If two hexadecimal digits do not follow a percent sign, the result is
- * undefined.
- */
+/** Decodes the escapes in a part of a URL. */
 function decoded(path: string): string | undefined {
   return /%(?![0-9a-f]{2})/i.test(path) ? undefined : Buffer.from(unescaped(path), 'latin1').toString('utf8');
 }

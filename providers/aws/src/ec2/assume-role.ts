@@ -8,14 +8,9 @@ export interface StsOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** The endpoint of STS, the token service, if the operator has set an endpoint. */
   readonly reach: Reach;
 }
 
-/**
- * Requests the keys of an IAM role.
- * @param own the keys that may assume the role
- */
 export async function assumedKeys(
   own: Keys,
   profile: Section,

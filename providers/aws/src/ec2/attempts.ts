@@ -2,10 +2,6 @@ import { LearnedRates } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import { NoAnswer, Refusal } from './refusal.ts';
 
-/**
- * The error codes that mean throttling: the codes of the Go SDK v2 (aws/retry, DefaultThrottleErrorCodes), and HTTP
- * statuses.
- */
 const THROTTLES = new Set([
   'BandwidthLimitExceeded',
   'EC2ThrottledException',
@@ -22,7 +18,7 @@ const THROTTLES = new Set([
   'TooManyRequestsException',
   'TransactionInProgressException',
 ]);
-/** The error codes for refused keys. EC2 returns `RequestExpired` if the session token has expired. */
+/** EC2 returns `RequestExpired` if the session token has expired. */
 const KEYS_REFUSED = new Set([
   ...['AuthFailure', 'ExpiredToken', 'ExpiredTokenException', 'InvalidClientTokenId', 'RequestExpired'],
 ]);
@@ -36,10 +32,7 @@ export const isThrottle = (error: unknown): boolean =>
   error instanceof Refusal && (THROTTLES.has(error.code) || error.status === 429);
 
 const ATTEMPTS = 3;
-/**
- * The maximum number of attempts of a throttled call. A throttled call had no effect, so it can be repeated at the
- * learned rate.
- */
+/** A throttled call had no effect, so it can be repeated at the learned rate. */
 const THROTTLED_ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 20_000;
@@ -47,12 +40,11 @@ const LONGEST_PAUSE_MS = 20_000;
 export interface AttemptsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The maximum number of attempts (default: 3, and 10 for throttled calls). */
   readonly maxAttempts: number | undefined;
   /** Returns true if the driver must not immediately repeat the action after the error code. */
   readonly isFinal: (code: string, action: string) => boolean;
   readonly onKeysRefused?: (() => void) | undefined;
-  /** The rate limits of the account. By default, each instance of `Attempts` learns its own rate limits. */
+  /** The rate limits of the account. */
   readonly rates?: LearnedRates | undefined;
 }
 

@@ -30,13 +30,10 @@ export interface Ec2Options extends RequestHandlerOptions {
   readonly rates?: AccountRates | undefined;
 }
 
-/**
- * An image is cached for this time. Images rarely change, and the launch from a deleted image fails, so a long time is
- * safe.
- */
+/** Images rarely change, and the launch from a deleted image fails, so a long time is safe. */
 const IMAGE_KEPT_MS = 3_600_000;
 
-/** The keys, the region and the connection of the EC2 client. Clients of other AWS services use them, too. */
+/** Clients of several AWS services use the session of EC2. */
 export interface Ec2Session {
   readonly region: string;
   readonly keys: Keys | (() => Promise<Keys>);
@@ -68,10 +65,7 @@ async function loadEc2() {
   };
 }
 
-/**
- * The operations of EC2 that the driver uses, for one region and one set of keys. The methods throw the errors of
- * `Attempts.send`.
- */
+/** The methods throw the errors of `Attempts.send`. */
 export class Ec2 {
   readonly #client: EC2Client;
   readonly #sdk: Ec2Sdk;
@@ -111,7 +105,7 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** Finds instances. The parameters are those of `SharedLookup`. */
+  /** Finds instances. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -124,7 +118,7 @@ export class Ec2 {
     return made;
   }
 
-  /** Launches an instance. Because of the client token, the call can be repeated safely. */
+  /** Because of the client token, the call can be repeated safely. */
   async run(input: RunInstancesCommandInput, signal: AbortSignal): Promise<RunInstancesCommandOutput> {
     const command = new this.#sdk.RunInstancesCommand(input);
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
@@ -195,7 +189,7 @@ export class Ec2 {
 
   /**
    * Assigns IPv6 prefixes to a network interface. A call without a response is not repeated, because a second call
-   * would assign more prefixes. The caller must then read the interface again.
+   * would assign more prefixes. After a lost response, the caller must read the interface again.
    */
   async assignPrefixes(networkInterfaceId: string | undefined, count: number, signal: AbortSignal): Promise<void> {
     requireInterface('AssignIpv6Addresses', networkInterfaceId);
@@ -217,7 +211,7 @@ function requireInterface(action: string, id: string | undefined): void {
   if (id === undefined) throw new Error(`${action}: EC2 returned a network interface without an ID`);
 }
 
-/** The maximum number of clients. The least recently used client is removed first. */
+/** The least recently used client is removed first. */
 const KEPT = 64;
 
 /** Caches clients. A new client would lose its connections, its keys and its learned rates. */

@@ -11,7 +11,7 @@ export interface Keys {
   readonly expiration?: Date;
 }
 
-/** The error if the driver found no keys. The driver then sent no request. */
+/** Without keys, the driver sends no request. */
 export class NoKeys extends Error {
   override readonly name = 'NoKeys';
 }
@@ -23,8 +23,8 @@ export type KeySource =
   | { readonly from: 'environment' };
 
 /**
- * Returns the source of the keys. If the Secret contains several names of a key, the first name applies, even if its
- * value is empty. If the value is blank, the keys come from the environment, as in the original.
+ * If the Secret contains several names of a key, the first name applies, even if its value is empty. If the value is
+ * blank, the keys come from the environment, as in the original.
  */
 export function keySourceOf(secret: AwsCredentials): KeySource {
   const { workloadIdentityTokenFile, roleARN = '' } = secret;

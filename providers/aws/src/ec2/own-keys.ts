@@ -29,8 +29,8 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
  */
 const RENEW_BEFORE_MS = 300_000;
 /**
- * An expiry in the past. With this expiry, the SDK asks for the keys before every request. The SDK would compare
- * another expiry with the system clock instead of the clock of the process.
+ * An expiry in the past makes the SDK ask for the keys before every request. The SDK would compare another expiry with
+ * the system clock instead of the clock of the process.
  */
 const ASK_AGAIN = new Date(0);
 
@@ -126,7 +126,6 @@ async function ofProfile(
   return undefined;
 }
 
-/** Assumes the IAM role of a profile with the keys of its source profile. */
 async function ofRole(
   name: string,
   profile: Section,

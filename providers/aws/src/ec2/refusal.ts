@@ -4,13 +4,9 @@ import { withoutUndefined } from '@mcm/kube';
 /** The error for an error response of EC2 or STS. */
 export class Refusal extends Error {
   override readonly name: string;
-  /**
-   * The error code, such as `InvalidInstanceID.NotFound`. Without a code in the response, the error code is
-   * `UnknownError`.
-   */
+  /** Without a code in the response, the error code is `UnknownError`. */
   readonly code: string;
   readonly status: number;
-  /** The action of the failed request, such as `RunInstances`. */
   readonly action: string;
   readonly retryAfterMs: number | undefined;
 
@@ -29,10 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/**
- * Error codes for invalid keys, signatures or permissions. A wrong clock can also be the cause, because a signature
- * contains the time.
- */
+/** A wrong clock can cause an error about the signature, because a signature contains the time. */
 export const CREDENTIALS_REFUSED: ReadonlySet<string> = new Set([
   'AuthFailure',
   'ExpiredToken',

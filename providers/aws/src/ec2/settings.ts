@@ -53,7 +53,7 @@ export const awsFlags = {
 
 /**
  * Reads the AWS settings.
- * @param shared The shared configuration. The environment takes precedence over it.
+ * @param shared The shared configuration. The environment takes precedence over the shared configuration.
  * @returns the settings of the driver, and the effective endpoints with their sources
  * @throws ConfigError with the setting and a hint
  */

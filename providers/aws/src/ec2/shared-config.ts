@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
-/** A section of a shared file. A nested setting has a name such as `ec2.endpoint_url`. */
+/** A nested setting has a name such as `ec2.endpoint_url`. */
 export type Section = Readonly<Record<string, string>>;
 
 export interface SharedConfig {
   readonly hasProfile: boolean;
   readonly profile: Section;
-  /** The services section to which the profile refers. Without a reference, the field is undefined. */
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
@@ -24,7 +23,7 @@ async function readFiles({ variables, readFile }: Environment): Promise<SharedFi
   };
 }
 
-/** Returns a profile of the shared files, or undefined. The credentials file takes precedence. */
+/** The credentials file of a profile takes precedence. */
 function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);

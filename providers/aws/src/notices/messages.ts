@@ -5,7 +5,7 @@ import { formatProviderId } from '../spec/provider-id.ts';
 /** EC2 ends a spot instance two minutes after its warning. */
 const SPOT_NOTICE_MS = 120_000;
 
-/** The schema of an EventBridge event. Source: the reference of EventBridge, "Event structure". */
+/** Source: the reference of EventBridge, "Event structure". */
 const event = z.looseObject({
   id: z.string(),
   'detail-type': z.string(),
@@ -26,7 +26,6 @@ const healthDetail = z.looseObject({
   affectedEntities: z.array(z.looseObject({ entityValue: z.string() })).optional(),
 });
 
-/** The instance states of an instance that does not run and does not start automatically. */
 const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-down', 'terminated']);
 
 /**

@@ -13,13 +13,10 @@ async function loadSqs() {
   return { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand };
 }
 
-/** If the queue is empty, SQS delays its response for up to this number of seconds until a message arrives. */
 const WAIT_SECONDS = 20;
-/** The maximum number of messages in one response of SQS. */
 const BATCH = 10;
-/** SQS delivers a message again after this number of seconds, unless the driver deletes the message. */
 const VISIBILITY_SECONDS = 30;
-/** The maximum number of responses in one wait. A wait must end even if notices arrive continuously. */
+/** A wait must end even if notices arrive continuously. */
 const MOST_BATCHES = 50;
 
 interface Wait {

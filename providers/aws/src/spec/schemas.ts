@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 const text = (description: string) => z.string().optional().meta({ description });
 const flag = (description: string) => z.boolean().optional().meta({ description });
-/** The schema of a 32-bit number, as in the API of EC2. */
 const count = (description: string) => z.int32().optional().meta({ description });
 
 const ebs = z.object({

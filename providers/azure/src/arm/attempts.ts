@@ -10,11 +10,9 @@ export interface ArmRequest {
   readonly body?: string | undefined;
 }
 
-/** A response of Azure Resource Manager with a status below 300. The body is JSON or empty. */
 export interface ArmAnswer {
   readonly status: number;
   readonly headers: TransportResponse['headers'];
-  /** The body of the response, or undefined if the body is empty. */
   readonly body: unknown;
   readonly text: string;
 }
@@ -22,16 +20,10 @@ export interface ArmAnswer {
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 800;
-/**
- * The longest pause within one call. If Azure requests a longer pause, the call fails, and the controller retries
- * later.
- */
+/** If Azure requests a longer pause, the call fails, and the controller retries later. */
 const LONGEST_PAUSE_MS = 60_000;
 
-/**
- * Sends requests with tokens at the rate that Azure allows, and retries temporary errors. An error response, a page of
- * a proxy and an incomplete response cause an error.
- */
+/** Sends requests with tokens at the rate that Azure allows, and retries temporary errors. */
 export class Attempts {
   readonly #options: ArmOptions;
   readonly #transport: Transport;
@@ -94,8 +86,8 @@ export class Attempts {
 }
 
 /**
- * Returns true if the error comes from a login. In that case, the client sent no request, and the next retry requests a
- * token again.
+ * Returns true if the error comes from a login. After a failed login, the client sends no request, and the next retry
+ * requests a token again.
  */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
 

@@ -8,23 +8,19 @@ import type { ArmOptions } from './options.ts';
 
 export interface Beginning {
   readonly state: string | undefined;
-  /** Whether the change has ended. The field is used only if Azure names no operation. */
+  /** Whether the change has ended. `ended` is used only if Azure names no operation. */
   readonly ended: boolean;
-  /** The operation with which the driver can follow the change. */
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
-/** The context of a call. The pollers of the SDK pass no context to their requests. */
 export interface Call {
   readonly signal: AbortSignal;
   /** Whether the first request of the call starts a change. The driver must then wait for the end of the change. */
   readonly changes?: boolean;
   began?: Beginning;
-  /** The last response of the call. `where` names its request. */
   last?: { readonly where: string; readonly answer: ArmAnswer };
 }
 
-/** The context of the requests that the SDK sends during the current call. */
 export const calls = new AsyncLocalStorage<Call>();
 
 /** The API versions of the original. The driver uses these versions instead of the versions of the SDK. */

@@ -1,9 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** A certificate and its key. With both, an application proves its identity. */
 export interface ClientCertificate {
   readonly key: KeyObject;
-  /** The SHA-256 hash of the certificate in base64url, for the field `x5t#S256` of an assertion. */
   readonly thumbprint: string;
   readonly notBefore: Date;
   readonly notAfter: Date;

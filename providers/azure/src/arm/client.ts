@@ -21,7 +21,7 @@ export interface Provisioned {
 
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The maximum number of clients. The least recently used client is removed first. */
+/** The least recently used client is removed first. */
 const KEPT = 16;
 const POLL_MS = 30_000;
 
@@ -54,8 +54,8 @@ export class Arm {
   }
 
   /**
-   * Runs a change until it ends, for at most `timeoutMs`. The result is the resource after the change.
-   * @param read reads the resource that is created or changed. For a deletion, the result is undefined.
+   * Runs a change until it ends, for at most `timeoutMs`.
+   * @param read reads the resource that is created or changed.
    */
   async run<T>(
     begin: (options: CallOptions) => Poller<T>,
@@ -82,8 +82,7 @@ export class Arm {
   }
 
   /**
-   * Waits for the end of a change that another call started, for at most `timeoutMs`. The result is the resource after
-   * the change.
+   * Waits for the end of a change that another call started, for at most `timeoutMs`.
    * @throws ArmError with status 200 if the change failed
    */
   follow<T extends Provisioned>(read: Read<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {

@@ -11,7 +11,6 @@ const PUBLIC: CloudAddresses = {
   scope: 'https://management.core.windows.net//.default',
 };
 
-/** The possible names of clouds in `providerSpec.cloudConfiguration.name`. */
 export const CLOUD_NAMES = ['AzurePublic', 'AzureChina', 'AzureGovernment'] as const;
 export type CloudName = (typeof CLOUD_NAMES)[number];
 
@@ -29,6 +28,6 @@ const BY_NAME: Readonly<Record<CloudName, CloudAddresses>> = {
   },
 };
 
-/** Returns the addresses of a cloud. Without a name, or with an unknown name, the public cloud is used. */
+/** Without a name, or with an unknown name, the public cloud is used. */
 export const cloudOf = (name: string | undefined): CloudAddresses =>
   BY_NAME[CLOUD_NAMES.find((each) => each === name) ?? 'AzurePublic'];

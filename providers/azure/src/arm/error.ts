@@ -7,17 +7,15 @@ type Headers = TransportResponse['headers'];
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
 const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
 
-/** The header with the error code. A response may have this header with or without a body. */
+/** A response may have the header with the error code with or without a body. */
 const CODE_HEADER = 'x-ms-error-code';
 
 /** The error for an error response of Azure, or for a failed operation. */
 export class ArmError extends Error {
   override readonly name = 'ArmError';
-  /** The HTTP status, or 200 for a failed operation. */
   readonly status: number;
-  /** The error code, such as `ZonalAllocationFailed`. Without a code in the response, the text is empty. */
   readonly code: string;
-  /** The unchanged body of the response. The rules of the original search for words in the whole body. */
+  /** The rules of the original search for words in the whole body. */
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 

@@ -1,7 +1,4 @@
-/**
- * The causes and fixes of frequent errors of Microsoft Entra, by error number. Source:
- * https://learn.microsoft.com/entra/identity-platform/reference-error-codes
- */
+/** Source: https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
 const CAUSES: Readonly<Record<string, string>> = {
   AADSTS7000215: 'data.clientSecret is wrong; store the value of a client secret, not its ID',
   AADSTS7000222: 'data.clientSecret has expired; create a client secret and store its value',
@@ -18,7 +15,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   AADSTS53003: 'a Conditional Access policy blocks the application; allow the application for the controller',
 };
 
-/** Returns the cause of a login error as a text. For an unknown error number, the text is empty. */
+/** Returns the cause of a login error as a text. */
 export function causeOf(refusal: string): string {
   const cause = CAUSES[/\bAADSTS\d+\b/.exec(refusal)?.[0] ?? ''];
   return cause === undefined ? '' : `: ${cause}`;

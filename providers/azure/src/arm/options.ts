@@ -5,13 +5,11 @@ export interface ArmOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
-  /** The origin of Azure Resource Manager, the management API. */
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header. If the result is undefined, the request has no such header. */
+  /** Returns the value of the Authorization header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Azure refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
-  /** The rate limits of the principal. By default, each client learns its own rate limits. */
+  /** The rate limits of the principal. */
   readonly rates?: LearnedRates | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@mcm/kube';
 
-/** The maximum number of responses. The least recently used response is removed first. */
+/** The least recently used response is removed first. */
 const KEPT = 256;
 
 /**
@@ -21,7 +21,7 @@ export class Remembered<T> {
 
   /**
    * Returns a cached response, or sends the request.
-   * @param signal Cancels the request. If several callers share the request, the other callers send it again.
+   * @param signal Cancels the request.
    * @param keep returns whether the response is cached
    */
   async get(

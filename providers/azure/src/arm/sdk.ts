@@ -14,12 +14,12 @@ export const OPERATION_GROUPS = {
 };
 type Groups = typeof OPERATION_GROUPS;
 
-/** The SDK clients for one subscription. A client is loaded at its first call. */
+/** A client is loaded at its first call. */
 export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
   graph(): Promise<ResourceGraphClient>;
-  /** Returns the client for image terms and resource groups. These operations are rare, so they share one client. */
+  /** Returns the client for image terms and resource groups. */
   rest(): Promise<Client>;
 }
 

@@ -11,11 +11,10 @@ import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
 /** Settings for classes that name no cloud. Without these settings, the driver uses the public cloud. */
 export interface AzureSettings {
-  /** The name of the cloud, which determines the endpoint, the login host and the audience. */
   readonly cloud?: CloudName | undefined;
-  /** The origin of Azure Resource Manager. This setting replaces the default of the cloud. */
+  /** The setting `endpoint` replaces the default of the cloud. */
   readonly endpoint?: string | undefined;
-  /** The origin of the login service. This setting replaces the default of the cloud. */
+  /** The setting `login` replaces the default of the cloud. */
   readonly login?: string | undefined;
   /** Whether a Secret may select the managed identity of the host on which this process runs. */
   readonly allowManagedIdentity?: boolean | undefined;

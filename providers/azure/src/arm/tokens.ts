@@ -7,9 +7,6 @@ import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
 import { causeOf } from './login-causes.ts';
 
-/**
- * The proof of an identity: a client secret, a file with a workload token, or a certificate with its key in PEM format.
- */
 type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
 
 interface Application {
@@ -19,10 +16,8 @@ interface Application {
   readonly proof: Proof;
 }
 
-/** A managed identity, which Azure assigns to the host of this process. */
 interface ManagedIdentity {
   readonly managed: true;
-  /** The client ID of the identity. For the system-assigned identity, the ID is empty. */
   readonly clientId: string;
 }
 
@@ -33,20 +28,17 @@ export interface TokenOptions {
   readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** The address of the metadata service. By default, it is the address that every host in Azure can reach. */
   readonly metadata?: string | undefined;
 }
 
 const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-/**
- * The lifetime of an assertion in seconds. An assertion is valid from a time in the past, because clocks may differ.
- */
+/** An assertion is valid from a time in the past, because clocks may differ. */
 const ASSERTION_S = 600;
 const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
-/** Creates a source of tokens. Tokens are cached until shortly before their expiry. */
+/** Tokens are cached until shortly before their expiry. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();

@@ -23,10 +23,7 @@ function propertiesWith(properties: Properties, { machineType, zone, market }: A
   };
 }
 
-/**
- * The fields of an alternative on Azure: VM size, availability zone, and subnet of the virtual network. The market
- * selects the priority of the VM.
- */
+/** The market selects the priority of the VM. */
 export const alternatives: AlternativeRules<AzureProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: ({ properties = {}, subnetInfo, ...spec }, alternative) => ({

@@ -61,7 +61,6 @@ export interface VmParts {
   readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
-  /** The IDs of disks that were created from images, by disk name. */
   readonly diskIds: ReadonlyMap<string, string>;
   /** Returns a public key for SSH. Azure requires a key even if the class has none. The private key is not stored. */
   readonly throwAwayKey: () => string;

@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // The user may have withdrawn the terms of the image. The next call therefore reads the terms again.
+    // The user may have withdrawn the terms of the image. The next call reads the terms of the image again.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -157,7 +157,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
 }
 
 /**
- * Creates the disks that are based on images, one after the other. The disks must exist before the VM.
+ * The disks of images must exist before the VM.
  * @param begun whether an earlier call created the NIC, so that disks may exist
  * @returns the IDs of the disks by name
  */
@@ -244,10 +244,7 @@ async function imageOf(
   }
 }
 
-/**
- * Accepts the terms of a marketplace image and returns its purchase plan. For an image without a plan, the result is
- * undefined.
- */
+/** Accepts the terms of a marketplace image and returns its purchase plan. */
 async function planOf(session: Session, request: Create, counted: ObservedCall): Promise<Plan | undefined> {
   const { spec, machine, signal } = request;
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};

@@ -200,7 +200,7 @@ const vmAccess = ({ spec, machine }: OnMachine): string =>
 
 /**
  * Returns the start of the error message for the first read of a creation. If the terms of the image may have to be
- * accepted, the driver first reads the image. Otherwise, it first reads the subnet.
+ * accepted, the driver first reads the image. If no terms must be accepted, the driver first reads the subnet.
  */
 function firstAccess({ properties }: AzureProviderSpec): string {
   const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};

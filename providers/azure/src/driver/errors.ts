@@ -31,10 +31,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
-/**
- * Converts an error of Azure. `what` is the start of the error message. As in the original, the default machine code is
- * `Internal`.
- */
+/** Converts an error of Azure. As in the original, the default machine code is `Internal`. */
 export function fromCloud(
   thrown: unknown,
   what: string,

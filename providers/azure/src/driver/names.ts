@@ -22,7 +22,7 @@ export const providerIdOf = ({ location = '' }: AzureProviderSpec, vm: string): 
 export interface Row {
   readonly type?: unknown;
   readonly name?: unknown;
-  /** The tag with the control cluster. If the driver did not read the tag, the field is absent. */
+  /** If the driver did not read the tag, `owner` is absent. */
   readonly owner?: unknown;
 }
 

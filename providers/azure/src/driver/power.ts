@@ -8,9 +8,7 @@ const LOOK_MS = 5_000;
 const TIMEOUT_MS = 15 * 60_000;
 const PREFIX = 'PowerState/';
 
-/**
- * The power states in which a VM will not start again automatically. A VM with the state `stopped` still causes costs.
- */
+/** A VM with the state `stopped` still causes costs. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['stopping', 'being stopped'],
   ['stopped', 'stopped'],
@@ -27,10 +25,7 @@ type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };
 const START: Verbs = { running: 'done', stopped: 'start', unknown: 'start', deallocated: 'start' };
 
-/**
- * Returns the power state of a VM, such as `running` or `deallocated`. If Azure reports no power state, the result is
- * `unknown`.
- */
+/** Returns the power state of a VM, such as `running` or `deallocated`. */
 const powerOf = ({ instanceView }: VirtualMachine): string =>
   instanceView?.statuses?.find(({ code }) => code?.startsWith(PREFIX))?.code?.slice(PREFIX.length) ?? 'unknown';
 
@@ -45,7 +40,7 @@ export interface Change {
   readonly counted: ObservedCall;
 }
 
-/** Deallocates a VM. Only the disks of a deallocated VM cost money. */
+/** Only the disks of a deallocated VM cost money. */
 export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', STOP);
 
 export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);

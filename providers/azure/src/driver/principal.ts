@@ -46,8 +46,8 @@ export function principalOf(credentials: AzureCredentials, allowManaged = false)
 }
 
 /**
- * Checks the client ID and the tenant ID. If the preferred key exists, its value is used even if it is empty. The texts
- * are those of the library with which the original logs in.
+ * If the preferred key exists, its value is used even if it is empty. The texts of errors are those of the library with
+ * which the original logs in.
  *
  * @throws WrongPrincipal
  */
@@ -59,10 +59,7 @@ function checkIds({ clientID, azureClientId, tenantID, azureTenantId }: AzureCre
     throw new WrongPrincipal('tenantID', `no tenant ID specified. ${advice('TenantID')}`);
 }
 
-/**
- * Checks the principal.
- * @throws WrongPrincipal
- */
+/** @throws WrongPrincipal */
 export function checkPrincipal(principal: Principal): void {
   if (principal.managed || !('certificate' in principal.proof)) return;
   try {

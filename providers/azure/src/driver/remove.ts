@@ -110,10 +110,7 @@ const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boo
   provisioningState?.toLowerCase() !== 'failed' &&
   !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
-/**
- * Returns the change of a VM after which Azure deletes its resources together with the VM. If no change is necessary,
- * the result is undefined.
- */
+/** Returns the change of a VM after which Azure deletes its resources together with the VM. */
 function cascade(
   { networkProfile, storageProfile }: VirtualMachine,
   name: string,
@@ -139,8 +136,7 @@ function cascade(
 }
 
 /**
- * Deletes resources by their names, two at a time. After an error, the function continues with the other resources. If
- * a resource does not exist, its deletion succeeds.
+ * Deletes resources by their names, two at a time. If a resource does not exist, its deletion succeeds.
  * @throws MachineError
  */
 export async function deleteLeftOvers(

@@ -15,7 +15,7 @@ import { createTokenSource, type Principal, type TokenOptions } from '../arm/tok
 import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
-/** The settings of sessions. If a class names its cloud, the addresses in these settings have no effect. */
+/** If a class names its cloud, the addresses in these settings have no effect. */
 export interface SessionOptions extends DriverContext, AzureSettings {
   readonly readFile: TokenOptions['readFile'];
   readonly authorize?: ((scope: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
@@ -28,16 +28,14 @@ const segment = (text: string): string =>
     .replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll(/%(24|26|2B|3A|3D|40)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-/** A request for a class. */
 export type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 
-/** A request for a machine. */
 export type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
 /** Changes of the power state of a VM. */
 export type PowerVerb = 'deallocate' | 'start';
 
-/** The clients and tokens of a principal. The driver keeps them between driver calls. */
+/** The clients and tokens of a principal. */
 interface Connection {
   readonly arm: Arm;
   readonly images: Remembered<VirtualMachineImage>;
@@ -46,15 +44,13 @@ interface Connection {
   readonly lookups: Map<string, SharedLookup<VirtualMachine>>;
 }
 
-/** If this number of lookups is waiting, one listing of the resource group is cheaper than separate reads. */
 const FEW_VMS = 3;
 
-/** Images and terms are cached for this time. A user may withdraw terms, and a publisher may publish new images. */
+/** A user may withdraw terms, and a publisher may publish new images. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
 type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
 
-/** Access to a subscription of a cloud, with the paths of the resources of a class. */
 export class Session {
   readonly arm: Arm;
   /** The cached images and accepted terms, which all machines of a class share. */
@@ -98,7 +94,7 @@ export class Session {
     return this.arm.ask((options) => send(client, options), signal);
   }
 
-  /** Runs an operation of the SDK. The parameters are those of `Arm.run`. */
+  /** Runs an operation of the SDK. */
   async run<K extends keyof Clients, T>(
     kind: K,
     begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
@@ -225,7 +221,7 @@ export class Session {
 export interface Change<T> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Reads the resource after the change. For a deletion, `read` is absent. */
+  /** Reads the resource after the change. */
   readonly read?: Read<T & Provisioned>;
 }
 
@@ -238,11 +234,10 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** The text about a configured endpoint that has no effect, because the class names its cloud. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name takes precedence over endpoints in flags and environment; to use these endpoints, remove cloudConfiguration';
 
-/** The maximum number of principals. The least recently used principal is removed first. */
+/** The least recently used principal is removed first. */
 const KEPT = 64;
 
 /**

@@ -101,7 +101,7 @@ function checkOsDisk(
     errors.unsupportedPointer(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
-/** Checks the data disks. The paths in errors have no list index, as in the original. */
+/** The paths in errors about data disks have no list index, as in the original. */
 function checkDataDisks(disks: readonly DataDisk[], errors: FieldErrors): void {
   const path = `${STORAGE}.dataDisks`;
   for (const { lun = 0, diskSizeGB = 0, storageAccountType, imageRef } of disks) {
@@ -141,7 +141,6 @@ function checkReservation({ capacityReservation }: Properties, errors: FieldErro
     errors.invalid(path, id, `provided resource ID must be of type '${RESERVATION_TYPE}', got '${type.type}'`);
 }
 
-/** The type of a part of an ARM resource ID, without the namespace of its provider. */
 interface ArmType {
   readonly kind: 'tenant' | 'subscription' | 'group' | 'other';
   readonly type: string;

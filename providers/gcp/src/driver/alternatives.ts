@@ -24,10 +24,7 @@ function problem(spec: GcpProviderSpec, { zone }: Alternative): string | undefin
   return undefined;
 }
 
-/**
- * The fields of an alternative on Compute Engine: machine type, zone of the region, and subnetwork. The market `spot`
- * means a preemptible VM.
- */
+/** The market `spot` means a preemptible VM. */
 export const alternatives: AlternativeRules<GcpProviderSpec> = {
   fields: ['machineType', 'zone', 'subnet', 'market'],
   apply: (spec, { machineType = spec.machineType, zone = spec.zone, subnet, market }) => ({

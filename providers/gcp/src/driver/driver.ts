@@ -46,19 +46,13 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/**
- * The first pauses between two reads of an operation, in milliseconds. The pauses are short, because many operations
- * end soon.
- */
+/** The first pauses between two reads of an operation are short, because many operations end soon. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
 const LONGEST_MS = 300_000;
-/**
- * The maximum number of request IDs for one insertion. If a request ID was used before, Compute Engine returns an
- * operation that is already done.
- */
+/** If a request ID was used before, Compute Engine returns an operation that is already done. */
 const REPLAYS = 5;
-/** The maximum number of accounts. The least recently used account is removed first. */
+/** The least recently used account is removed first. */
 const KEPT = 64;
 
 interface Session {
@@ -170,10 +164,7 @@ function power(
 
 interface Calls {
   readonly clock: Clock;
-  /**
-   * The number of failed insertions by the UID of the Machine. After a failure, the next insertion needs a new request
-   * ID.
-   */
+  /** After a failed insertion, the next insertion needs a new request ID. */
   readonly failed: Map<string, number>;
 }
 
@@ -264,7 +255,7 @@ function sessions(options: GcpDriverOptions): (request: Request | OnMachine) => 
   };
 }
 
-/** The states of an instance that will not start again automatically. A stopped instance has the state TERMINATED. */
+/** A stopped instance has the state TERMINATED. */
 const ENDING: ReadonlyMap<string, string> = new Map([
   ['STOPPING', 'being stopped or deleted'],
   ['TERMINATED', 'stopped'],
@@ -308,8 +299,8 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
 };
 
 /**
- * Lists the instances with the cluster tag and the role tag of the class. If the class lacks a tag, the result is
- * empty, and no request is sent.
+ * Lists the instances with the cluster tag and the role tag of the class. If the class lacks a tag, the driver sends no
+ * request.
  */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];

@@ -3,7 +3,7 @@ import { withoutUndefined } from '@mcm/kube';
 import type { Disk, GcpProviderSpec, NetworkInterface } from '../spec/schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
 
-/** The metadata key with the encoding of the user data. The program cloud-init reads the key. */
+/** The program cloud-init reads the metadata key with the encoding. */
 const ENCODING_METADATA = 'user-data-encoding';
 const BASE64 = 'base64';
 
@@ -93,7 +93,6 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
   });
 }
 
-/** Returns the metadata items: the user data, followed by the metadata of the provider spec. */
 function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
   const own = metadata.map(({ key: name, value }) =>
     withoutUndefined({
@@ -105,8 +104,8 @@ function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array)
 }
 
 /**
- * Returns the metadata items with the user data. If the user data is text, it is cloud-config, or a script that runs at
- * every start. Binary user data such as gzip is encoded in base64, and a second metadata item contains the encoding.
+ * If the user data is text, it is cloud-config, or a script that runs at every start. Binary user data such as gzip is
+ * encoded in base64, and a second metadata item contains the encoding.
  * @throws MachineError if the user data is binary and the class sets another encoding
  */
 function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {

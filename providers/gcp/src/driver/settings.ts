@@ -5,16 +5,13 @@ import { type AllowedSources, readSources } from '../login/sources.ts';
 /** The settings of the provider GCP. If a setting is absent, its default applies. */
 export interface GcpSettings {
   readonly endpoint?: string | undefined;
-  /** The address from which service accounts request tokens. */
   readonly tokenEndpoint?: string | undefined;
-  /** The domain of the cloud (default: the public cloud). */
   readonly universe?: string | undefined;
   /** Token sources that Secrets may use in addition to the workload token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly iamEndpoint?: string | undefined;
   readonly metadata?: string | undefined;
-  /** The origin of the AWS metadata service, for controllers that run on a host in AWS. */
   readonly awsMetadata?: string | undefined;
   readonly awsVariables?: Variables | undefined;
 }

@@ -37,11 +37,10 @@ export interface GceOptions {
   readonly connect: (origin: string) => Transport;
   readonly endpoint: string;
   readonly userAgent: string;
-  /** Returns the value of the Authorization header. If the result is undefined, the request has no such header. */
+  /** Returns the value of the Authorization header. */
   readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
-  /** Called when Google refuses a value that `authorize` returned. */
   readonly refused?: (authorization: string) => void;
-  /** The rate limits of the account. By default, each client learns its own rate limits. */
+  /** The rate limits of the account. */
   readonly rates?: LearnedRates | undefined;
 }
 
@@ -63,7 +62,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(known.map(([name, each]) => [name, withoutNulls(each)]));
 }
 
-/** The maximum number of attempts of a throttled call. A throttled call had no effect, so a retry is safe. */
+/** A throttled call had no effect, so a retry is safe. */
 const ATTEMPTS = 10;
 
 /**
@@ -95,10 +94,7 @@ const ofPage = (page: object): object => {
   };
 };
 
-/**
- * The operations of Compute Engine that the driver uses. The methods throw `Refusal`, `SdkFailed`, or the error of the
- * connection.
- */
+/** The methods throw `Refusal`, `SdkFailed`, or the error of the connection. */
 export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;

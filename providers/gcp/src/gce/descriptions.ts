@@ -14,10 +14,7 @@ export interface Description {
 const PATH = ['google', 'cloud', 'compute', 'v1'];
 const PREFIX = /^\.?google\.cloud\.compute\.v1\./;
 
-/**
- * Number fields that have more bits in the API than in the SDK. The original sends the numbers unchanged, but the SDK
- * would change them without an error.
- */
+/** The original sends large numbers unchanged, but the SDK would change them without an error. */
 const WIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   AcceleratorConfig: { acceleratorCount: 'double' },
 };

@@ -13,9 +13,7 @@ const refusal = z.looseObject({
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** The reasons in the response, such as `rateLimitExceeded` or `alreadyExists`. */
   readonly reasons: readonly string[];
-  /** The text of the error, as the cloud wrote it. */
   readonly reported: string;
   readonly retryAfterMs: number | undefined;
 
@@ -29,12 +27,12 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** True if the resource does not exist. A 404 without an error body comes from a proxy or a wrong endpoint. */
+  /** A 404 without an error body comes from a proxy or a wrong endpoint. */
   get absent(): boolean {
     return this.status === 404 && (this.reported !== '' || this.reasons.length > 0);
   }
 
-  /** True if Google throttled the request. A throttled request had no effect. */
+  /** A throttled request had no effect. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));
     return this.status === 429 || (this.status === 403 && limited);

@@ -3,10 +3,7 @@ import { createRequire } from 'node:module';
 import { isRecord } from '@mcm/kube';
 import { type Description, slimDescriptions } from './descriptions.ts';
 
-/**
- * The options of an SDK call. The timers and retries of the SDK are disabled, because the driver uses the clock of the
- * process.
- */
+/** The timers and retries of the SDK are disabled, because the driver uses the clock of the process. */
 interface CallOptions {
   readonly timeout: number;
   readonly retry: { readonly retryCodes: readonly number[] };
@@ -16,8 +13,8 @@ interface CallOptions {
 type Method<Answer> = (request: object, options: CallOptions) => Promise<Answer>;
 
 /**
- * The types of the SDK clients. The driver declares the types itself, because the declarations of the SDK have 33 MB,
- * and every type check would read them.
+ * The driver declares the types itself, because the declarations of the SDK have 33 MB, and every type check would read
+ * them.
  */
 export interface Clients {
   readonly instances: {
@@ -42,14 +39,13 @@ export interface SdkRequest {
   readonly body: string | undefined;
 }
 
-/** A call of the SDK, with the function that sends its request. */
 export interface Call {
   /**
    * Sends the request and checks the response.
    * @returns the response as JSON
    */
   readonly send: (request: SdkRequest) => Promise<string>;
-  /** The request body as the driver created it. The SDK would add empty maps. */
+  /** The SDK would add empty maps to the body. */
   readonly body?: object | undefined;
 }
 
@@ -57,16 +53,13 @@ export interface Call {
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
-  /** The error that `send` threw. The SDK replaces the error with another error. */
+  /** The SDK replaces the error of `send` with another error. */
   thrown?: unknown;
 }
 
 const calls = new AsyncLocalStorage<Running>();
 
-/**
- * The error if the SDK could not write a request or read a response. The message of the SDK is omitted, because it
- * quotes the user data.
- */
+/** The message of the SDK is omitted, because it quotes the user data. */
 class SdkFailed extends Error {
   override readonly name = 'SdkFailed';
 }
@@ -130,10 +123,7 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/**
- * Returns the SDK clients. The first call loads the clients. All accounts share the clients, because each call contains
- * its target.
- */
+/** Returns the SDK clients. All accounts share the SDK clients, because each call contains its target. */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;

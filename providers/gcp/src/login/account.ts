@@ -30,7 +30,7 @@ const SERVICE_ACCOUNT_FIELDS = [
 
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
-/** The schema of a map of texts. As in Go, null counts as an empty text. */
+/** As in Go, null counts as an empty text. */
 const texts = z.record(
   z.string(),
   text.transform((value) => value ?? ''),
@@ -170,7 +170,8 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  // A URL with a user or a password is refused. Both would be sent to the server and would appear in logs.
+  // A URL with a user or a password is refused. A user or a password in a URL would be sent to the server and would
+  // appear in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }

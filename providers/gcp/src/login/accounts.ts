@@ -1,6 +1,5 @@
 import type { AllowedSources } from './sources.ts';
 
-/** The key of a service account, which signs its own assertions. */
 export interface ServiceAccount {
   readonly type: 'service_account';
   readonly project: string;
@@ -27,7 +26,6 @@ export interface Impersonation {
   readonly lifetimeS: number;
 }
 
-/** An account that exchanges a workload token for a token of Google. */
 export interface ExternalAccount {
   readonly type: 'external_account';
   readonly project: string;
@@ -55,10 +53,7 @@ export interface ImpersonatedAccount {
 export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
 export interface AccountRules {
-  /**
-   * The domain of the cloud that the operator has set. Without a domain, the driver uses the public cloud for all
-   * credentials, as in the original.
-   */
+  /** Without a domain, the driver uses the public cloud for all credentials, as in the original. */
   readonly universe?: string | undefined;
   /** Token sources that Secrets may use in addition to the workload token file of Gardener. */
   readonly sources?: AllowedSources | undefined;
@@ -66,7 +61,6 @@ export interface AccountRules {
 
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
-  /** A hint that follows the text of the original. */
   readonly fix: string;
 
   constructor(message: string, fix = '') {

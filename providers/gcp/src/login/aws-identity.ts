@@ -21,8 +21,8 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * Returns a signed request to AWS. With this request, Google verifies the AWS identity of the controller. The keys come
- * from the environment, or else from the role of the host. Source: google-auth-library, AwsClient
+ * Returns a signed request to AWS. The keys come from the environment, or else from the role of the host. Source:
+ * google-auth-library, AwsClient
  * @param audience the recipient, which is a part of the signature. The request is then not valid for another recipient.
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
@@ -54,7 +54,6 @@ const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256'
 
 interface Signed {
   readonly query: string;
-  /** The headers of the request in alphabetical order, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly date: string;
   readonly region: string;

@@ -11,7 +11,6 @@ import { parse } from './parse.ts';
 import { type AllowedSources, allowsPath, allowsUrl, NO_SOURCES } from './sources.ts';
 import { PUBLIC_UNIVERSE } from './universe.ts';
 
-/** The workload token file of Gardener. Every Secret may refer to this file. */
 const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
 const JWT = 'urn:ietf:params:oauth:token-type:jwt';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
@@ -89,7 +88,7 @@ function must(holds: boolean, field: string, should: string): void {
 }
 
 /**
- * Reads the URL for the impersonation of a service account. For an empty URL, the result is undefined.
+ * Reads the URL for the impersonation of a service account.
  * @throws Error for a URL that does not belong to Google
  */
 export function readImpersonation(url: string, universe: string): Impersonation | undefined {
@@ -134,7 +133,7 @@ const notAllowed = (entry: string): WrongAccount =>
     `allow the source with --credential-sources=${entry}`,
   );
 
-/** Returns the property that contains the token. If the whole text is the token, the result is undefined. */
+/** Returns the property that contains the token. */
 function fieldOf({ format: reported }: Source): string | undefined {
   const type = reported?.type ?? 'text';
   must(type === 'text' || type === 'json', 'credential_source.format.type', 'be text or json');

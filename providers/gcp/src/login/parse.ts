@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 
 /**
- * Parses a value with a schema.
  * @param where the start of the error message
  * @throws Error with the names of the wrong properties, but without their values
  */

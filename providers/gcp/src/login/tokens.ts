@@ -5,10 +5,7 @@ import { subjectToken } from './subject-token.ts';
 import type { TokenOptions } from './token-options.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
-/**
- * Assertions are valid from this number of seconds in the past. Google refuses assertions from the future, and clocks
- * may differ.
- */
+/** Google refuses assertions from the future, and clocks may differ. */
 const SKEW_S = 10;
 const HOUR_S = 3_600;
 const METADATA = 'http://metadata.google.internal';
@@ -16,7 +13,7 @@ const METADATA = 'http://metadata.google.internal';
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
 const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
 
-/** Creates a source of tokens. Tokens are cached until shortly before their expiry. */
+/** Tokens are cached until shortly before their expiry. */
 export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
 

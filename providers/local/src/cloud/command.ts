@@ -17,9 +17,7 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';
 import { systemRandom } from './system-random.ts';
 
-/** The number of connections that all kubelets share for their requests. Each watch has its own connection. */
 const KUBELET_CONNECTIONS = 16;
-/** If the cloud has not stopped after this time in milliseconds, the process logs a warning. */
 const STOP_LIMIT_MS = 5_000;
 
 async function main(): Promise<void> {

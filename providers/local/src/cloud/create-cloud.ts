@@ -26,14 +26,13 @@ export interface CloudOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The store of the cloud (default: a store in memory). `close` closes the store. */
   readonly store?: CloudStore;
-  /** The bearer token that every request must contain. Without `token`, requests need no token. */
+  /** Without `token`, requests need no token. */
   readonly token?: string | undefined;
   readonly zones?: readonly string[];
   readonly latencies?: Partial<Latencies>;
   readonly imagePolicy?: 'any' | 'registered';
-  /** The simulated program on each instance. Without `host`, the instances run no program. */
+  /** Without `host`, the instances run no program. */
   readonly host?: InstanceHost & Partial<KubeletControl>;
 }
 

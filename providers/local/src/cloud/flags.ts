@@ -8,7 +8,7 @@ import { DEFAULT_ZONES } from './create-cloud.ts';
 
 export interface CloudFlags {
   readonly port: number;
-  /** The folder for the data. Without a folder, the data is in memory. */
+  /** Without a folder, the data is in memory. */
   readonly dataDir: string | undefined;
   readonly token: string | undefined;
   readonly zones: readonly string[];
@@ -106,7 +106,7 @@ function command(): Command {
     );
 }
 
-/** Parses the flags. After `--help` or an error, the parser prints a text and ends the process. */
+/** After `--help` or an error, the parser prints a text and ends the process. */
 export function parseFlags(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): CloudFlags {
   const raw = command().parse(argv, { from: 'user' }).opts<RawFlags>();
   const kubelet: KubeletBehaviour = defined({

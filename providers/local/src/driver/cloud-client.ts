@@ -43,16 +43,14 @@ export interface CloudClientOptions {
   readonly clock: Clock;
 }
 
-/** The time limit of a request without the duration of its long poll. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** The duration of a long poll in seconds. The client then sends the next request. */
 const POLL_SECONDS = 25;
 const PAGE = 500;
 const NOTICE_SECONDS = 20;
 
 const one = (id: string): string => `/v1/instances/${encodeURIComponent(id)}`;
 
-/** The client of the local cloud's API. All methods throw `MachineError`. */
+/** All methods of the client throw `MachineError`. */
 export class CloudClient {
   readonly #options: CloudClientOptions;
 
@@ -68,17 +66,17 @@ export class CloudClient {
     return this.#call('POST', `/v1/instances?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { body, signal });
   }
 
-  /** Terminates an instance. The promise resolves when the instance is terminated, or after `POLL_SECONDS`. */
+  /** The promise resolves when the instance is terminated, or after `POLL_SECONDS`. */
   async terminate(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('DELETE', `${one(id)}?wait=terminated&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Stops an instance. The promise resolves when the instance is stopped, or after `POLL_SECONDS`. */
+  /** The promise resolves when the instance is stopped, or after `POLL_SECONDS`. */
   async stop(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/stop?wait=stopped&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
 
-  /** Starts an instance. The promise resolves when the instance runs, or after `POLL_SECONDS`. */
+  /** The promise resolves when the instance runs, or after `POLL_SECONDS`. */
   async start(id: string, signal: AbortSignal): Promise<CloudInstance> {
     return this.#call('POST', `${one(id)}/start?wait=running&timeout=${POLL_SECONDS}s`, cloudInstance, { signal });
   }
@@ -106,7 +104,7 @@ export class CloudClient {
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;
   }
 
-  /** Acknowledges a notice. A repeated call has no effect. */
+  /** A second acknowledgment has no effect. */
   async acknowledge(id: string, signal: AbortSignal): Promise<void> {
     await this.#call('DELETE', `/v1/interruptions/${encodeURIComponent(id)}`, z.unknown(), { signal });
   }

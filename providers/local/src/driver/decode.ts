@@ -12,9 +12,7 @@ import { parseKubeconfig } from '../pods/kubeconfig.ts';
 import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 
 export interface DecodeOptions {
-  /** The backend for classes whose Secret contains no kubeconfig. */
   readonly backend: 'cloud' | 'pod';
-  /** The endpoint for Secrets without an endpoint. */
   readonly endpoint: string | undefined;
 }
 

@@ -28,11 +28,9 @@ export interface LocalDriverOptions {
   readonly clock: Clock;
   /** Returns the connection to an address. The driver calls `connect` once for each address. */
   readonly connect: (endpoint: string) => Transport;
-  /** The defaults for Secrets without an endpoint or a token. */
   readonly defaults?: { readonly endpoint?: string | undefined; readonly token?: string | undefined };
-  /** The options for machines that are Pods. Without `pods`, the driver does not support Pods. */
+  /** Without `pods`, the driver does not support Pods. */
   readonly pods?: Pick<PodBackendOptions, 'connectCluster' | 'random'>;
-  /** The backend for classes whose Secret contains no kubeconfig (default: `cloud`). */
   readonly backend?: 'cloud' | 'pod';
 }
 
@@ -47,15 +45,9 @@ export const NAMESPACE_TAG = 'machine-namespace';
 /** Matches the tags that distinguish clusters in one cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
 
-/** The time limit of a creation, a deletion or a change of the power state, as in the original local driver. */
 const LIMIT_MS = 10 * 60_000;
-/**
- * A recorded instance counts as missing only after this number of failed reads, because responses of a cloud may be
- * outdated.
- */
 const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
-/** If machines are Pods, the wait for notices lasts this time, because there are no notices about Pods. */
 const POD_PAUSE_MS = 20_000;
 
 /** Creates the driver for the local cloud. The driver uses only the HTTP API of the cloud. */
@@ -232,8 +224,7 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
-    // The client token. For repeated requests with an equal token, the cloud returns one instance, even to another
-    // process.
+    // For repeated requests with an equal token, the cloud returns one instance, even to another process.
     clientToken: uid,
     image: spec.image,
     zone: spec.zone || undefined,
@@ -254,7 +245,6 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
-/** The states of an instance that does not run and will not start automatically. */
 const ENDINGS: Partial<Record<CloudInstance['state'], string>> = {
   'shutting-down': 'shutting down',
   stopping: 'being stopped',
@@ -292,8 +282,8 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
 }
 
 /**
- * Returns the instance with the client token of the machine. Without such an instance, the instances with the machine's
- * name and the tags of the class are returned. Instances of other control clusters are excluded.
+ * Returns the instance with the client token of the machine. If no instance has the client token, the instances with
+ * the machine's name and the tags of the class are returned. Instances of other control clusters are never returned.
  */
 async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
@@ -365,8 +355,8 @@ function requireTime(clock: Clock, until: number, what: string): void {
 }
 
 /**
- * Returns the filter of the listing. The filter is never empty. Without a filter, the VMs of other clusters would count
- * as orphans, as in the original local driver.
+ * Returns the filter of the listing. Without a filter, the VMs of other clusters would count as orphans, as in the
+ * original local driver.
  */
 function ownershipFilter({ machineClass, spec }: Request): Record<string, string> {
   const own = Object.entries(spec.tags ?? {}).filter(([key]) => OWNERSHIP_TAG.test(key));

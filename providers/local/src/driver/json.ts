@@ -1,4 +1,4 @@
-/** Parses JSON. For an invalid text, the result is undefined. */
+/** Parses JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

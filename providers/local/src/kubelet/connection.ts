@@ -21,21 +21,20 @@ import { projectPod } from './pods/project-pod.ts';
 const KUBELET_USER_AGENT = 'kubelet/v1.36.0 (hollow)';
 
 export interface ConnectionOptions {
-  /** The transport to the API server. Either each request contains its credentials, or the connection adds them. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   /**
-   * The name of a node. If it is set, the watches return only this node and its pods, because the certificate of a node
-   * allows no other objects.
+   * If `nodeName` is set, the watches return only the node and its pods, because the certificate of a node allows no
+   * other objects.
    */
   readonly nodeName?: string;
 }
 
 /**
- * The connection to an API server, which all kubelets of the process share. With one shared watch of pods, 500 kubelets
- * do not need 500 watches. A kubelet with its own credentials has its own connection and watch.
+ * With one shared watch of pods, 500 kubelets do not need 500 watches. A kubelet with its own credentials has its own
+ * connection and watch.
  */
 export class Connection {
   readonly outage: OutageLog;
@@ -50,7 +49,7 @@ export class Connection {
     this.outage = createOutageLog('connecting to the API server', options.clock, options.log);
   }
 
-  /** Returns a client. Without a token, the client uses the credentials of the connection. */
+  /** Without a token, the client uses the credentials of the connection. */
   client(token?: string): KubeClient {
     const { transport, clock, random } = this.#options;
     return createClient({

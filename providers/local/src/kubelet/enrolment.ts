@@ -8,7 +8,7 @@ import type { KubeletCertificate } from './node/memory.ts';
 import type { ConfigPointer } from './node/pointer.ts';
 import { type BootConfig, UserDataError } from './node/user-data.ts';
 
-/** The existing credentials for an API server. All kubelets share these credentials. */
+/** The existing credentials for an API server. */
 export interface NodeCluster {
   readonly server: string;
   /** The transport with the shared credentials. */
@@ -25,12 +25,8 @@ export interface EnrolmentOptions extends Omit<ConnectionOptions, 'transport'> {
 export interface Access {
   readonly client: KubeClient;
   readonly connection: Connection;
-  /** The log of outages. All kubelets of an API server share the log. */
   readonly outage: OutageLog;
-  /**
-   * The certificate of the kubelet. The store keeps the certificate across restarts, because a bootstrap token can be
-   * used only once.
-   */
+  /** The store keeps the certificate across restarts, because a bootstrap token can be used only once. */
   readonly certificate?: KubeletCertificate;
   close(): void;
 }
@@ -47,10 +43,7 @@ export class Enrolment {
     this.#options = options;
   }
 
-  /**
-   * Requests the first config from the config server.
-   * @throws the error of the server
-   */
+  /** @throws the error of the server */
   firstConfig(pointer: ConfigPointer, signal: AbortSignal): Promise<IgnitionConfig> {
     return fetchFirstConfig(pointer, this.#options.connect, signal);
   }
@@ -100,8 +93,7 @@ export class Enrolment {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
     if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
-      // The API server rejects an invalid token on any path. Therefore, a response to `/version` proves that the token
-      // is valid.
+      // The API server rejects an invalid token on any path. A response to `/version` proves that the token is valid.
       await bare.client(boot.token).request('GET', '/version', { signal });
     }
     return { client: connection.client(), connection, outage: connection.outage, close: () => undefined };

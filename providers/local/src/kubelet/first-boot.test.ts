@@ -25,7 +25,6 @@ const userData = (more: object = {}) =>
     ...more,
   });
 
-/** Creates a config server. The test sets the responses and errors of the config server. */
 function configServer() {
   const asked: { readonly path: string; readonly headers: Readonly<Record<string, string>> }[] = [];
   const state: { config: MachineConfig | undefined } = { config: undefined };

@@ -15,10 +15,7 @@ import type { ConfigPointer } from './node/pointer.ts';
 
 const ACCEPT = `application/vnd.coreos.ignition+json;version=${IGNITION_VERSION}`;
 
-/**
- * Requests the first config once, like Ignition.
- * @throws the error of the server. A retry may succeed.
- */
+/** @throws the error of the server. */
 export async function fetchFirstConfig(
   { server, path, ca, headers }: ConfigPointer,
   connect: (address: ApiAddress) => ApiTransport,

@@ -11,7 +11,7 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** The default behavior of kubelets. User data, fault rules and the admin API override it. */
+  /** User data, fault rules and the admin API override the default behavior of kubelets. */
   readonly defaults?: KubeletBehaviour;
 }
 

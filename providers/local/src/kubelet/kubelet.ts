@@ -39,17 +39,13 @@ export interface KubeletOptions {
   readonly memory: KubeletMemory;
   readonly defaults: KubeletBehaviour;
   readonly console: (line: string) => void;
-  /** Called when the kubelet has registered its Node and can run pods. */
   readonly onJoined: (kubelet: HollowKubelet, access: Access) => void;
 }
 
-/** The delays between attempts to join. The delay of the real kubelet starts at 200 ms and doubles up to 7 s. */
+/** The delay of the real kubelet starts at 200 ms and doubles up to 7 s. */
 const JOIN_BACKOFF = { baseMs: 200, maxMs: 7_000, jitter: 0.1 };
 
-/**
- * The simulated kubelet of one machine. The kubelet joins the cluster, reports its status and runs pods until the
- * machine is powered off.
- */
+/** The kubelet joins the cluster, reports its status and runs pods until the machine is powered off. */
 export class HollowKubelet {
   readonly #options: KubeletOptions;
   readonly #life: Life;
@@ -152,7 +148,7 @@ export class HollowKubelet {
     if (!resumed) this.#greet();
     await this.#mayJoin();
     await this.#firstBoot();
-    // A machine that was stopped before already has its files. Such a machine joins without the delay of a first boot.
+    // A machine that was stopped before already has its files.
     if (state?.joined !== true) await this.#life.pause(this.#behaviour.joinDelay ?? 0);
     const certificate = state?.certificate;
     const access = await this.#untilItWorks('enrol', () =>
@@ -165,7 +161,7 @@ export class HollowKubelet {
     this.#access = access;
     this.#remember(access);
     this.#readyFrom = rejoining ? 0 : clock.now().getTime() + (this.#behaviour.readyDelay ?? 0);
-    // After a restart, a kubelet that was already registered reads its Node first. The Node is usually unchanged.
+    // After a restart, a kubelet that was already registered reads its Node first.
     const known = rejoining ? await this.#untilItWorks('look', () => this.#findNode(access.client)) : undefined;
     const node = known ?? (await this.#untilItWorks('register', () => this.#register(access.client)));
     await this.#untilItWorks('lease', () => this.#holdLease(access, node, known !== undefined));

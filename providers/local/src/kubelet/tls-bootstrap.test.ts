@@ -46,7 +46,7 @@ test('a kubelet joins over TLS with its bootstrap token, and then has the identi
       metadata: { name: 'web' },
       spec: { nodeName: 'n-1', containers: [{ name: 'main', image: 'app:1' }] },
     });
-    // When the Node exists, the kubelet needs no token. All later requests use the certificate.
+    // When the Node exists, the kubelet needs no token.
     for await (const event of client.resource(nodes).watch({ resourceVersion: '0' }))
       if (event.type !== 'BOOKMARK' && event.object.metadata.name === 'n-1') break;
     await client.resource(secrets, 'kube-system').delete(`bootstrap-token-${token.id}`);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDuration } from '../values/duration.ts';
 
-/** The schema of a duration: a text such as `5s`, or a number of milliseconds. The parsed value is in milliseconds. */
+/** The parsed duration is in milliseconds. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {
   const ms = typeof value === 'number' ? value : parseDuration(value);
   if (ms !== undefined) return ms;
@@ -20,7 +20,6 @@ export const durationMs = z.union([z.number().nonnegative(), z.string()]).transf
 export const kubeletBehaviour = z.strictObject({
   /** Whether the machine joins. With `never`, the machine boots, but its kubelet does not start. */
   join: z.enum(['normal', 'never']).optional(),
-  /** The time between the power-on and the first request of the kubelet. */
   joinDelay: durationMs.optional(),
   /** The time between the registration of the Node and its condition Ready. */
   readyDelay: durationMs.optional(),
@@ -37,32 +36,21 @@ export const kubeletBehaviour = z.strictObject({
   podShutdown: z.union([z.enum(['grace', 'immediate']), durationMs]).optional(),
   /** The time between a pod's start and its condition Ready. */
   podReadyDelay: durationMs.optional(),
-  /** The result of an in-place update: the agent succeeds, fails, or never reports a result. */
   update: z.enum(['succeed', 'fail', 'hang']).optional(),
-  /** The duration of an in-place update (default: 1 s). */
   updateDelay: durationMs.optional(),
-  /** The reason with which an in-place update fails. */
   updateFailure: z.string().min(1).max(1024).optional(),
   /** Whether a simulated machine-config daemon runs on the machine. */
   configDaemon: z.boolean().optional(),
-  /** The result of a new config: the config is applied, the config fails, or the daemon never completes it. */
   config: z.enum(['apply', 'fail', 'hang']).optional(),
-  /** The time in which the daemon applies a config (default: 1 s). */
   configDelay: durationMs.optional(),
-  /** The reason with which a config fails. */
   configFailure: z.string().min(1).max(4096).optional(),
-  /** Whether a machine starts again after a reboot. With `never`, it does not. */
+  /** Whether a machine starts again after a reboot. With `never`, the machine does not start again after a reboot. */
   reboot: z.enum(['normal', 'never']).optional(),
-  /** The duration of a reboot (default: 2 s). */
   rebootDelay: durationMs.optional(),
-  /** The path of a file that a simulated user changes. An empty path restores the file. */
+  /** An empty path restores the drifted file. */
   drift: z.union([z.literal(''), z.string().startsWith('/')]).optional(),
-  /**
-   * The interruption that the simulated metadata service reports, in the format of the Node annotation. An empty text
-   * means no interruption.
-   */
+  /** An empty `notice` means no interruption. */
   notice: z.string().max(2_048).optional(),
-  /** The text that the machine writes to its serial console when it boots. */
   consoleText: z.string().max(32_768).optional(),
 });
 

@@ -6,12 +6,12 @@ import type { KubeletBehaviour } from './behaviour.ts';
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
 /**
- * The kind of an interruption. With `Terminate` and `Ended`, the cloud ends the instance at the deadline. The other
- * kinds do not change the instance.
+ * With `Terminate` and `Ended`, the cloud ends the instance at the deadline. Interruptions of other kinds do not change
+ * the instance.
  */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
-/** An interruption of an instance. Times have the format RFC 3339. */
+/** Times of an interruption have the format RFC 3339. */
 export interface Interruption {
   readonly id: string;
   readonly kind: InterruptionKind;
@@ -26,40 +26,28 @@ export interface Interruption {
 export interface Instance {
   readonly id: string;
   readonly name: string;
-  /**
-   * The provider ID in the Node (default: the format of the local cloud). Emulators of other clouds set the field,
-   * because they use the simulated kubelets, too.
-   */
+  /** Emulators of other clouds set `providerId`, because they use the simulated kubelets. */
   readonly providerId?: string;
-  /**
-   * The idempotency key of the creation. While the instance exists, a creation with an equal key returns the existing
-   * instance.
-   */
+  /** While the instance exists, a creation with an equal key returns the existing instance. */
   readonly clientToken?: string | undefined;
   readonly zone: string;
   readonly machineType: string;
   readonly image: string;
   readonly privateIp: string;
   readonly createdAt: string;
-  /** The duration of the boot in milliseconds. */
   readonly bootLatencyMs: number;
   /**
-   * The user data. The API never returns it, because it contains a bootstrap token. When the instance is terminated,
-   * the user data is removed.
+   * The API never returns user data, because user data contains a bootstrap token. When the instance is terminated, the
+   * user data is removed.
    */
   userData: string;
   tags: Record<string, string>;
   state: InstanceState;
-  /**
-   * The time at which the current transition ends: `pending` → `running`, `stopping` → `stopped`, or `shutting-down` →
-   * `terminated`.
-   */
   settlesAt?: string;
   terminatedAt?: string;
-  /** The reason of a termination that no client requested. */
   stateReason?: string;
   interruption?: Interruption;
-  /** The earlier states of the instance, newest last. Reads with delayed data return these states. */
+  /** Reads with delayed data return earlier states of the instance. */
   history: readonly { readonly state: InstanceState; readonly until: string }[];
   console: string;
 }
@@ -94,9 +82,7 @@ export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;
   readonly volumes?: number;
-  /**
-   * The maximum number of instances in each zone. If a zone is full, the cloud responds with `InsufficientCapacity`.
-   */
+  /** If a zone is full, the cloud responds with `InsufficientCapacity`. */
   readonly zoneCapacity?: Readonly<Record<string, number>>;
 }
 
@@ -112,23 +98,21 @@ export interface MachineType {
 export interface BootOptions {
   /** Whether the instance was already running before the cloud process restarted. */
   readonly resumed: boolean;
-  /** The kubelet behavior that fault rules set. */
   readonly orders: readonly KubeletBehaviour[];
   readonly console: (line: string) => void;
 }
 
-/** The program that runs on each instance. The cloud calls the host at each power-on and power-off. */
+/** The program that runs on each instance. */
 export interface InstanceHost {
   boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
   /** Resolves when the kubelet of the instance has ended. */
   halt(instanceId: string): Promise<void>;
-  /** Called after the deletion of the instance. The host can remove all data of the instance. */
   forget(instanceId: string): void;
 }
 
 export interface KubeletControl {
   /** Returns the behavior of an instance's kubelet, or undefined if the instance has no kubelet. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
-  /** Changes fields of a kubelet's behavior. Returns false if the instance has no kubelet. */
+  /** Changes fields of a kubelet's behavior. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;
 }

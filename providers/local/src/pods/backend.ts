@@ -52,17 +52,14 @@ const services: ResourceDefinition<KubeObject> = {
   namespaced: true,
 };
 
-/** The interval between two reads of a Pod, in milliseconds. `LIMIT_MS` limits the total time, as in the original. */
+/** `LIMIT_MS` limits the total time, as in the original. */
 const LOOK_MS = 5_000;
 const LIMIT_MS = 600_000;
-/**
- * The driver reports a waiting Pod after this time, and then at the interval `TELL_AGAIN_MS`. Most Pods become ready
- * before the first report.
- */
+/** Most Pods become ready before the first report. */
 const TELL_AFTER_MS = 15_000;
 const TELL_AGAIN_MS = 60_000;
 const PAGE = 500;
-/** The maximum length of a Pod name. The Service of a Pod has its name, so the name must be a DNS label. */
+/** The Service of a Pod has the name of the Pod, so the name must be a DNS label. */
 const LONGEST_LABEL = 63;
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
@@ -88,7 +85,8 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
-      // A Pod that is being deleted cannot be used. The API server accepts an apply for it, but deletes it anyway.
+      // A Pod that is being deleted cannot be used. The API server accepts an apply for a Pod in deletion, but deletes
+      // the Pod anyway.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
       if (metadata.deletionTimestamp !== undefined)
         throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
@@ -102,8 +100,8 @@ export class PodBackend {
 
   /**
    * Returns the status of a Pod. Before the creation is recorded, a Pod without its Secret or its Service counts as
-   * missing. The repeated creation then adds the missing objects. The original adopts the incomplete Pod, which never
-   * starts.
+   * missing. The repeated creation adds the missing objects of the Pod. The original adopts the incomplete Pod, which
+   * never starts.
    */
   async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;

@@ -80,7 +80,6 @@ const target: ConformanceTarget = {
   listed: 12,
 };
 
-/** Scenarios that do not apply to Pods, with the reasons. */
 const SKIPPED: Readonly<Record<string, RegExp>> = {
   initialize: /no method initialize/,
   'the listing contains the VMs of all pages': /one page of the list contained all/,

@@ -1,13 +1,12 @@
 import { type MachineCode, MachineError } from '@mcm/core/driver';
 import { isNotFound, KubeError } from '@mcm/kube';
 
-/** The text in the error of a ResourceQuota. The error has the status 403. */
 const QUOTA = /exceeded quota/;
 
 /** Returns true if the object does not exist. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** Waits for a call. If the object does not exist, the result is undefined. */
+/** Waits for a call. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -19,7 +18,7 @@ export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 
 /**
  * Converts an error of the API server. A temporary error has the code `Unavailable`, and the controller retries the
- * call within seconds. `otherwise` is the default code, as in the original.
+ * call within seconds.
  */
 export function fromApi(thrown: unknown, signal: AbortSignal, otherwise: MachineCode): MachineError {
   if (thrown instanceof MachineError) return thrown;

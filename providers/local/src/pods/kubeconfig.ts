@@ -33,10 +33,6 @@ const kubeconfig = z.looseObject({
     .optional(),
 });
 
-/**
- * Keys of a kubeconfig with which the author of a Secret could run a program in the controller or read one of its
- * files.
- */
 const FORBIDDEN_USER = ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'];
 const FORBIDDEN_CLUSTER = ['certificate-authority', 'proxy-url'];
 

@@ -16,7 +16,7 @@ const labels = (machineName: string): Record<string, string> => ({
   machine: machineName,
 });
 
-/** The command of the readiness probe. The command succeeds when the kubelet has registered the Node. */
+/** The readiness probe succeeds when the kubelet has registered the Node. */
 const NODE_IS_THERE = 'kubectl --kubeconfig /var/lib/kubelet/kubeconfig-real get node "$NODE_NAME"';
 const USER_DATA_MODE = 0o777;
 
@@ -72,9 +72,7 @@ export const podOf = (
   },
 });
 
-/**
- * Returns an owner reference to the Pod. The garbage collector then deletes the other objects together with the Pod.
- */
+/** Returns an owner reference to the Pod. The garbage collector deletes the objects of a Pod together with the Pod. */
 const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
   { apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true, blockOwnerDeletion: true },
 ];

@@ -6,10 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createLocalDriver } from '../driver/driver.ts';
 import { type PodRig, type PodRigOptions, podRig } from '../testing/pod-rig.ts';
 
-/**
- * The scenarios of the local provider, with a cluster in the process of the test. Each test has the ID of its row in
- * docs/compatibility/rules-drivers.md.
- */
+/** The scenarios of the local provider, with a cluster in the process of the test. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -38,7 +35,6 @@ const machine = (name = 'm-1', providerID?: string): Machine => ({
 interface Change {
   readonly provider?: string;
   readonly spec?: object;
-  /** The data of the Secret, without undefined values. */
   readonly secret?: Readonly<Record<string, string | undefined>>;
   readonly wrap?: ((transport: Transport) => Transport) | undefined;
 }
@@ -53,10 +49,7 @@ async function started(options: Pick<PodRigOptions, 'runs'> = {}) {
   return { rig, calls: (change: Change = {}) => callsOf(rig, change) };
 }
 
-/**
- * Calls the methods of the driver as the controller does. Each call advances the clock until the call has ended, and
- * returns a value or an error.
- */
+/** Calls the methods of the driver as the controller does. */
 function callsOf(rig: PodRig, { provider = 'local', spec = SPEC, secret = {}, wrap }: Change) {
   const filled = Object.entries({ userData: USER_DATA, kubeconfig: rig.kubeconfig, ...secret }).flatMap(
     ([key, value]) => (value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]]),
@@ -284,7 +277,7 @@ test('status of a missing Pod is NotFound, and an error of the API is Internal [
   expect(await calls({ wrap: answering(/^GET/, 500) }).status()).toMatchObject({ code: 'Internal' });
 });
 
-/** Adds a finalizer to a Pod. The finalizer simulates a kubelet that needs a long time to end its Pod. */
+/** Adds a finalizer to a Pod. */
 const holdBack = (rig: PodRig, finalizers: readonly string[]): Promise<Pod> =>
   rig.admin.resource(pods, PODS).patch('machine-m-1', { type: 'merge', body: { metadata: { finalizers } } });
 

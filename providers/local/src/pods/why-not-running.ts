@@ -1,12 +1,9 @@
 import type { Pod } from '@mcm/kube';
 
-/** The maximum length of a message. Longer messages of schedulers and registries contain repetitions. */
+/** Longer messages of schedulers and registries contain repetitions. */
 const LONGEST = 300;
 
-/**
- * Returns the reason why a Pod does not run. The text contains the reason of the scheduler or the kubelet, such as
- * `Pending: Unschedulable: 0/1 nodes …`.
- */
+/** Returns the reason why a Pod does not run. */
 export function whyNotRunning({ metadata, status }: Pod): string {
   const phase = status?.phase ?? 'Pending';
   if (metadata.deletionTimestamp) return `${phase} (being deleted)`;

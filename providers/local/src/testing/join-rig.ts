@@ -18,7 +18,6 @@ import type { ApiTransport } from '../kubelet/node/api-address.ts';
 import type { KubeletBehaviour } from '../machine/behaviour.ts';
 import { type CloudRig, cloudRigAround } from './cloud-rig.ts';
 
-/** The control plane of a test. Tests pass `startControlPlane` of `@mcm/control-plane`. */
 interface Plane {
   fetch(request: Request): Promise<Response>;
   readonly transport: Transport;
@@ -40,10 +39,7 @@ export type StartPlane = (options: {
   readonly requestLog: (entry: LoggedCall) => void;
 }) => Promise<Plane>;
 
-/**
- * A cloud with simulated kubelets that join an API server in the same process. The cloud, the kubelets and the API
- * server use one virtual clock.
- */
+/** A cloud with simulated kubelets that join an API server in the same process. */
 export interface JoinRig extends CloudRig<LocalCloud>, AsyncDisposable {
   readonly plane: Plane;
   readonly client: KubeClient;

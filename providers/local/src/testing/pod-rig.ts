@@ -10,13 +10,10 @@ import {
 } from '@mcm/kube';
 import { createLocalDriver, type LocalDriver } from '../driver/driver.ts';
 
-/** A cluster whose Pods start without a kubelet. */
 export interface PodRig {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  /** The kubeconfig of the cluster, in the format of a Secret value. */
   readonly kubeconfig: string;
-  /** The requests as `METHOD /path`. */
   readonly requests: string[];
   readonly transport: Transport;
   driver(wrap?: (transport: Transport) => Transport): LocalDriver;
@@ -24,7 +21,6 @@ export interface PodRig {
 
 export interface PodRigOptions {
   readonly clock: VirtualClock;
-  /** A control plane in the process of the test. */
   readonly plane: { readonly transport: Transport; kubeconfig(): string };
   /** Whether an applied Pod becomes Running (default: true). */
   readonly runs?: boolean;

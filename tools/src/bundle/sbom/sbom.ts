@@ -8,7 +8,6 @@ interface PackageJson {
   readonly license?: string;
 }
 
-/** A package in a bill of materials (CycloneDX 1.6, `component`). */
 export interface Component {
   readonly type: 'library' | 'application';
   readonly 'bom-ref': string;

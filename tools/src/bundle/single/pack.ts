@@ -1,5 +1,4 @@
 export interface PackedFile {
-  /** The path of a packed file relative to the root folder, with slashes. */
   readonly path: string;
   readonly data: Uint8Array;
 }

@@ -109,14 +109,12 @@ test('the krew manifest has each archive with its checksum', async () => {
   await expect(krewManifest(release, 'x')).rejects.toThrow('must contain archives of one version, found 2');
 });
 
-/** The platforms that krew supports. */
 const KREW_PLATFORMS = [
   ...['386', 'amd64', 'arm64'].map((arch) => `windows/${arch}`),
   ...['386', 'amd64', 'arm', 'arm64', 'ppc64le'].map((arch) => `linux/${arch}`),
   ...['386', 'amd64', 'arm64'].map((arch) => `darwin/${arch}`),
 ];
 
-/** The rules of krew's tool validate-krew-manifest. Krew refuses a manifest that breaks a rule. */
 const KrewManifest = z.strictObject({
   apiVersion: z.literal('krew.googlecontainertools.github.com/v1alpha2'),
   kind: z.literal('Plugin'),

@@ -12,13 +12,9 @@ import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
 
-/**
- * A marker in the Node.js binary that tells Node.js whether the binary contains a program. When a program is added to
- * the binary, the build tool changes the marker.
- */
+/** When a program is added to the binary, the build tool changes the marker. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-/** An operating system and an architecture with the names that Go and krew use. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;

@@ -7,8 +7,8 @@ import { gunzipSync } from 'node:zlib';
 import { unpackFiles } from './pack.ts';
 
 // The module that runs first in the single executable file of mcm. The programs of mcm read files and start each other,
-// so their files must exist on disk. At its first start, the executable therefore writes all programs to the cache
-// folder of the user.
+// so their files must exist on disk. At its first start, the executable writes all programs to the cache folder of the
+// user.
 
 function cacheFolder(): string {
   if (process.platform === 'win32') return process.env.LOCALAPPDATA ?? join(homedir(), 'AppData/Local');

@@ -4,7 +4,6 @@ import type { Step } from './step.ts';
 
 const USER = 'u-${id}';
 const HEADERS: Readonly<Record<string, string>> = { 'impersonate-user': USER };
-/** The maximum time in which kube-apiserver starts to apply a new RoleBinding. */
 const WAIT_MS = 5000;
 
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/namespaces/${ns}';
@@ -48,10 +47,7 @@ const ruleOf = (draw: Draw): JsonObject => ({
   ...onlyIf(draw.chance(0.2), { resourceNames: [draw.pick(['a', 'b'])] }),
 }); // prettier-ignore
 
-/**
- * Returns the steps that give the user of a fuzz case a role. The last step waits until kube-apiserver applies the
- * role.
- */
+/** Returns the steps that give the user of a fuzz case a role. */
 export const grant = (draw: Draw): readonly Step[] => [
   {
     request: `POST ${ROLES}/roles`,

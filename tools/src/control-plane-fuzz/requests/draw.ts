@@ -1,6 +1,5 @@
 import type { Random } from '@mcm/kube';
 
-/** The random choices of one fuzz case, which depend only on the seed. */
 export interface Draw {
   /** Returns a random integer from 0 to `below` - 1. */
   int(below: number): number;

@@ -6,7 +6,6 @@ import type { Schema, Schemas } from './schema.ts';
 import type { Step } from './step.ts';
 import { makeValue } from './values.ts';
 
-/** The greatest depth of nested objects in a generated schema. */
 const DEPTH = 3;
 /**
  * The API group of the custom kinds that a fuzz case creates. Each case has a separate API group, because cases run
@@ -14,18 +13,12 @@ const DEPTH = 3;
  */
 const GROUP = '${id}.none.dev';
 const PLURAL = 'things';
-/**
- * The maximum time until kube-apiserver serves a new custom kind. If kube-apiserver refuses the CRD of a kind, it never
- * serves the kind.
- */
+/** If kube-apiserver refuses the CRD of a kind, it never serves the kind. */
 const WAIT_MS = 3000;
 
 type Property = JsonObject & Schema;
 
-/**
- * CEL rules for the fields of a generated schema, by the type of the field. The server refuses some of these rules as
- * too expensive if the schema does not limit lengths.
- */
+/** The server refuses some CEL rules as too expensive if the schema does not limit lengths. */
 const RULES: Readonly<Record<string, readonly string[]>> = {
   string: [
     "self.startsWith('a')",
@@ -67,7 +60,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
 }; // prettier-ignore
 
-/** CEL rules for maps with arbitrary keys. */
 const MAP_RULES = ["self.all(k, k != 'b')", 'self.size() < 3', "'a' in self", 'self == oldSelf'];
 
 function ruleOf(draw: Draw, rules: readonly string[]): JsonObject {
@@ -191,10 +183,7 @@ function mapSchema(draw: Draw, depth: number): JsonObject {
   return schema;
 }
 
-/**
- * Returns a random structural schema for a custom kind. The CEL rules and the default value match the type of the
- * schema.
- */
+/** Returns a random structural schema for a custom kind. */
 function fieldSchema(draw: Draw, depth: number): JsonObject {
   const deeper = depth < DEPTH ? 1 : 0;
   const schema = draw.weigh<() => JsonObject>([
@@ -231,7 +220,6 @@ function fieldSchema(draw: Draw, depth: number): JsonObject {
  */
 const PLAIN = new Set(['type', 'description', 'nullable', 'maxLength', 'x-kubernetes-int-or-string']);
 
-/** The schemas of a new custom kind contain no references to other schemas. */
 const NO_SCHEMAS: Schemas = { of: () => ({}), resolve: (schema) => ({ schema, name: '' }) };
 
 const PATHS = [
@@ -302,7 +290,6 @@ function rootSchema(draw: Draw): JsonObject {
   return root;
 } // prettier-ignore
 
-/** A new custom kind: the steps that create the CRD, and the versions of the kind. */
 export interface FreshKind {
   readonly steps: readonly Step[];
   readonly kinds: readonly [Kind, ...Kind[]];
@@ -336,9 +323,8 @@ function kindOf(draw: Draw, { entry, schema }: Version, namespaced: boolean): Ki
 } // prettier-ignore
 
 /**
- * Returns the steps that create a custom kind with a random schema. The last step waits, because kube-apiserver serves
- * the kind some time after the creation of its CRD. If the servers refuse the CRD, they answer all later requests for
- * the kind with 404.
+ * Returns the steps that create a custom kind with a random schema. If the servers refuse the CRD, they answer all
+ * later requests for the kind with 404.
  */
 export function freshKind(draw: Draw, schemas: Schemas): FreshKind {
   const namespaced = draw.chance(0.8);

@@ -14,7 +14,6 @@ export interface Kind {
   readonly subresources: readonly string[];
   readonly samples: readonly JsonObject[];
   readonly schema: Schema;
-  /** The URL path of the objects of a kind, with `${ns}` for the namespace. */
   readonly collection: string;
 }
 
@@ -26,7 +25,6 @@ interface Review {
 export interface Samples {
   readonly samples: readonly JsonObject[];
   readonly reviews: readonly Review[];
-  /** Valid bodies for subresources of a kind, by `apiVersion/resource/subresource`. */
   readonly subresources: Readonly<Record<string, JsonObject>>;
 }
 

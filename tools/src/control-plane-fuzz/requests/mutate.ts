@@ -7,7 +7,7 @@ interface Place {
   readonly holder: JsonObject | Json[];
   readonly key: string | number;
   readonly schema: Schema;
-  /** The name of the field at a position in an object. For an item of a list, `field` is the name of the list. */
+  /** For an item of a list, `field` is the name of the list. */
   readonly field: string;
 }
 

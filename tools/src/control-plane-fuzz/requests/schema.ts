@@ -1,4 +1,3 @@
-/** A schema of OpenAPI v3, with the fields that the fuzzer reads. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;

@@ -1,4 +1,4 @@
-/** A step in a case of the battery. The README of the battery describes the fields. */
+/** The README of the battery describes the fields. */
 export interface Step {
   readonly request?: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -16,7 +16,6 @@ export interface Step {
   readonly answer?: Answer;
 }
 
-/** A normalized response in the format of the battery. */
 export interface Answer {
   readonly status?: number;
   readonly contentType?: string;

@@ -62,10 +62,7 @@ function send(
   return { request: target(request, all), headers: Object.keys(headers).length === 0 ? undefined : headers, ...body };
 }
 
-/**
- * The content types of requests that create objects. A JSON body may also have a YAML content type, because every JSON
- * text is YAML.
- */
+/** A JSON body may also have a YAML content type, because every JSON text is YAML. */
 const TYPES = [
   'application/yaml',
   'application/json',

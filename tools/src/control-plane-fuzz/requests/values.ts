@@ -43,7 +43,6 @@ export const QUANTITIES = [
   '0.0001',
   '12345678901234567890',
 ];
-/** Valid values by field name, because a server refuses arbitrary text in some fields. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   apiVersion: ['v1', 'apps/v1', 'example.dev/v1'],
   kind: ['Pod', 'Deployment', 'Node', 'Widget'],

@@ -11,18 +11,13 @@ const latency = z.union([
 /** The schema of a fault rule. The cloud applies the rules in the order of their creation. */
 export const faultRule = z
   .strictObject({
-    /**
-     * The operations that the rule affects: one operation (`instances.create`), all operations of a resource
-     * (`instances.*`), all operations (`*`), or the boot of kubelets (`instances.boot`).
-     */
     operation: z
       .string()
       .regex(/^(\*|[a-z]+\.(\*|[a-z]+))$/, 'must be an operation such as instances.create, or a pattern with *'),
-    /** The zone, the machine type or the instance name to which the rule applies. In a name, `*` matches any text. */
+    /** In the instance name of a rule, `*` matches any text. */
     zone: z.string().optional(),
     machineType: z.string().optional(),
     instance: z.string().optional(),
-    /** The error code of the response, which determines the HTTP status. */
     error: z
       .strictObject({
         code: z.string().min(1),
@@ -35,15 +30,11 @@ export const faultRule = z
     timeout: z.strictObject({ after: durationMs.optional() }).optional(),
     /** Whether the cloud performs the operation although the client gets an error or no response. */
     effect: z.boolean().optional(),
-    /** The delay before the cloud processes the request. */
     latency: latency.optional(),
-    /** The responses of `get` and `list` contain data of this age. */
     stale: durationMs.optional(),
     /** For `instances.boot`: the behavior of the kubelet on a matching instance. */
     kubelet: kubeletBehaviour.optional(),
-    /** The probability that the rule affects a matching request (default: 1). */
     probability: z.number().min(0).max(1).optional(),
-    /** The rule ends when it has affected this number of requests. By default, the rule never ends. */
     count: z.int().positive().optional(),
   })
   .refine((rule) => rule.error || rule.timeout || rule.latency || rule.stale || rule.kubelet, {
@@ -102,7 +93,7 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** Removes a rule. Returns false if no rule has the ID. */
+  /** Removes a rule. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }
@@ -112,8 +103,8 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect a request. The first error or timeout is used. Latencies are added. If several
-   * rules delay the visible data, the longest delay is used.
+   * Decides at random which rules affect a request. Latencies are added. If several rules delay the visible data, the
+   * longest delay is used.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };

@@ -18,7 +18,7 @@ export interface OperationCounter {
 
 const KEPT = 1_000;
 
-/** The log of requests. The counters contain the requests since the start of the cloud, or since the last reset. */
+/** The counters contain the requests since the start of the cloud, or since the last reset. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
   #counters: Record<string, OperationCounter> = {};

@@ -3,13 +3,9 @@ import type { InstanceHost } from '../../machine/model.ts';
 
 /** Delays of the simulated cloud in milliseconds (default: 0). */
 export interface Latencies {
-  /** The time until an instance changes from `pending` to `running`. */
   readonly bootMs: number;
-  /** The time until an instance changes from `shutting-down` to `terminated`. */
   readonly shutdownMs: number;
-  /** The time for attaching or detaching a volume. */
   readonly volumeMs: number;
-  /** The delay before each response of the API. */
   readonly apiMs: number;
 }
 
@@ -26,7 +22,7 @@ export interface CloudContext {
   readonly host: InstanceHost;
 }
 
-/** Terminated instances stay visible for this time in milliseconds. In EC2, the time is about an hour. */
+/** In EC2, terminated instances stay visible for about an hour. */
 export const TERMINATED_RETENTION_MS = 10 * 60_000;
 
 const HEX = '0123456789abcdef';

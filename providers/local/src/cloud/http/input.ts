@@ -5,7 +5,6 @@ import { CloudError } from '../context/errors.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGE = 1_000;
-/** The maximum duration of a long poll in milliseconds. The client then sends a new request. */
 const MAX_WAIT_MS = 60_000;
 
 /**

@@ -25,7 +25,6 @@ const createBody = z
     image: z.string().min(1),
     tags: tagsSchema.default({}),
     userData: z.string().max(MAX_USER_DATA).default(''),
-    /** Binary user data, which replaces `userData`. */
     userDataBase64: z.base64().max(MAX_USER_DATA).optional(),
     volumes: z
       .array(z.strictObject({ sizeGi: z.int().positive(), tags: tagsSchema.default({}) }))
@@ -100,10 +99,7 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
   };
 }
 
-/**
- * Prepares a request about an instance. The zone and the name of the instance determine the fault rules. If the ID is
- * unknown, the handler refuses the request.
- */
+/** Prepares a request about an instance. If the ID is unknown, the handler refuses the request. */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
   if (!instance) return { instance: idOf(c), work };
@@ -147,7 +143,7 @@ async function waited(c: Context, parts: InstanceRouteParts, instance: Instance,
   await parts.waiters.until(instance.id, reached, { clock, timeoutMs: wait.timeoutMs, signal });
 }
 
-/** Lists instances. Terminated instances are included only if the request filters by state, client token or name. */
+/** Terminated instances are included only if the request filters by state, client token or name. */
 function list(c: Context, parts: InstanceRouteParts, { staleMs }: WorkContext): Answer {
   const { name, clientToken, state, zone } = c.req.query();
   const tagged = tagFilter(c);

@@ -4,7 +4,7 @@ import { CloudError } from '../context/errors.ts';
 import type { FaultDecision, FaultSubject, Faults } from '../context/faults.ts';
 import type { RequestLog } from '../context/request-log.ts';
 
-/** The body of a response. A response with the status 204 has no body. */
+/** A response with the status 204 has no body. */
 export interface Answer {
   readonly status: number;
   readonly body?: object;
@@ -17,7 +17,6 @@ export interface WorkContext {
   readonly signal: AbortSignal;
 }
 
-/** A request with valid input: the object that it is about, and the function that handles it. */
 export interface Prepared {
   readonly subject?: FaultSubject;
   readonly instance?: string;

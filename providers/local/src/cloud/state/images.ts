@@ -3,7 +3,7 @@ import { CloudError, notFound } from '../context/errors.ts';
 import { type CloudContext, makeId } from '../context/settings.ts';
 import type { CloudState } from './state.ts';
 
-/** The images of the cloud. Requests contain the ID or the name of an image. */
+/** Requests contain the ID or the name of an image. */
 export class Images {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -29,10 +29,7 @@ export class Images {
     return undefined;
   }
 
-  /**
-   * Returns an image.
-   * @throws {CloudError} NotFound
-   */
+  /** @throws {CloudError} NotFound */
   get(idOrName: string): Image {
     const image = this.find(idOrName);
     if (!image) throw notFound('image', idOrName);

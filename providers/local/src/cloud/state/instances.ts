@@ -9,7 +9,6 @@ import { mergeTags } from './tags.ts';
 import type { Volumes } from './volumes.ts';
 import type { Waiters } from './waiters.ts';
 
-/** A request for an instance. The API has already validated its types and sizes. */
 export interface InstanceRequest {
   readonly name: string;
   readonly clientToken?: string | undefined;
@@ -18,17 +17,14 @@ export interface InstanceRequest {
   readonly image: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly userData: string;
-  /** The disks that the cloud creates and deletes together with the instance. */
   readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
-  /** The boot time of the instance, which replaces the boot time of the cloud. */
   readonly bootLatencyMs?: number | undefined;
 }
 
-/** The maximum size of the console output. The oldest lines are dropped, as in serial consoles. */
+/** The oldest lines of the console are dropped, as in serial consoles. */
 const CONSOLE_LIMIT = 64 * 1024;
 const HISTORY_LIMIT = 4;
 const ENDED: ReadonlySet<InstanceState> = new Set(['shutting-down', 'terminated']);
-/** The states that change to another state without a request. */
 const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shutting-down']);
 
 /**
@@ -38,10 +34,7 @@ const MOVING: ReadonlySet<InstanceState> = new Set(['pending', 'stopping', 'shut
 const newest = (text: string): string =>
   text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
 
-/**
- * The instances of the cloud. Timers change the states of instances. After a restart of the process, new timers
- * continue the transitions.
- */
+/** Timers change the states of instances. After a restart of the process, new timers continue the transitions. */
 export class Instances {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -117,10 +110,7 @@ export class Instances {
     };
   }
 
-  /**
-   * Returns an instance.
-   * @throws {CloudError} NotFound
-   */
+  /** @throws {CloudError} NotFound */
   get(id: string): Instance {
     const instance = this.#state.instances.get(id);
     if (!instance) throw notFound('instance', id);
@@ -131,7 +121,7 @@ export class Instances {
     return this.#state.instances.values();
   }
 
-  /** Terminates an instance. A repeated call has no effect. */
+  /** A second termination has no effect. */
   terminate(id: string, reason?: string): Instance {
     const instance = this.get(id);
     if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
@@ -161,7 +151,7 @@ export class Instances {
   }
 
   /**
-   * Starts an instance. A repeated call has no effect.
+   * A second start has no effect.
    * @throws {CloudError} NotFound, IncorrectState, QuotaExceeded, InsufficientCapacity
    */
   start(id: string): Instance {
@@ -196,7 +186,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later transition has started, it has its own timer. The old timer then has no effect.
+      // If a later transition has started, it has its own timer. The timer of an earlier transition has no effect.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
@@ -225,7 +215,7 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // After a stop, a late request of the kubelet could register the Node again. Therefore, the kubelet ends before the
+    // After a stop, a late request of the kubelet could register the Node again. The kubelet ends before the
     // transition.
     const from = instance.state;
     const off = (): void => {

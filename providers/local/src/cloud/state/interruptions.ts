@@ -7,12 +7,10 @@ import type { Waiters } from './waiters.ts';
 
 export interface InterruptionRequest {
   readonly kind: InterruptionKind;
-  /** The time between the notice and its deadline, in milliseconds. */
   readonly noticeMs: number;
   readonly detail: string;
 }
 
-/** The key for all callers that wait for a notice. */
 const KEY = 'interruptions';
 
 const ENDS: ReadonlySet<InterruptionKind> = new Set(['Terminate', 'Ended']);
@@ -62,17 +60,14 @@ export class Interruptions {
     return instance;
   }
 
-  /** Returns the instances with a notice that no client has acknowledged. The result includes terminated instances. */
+  /** Returns the instances with a notice that no client has acknowledged. */
   pending(matches: (instance: Instance) => boolean): readonly Instance[] {
     return [...this.#parts.state.instances.values()].filter(
       (instance) => instance.interruption?.acknowledged === false && matches(instance),
     );
   }
 
-  /**
-   * Acknowledges a notice.
-   * @throws {CloudError} NotFound
-   */
+  /** @throws {CloudError} NotFound */
   acknowledge(id: string): void {
     const { state } = this.#parts;
     const instance = [...state.instances.values()].find(({ interruption }) => interruption?.id === id);

@@ -2,8 +2,8 @@ import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
 /**
- * The state of the cloud in memory. To change an object, code changes it in memory and then calls `save…`. After
- * `save…`, the change is permanent.
+ * To change an object, code changes the object in memory and then calls `save…`. After `save…`, the change is
+ * permanent.
  */
 export class CloudState {
   readonly instances = new Map<string, Instance>();

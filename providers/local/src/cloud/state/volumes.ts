@@ -13,7 +13,6 @@ export interface VolumeRequest {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The volumes of the cloud. A volume can be attached to one instance in its zone. */
 export class Volumes {
   readonly #context: CloudContext;
   readonly #state: CloudState;
@@ -34,10 +33,7 @@ export class Volumes {
     this.#closed = true;
   }
 
-  /**
-   * Creates a volume.
-   * @throws {CloudError} InvalidParameter, QuotaExceeded
-   */
+  /** @throws {CloudError} InvalidParameter, QuotaExceeded */
   create(request: VolumeRequest): Volume {
     const { zones } = this.#context;
     if (!zones.includes(request.zone))
@@ -71,10 +67,7 @@ export class Volumes {
     };
   }
 
-  /**
-   * Returns a volume.
-   * @throws {CloudError} NotFound
-   */
+  /** @throws {CloudError} NotFound */
   get(id: string): Volume {
     const volume = this.#state.volumes.get(id);
     if (!volume) throw notFound('volume', id);
@@ -86,7 +79,6 @@ export class Volumes {
   }
 
   /**
-   * Attaches a volume.
    * @throws {CloudError} NotFound, ResourceInUse, IncorrectState, InvalidParameter if the instance is in another zone
    */
   attach(id: string, instanceId: string): Volume {
@@ -108,7 +100,7 @@ export class Volumes {
     return volume;
   }
 
-  /** Detaches a volume. If the volume is not attached, it stays unchanged. */
+  /** A volume that is not attached stays unchanged. */
   detach(id: string): Volume {
     const volume = this.get(id);
     if (volume.state === 'attached' || volume.state === 'attaching') this.#begin(volume, 'detaching');
@@ -158,7 +150,7 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later change has started, it has its own timer. The old timer then has no effect.
+      // If a later change has started, it has its own timer. The timer of an earlier change has no effect.
       if (volume.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());

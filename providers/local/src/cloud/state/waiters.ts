@@ -6,7 +6,6 @@ export interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** The waiting long polls, by the ID of the object that they wait for. */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
 

@@ -9,7 +9,7 @@ import { condition, type JoinRig, type JoinRigOptions, joinRig, type StartPlane 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const withKinds: StartPlane = (options) => startControlPlane({ ...options, crds: [...crds, ...machineConfigCrds] });
 
-/** Starts a machine with a daemon. The daemon got the config `a` at its first boot. */
+/** Starts a machine with a daemon. */
 async function rigWithDaemon(options: JoinRigOptions = {}): Promise<{ rig: JoinRig; id: string }> {
   const rig = await joinRig(withKinds, { ...options, defaults: { configDaemon: true, ...options.defaults } });
   for (const name of ['a', 'b', 'c']) {

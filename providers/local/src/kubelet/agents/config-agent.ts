@@ -29,7 +29,7 @@ export interface ConfigAgentOptions {
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly stored: StoredMachine | undefined;
   readonly store: (machine: StoredMachine) => void;
-  /** Called at the start and at the end of a reboot. During a reboot, the Node is not ready. */
+  /** During a reboot, the Node is not ready. */
   readonly rebooting: (off: boolean) => void;
 }
 
@@ -37,7 +37,6 @@ const CONFIG_MS = 1_000;
 export const REBOOT_MS = 2_000;
 const FAILURE = 'requested by the local cloud API';
 
-/** The files of a new machine before its first configuration. */
 export const NEW_MACHINE: StoredMachine = {
   disk: {
     '/etc/hostname': { kind: 'file', content: '', mode: 0o644 },
@@ -108,7 +107,7 @@ export class ConfigAgent {
     };
   }
 
-  /** Simulates the preparation of a config. The preparation takes some time. A user can let it fail or never end. */
+  /** Simulates the preparation of a config. */
   async #prepare({ metadata }: MachineConfig): Promise<void> {
     const { behaviour, console } = this.#options;
     console(`config daemon: applying ${metadata.name}`);

@@ -1,10 +1,6 @@
 import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
 import type { Life } from '../node/life.ts';
 
-/**
- * The lease duration in seconds, as the kubelet's default of `nodeLeaseDurationSeconds`. The kubelet renews its Lease
- * after a quarter of this time.
- */
 const DURATION_SECONDS = 40;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2_000;
@@ -52,14 +48,15 @@ export class LeaseRenewer {
       await resource.create(lease, { signal: life.signal });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The new Node becomes the owner of the Lease. Otherwise, the deletion of the old Node would delete the Lease.
+      // The new Node becomes the owner of the Lease. Without the new owner, the deletion of the old Node would delete
+      // the Lease.
       const body = { metadata: { ownerReferences: [owner] }, spec };
       await resource.patch(nodeName, { type: 'merge', body }, { signal: life.signal });
     }
     this.#renewedAt = now.getTime();
   }
 
-  /** Starts the renewals of the Lease. The first renewal is after `delayMs`. */
+  /** Starts the renewals of the Lease. */
   start(delayMs = this.#interval()): void {
     this.#timer?.cancel();
     this.#timer = this.#options.life.after(delayMs, () => this.#tick());

@@ -2,7 +2,6 @@ import { type Clock, type Condition, isNotFound, type KubeClient, type Node, nod
 import type { Life } from '../node/life.ts';
 import { carryTransitions, type NodeFacts, nodeConditions } from '../node/node-object.ts';
 
-/** The interval at which the kubelet writes an unchanged status (`nodeStatusReportFrequency`). */
 const HEARTBEAT_MS = 5 * 60_000;
 const RETRY_MS = 5_000;
 const JITTER = 0.04;
@@ -70,7 +69,7 @@ export class StatusReporter {
     return volumes !== undefined && volumes.join() !== this.#volumes.join();
   }
 
-  /** Writes the status. Returns the delay until the next attempt, or 0 if no further attempt is necessary. */
+  /** Writes the status. */
   async #write(): Promise<number> {
     const { client, facts, life, outage, volumesInUse } = this.#options;
     this.#wanted = false;

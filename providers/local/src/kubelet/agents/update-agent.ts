@@ -7,7 +7,6 @@ export interface UpdateAgentOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** The cache of the nodes that are selected for an update. All agents share the cache. */
   readonly selected: () => Informer<Node>;
   readonly behaviour: () => KubeletBehaviour;
   readonly paused: () => boolean;
@@ -78,9 +77,7 @@ export class UpdateAgent {
     });
   }
 
-  /**
-   * Writes the result to the Node. Returns the delay until the next attempt, or 0 if no further attempt is necessary.
-   */
+  /** Writes the result to the Node. */
   async #report(node: Node, result: string): Promise<number> {
     const { client, life, behaviour, console, outage } = this.#options;
     const why = result === Failed ? (behaviour().updateFailure ?? FAILURE) : null;

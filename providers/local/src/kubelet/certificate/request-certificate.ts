@@ -5,7 +5,6 @@ import { makeSigningRequest } from './signing-request.ts';
 interface CertificateSigningRequest extends KubeObject {
   spec: { request: string; signerName: string; usages: string[] };
   status?: {
-    /** The issued certificate in PEM format, encoded in base64. */
     certificate?: string;
     conditions?: { type: string; status?: string; reason?: string; message?: string }[];
   };
@@ -24,16 +23,9 @@ const signingRequests: ResourceDefinition<CertificateSigningRequest> = {
  * requests automatically.
  */
 const SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
-/**
- * The maximum duration of a watch in seconds. If the request is not approved in this time, the kubelet starts another
- * watch.
- */
 const WATCH_SECONDS = 60;
 
-/**
- * Requests a client certificate, as a kubelet does for TLS bootstrapping.
- * @throws {KubeError} or an `Error` if the request is denied
- */
+/** @throws {KubeError} or an `Error` if the request is denied */
 export async function requestCertificate(
   client: KubeClient,
   nodeName: string,

@@ -15,7 +15,6 @@ const set = (...parts: readonly Buffer[]): Buffer => tlv(0x31, ...parts);
 const utf8 = (text: string): Buffer => tlv(0x0c, Buffer.from(text));
 const bits = (bytes: Buffer): Buffer => tlv(0x03, Buffer.from([0]), bytes);
 
-/** DER object identifiers of organizationName, commonName and ecdsa-with-SHA256. */
 const ORGANIZATION = Buffer.from('060355040a', 'hex');
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
 const ECDSA_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex');
@@ -23,9 +22,7 @@ const VERSION_1 = Buffer.from('020100', 'hex');
 const NO_ATTRIBUTES = Buffer.from('a000', 'hex');
 
 export interface SigningRequest {
-  /** The signing request in PEM format with the label `CERTIFICATE REQUEST`. */
   readonly request: string;
-  /** The private key in PEM format (PKCS #8). */
   readonly key: string;
 }
 

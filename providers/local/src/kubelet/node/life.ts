@@ -1,6 +1,5 @@
 import { type Clock, sleep } from '@mcm/kube';
 
-/** After a power-off, pending requests are aborted after this time in milliseconds. */
 const ANSWER_GRACE_MS = 5_000;
 
 /** The error that ends a wait when the machine is powered off. */
@@ -8,10 +7,7 @@ class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
-/**
- * The time between the power-on and the power-off of a machine. All functions of the machine run in its `Life`. After
- * `end`, no request of the machine is in progress.
- */
+/** All functions of the machine run in its `Life`. After `end`, no request of the machine is in progress. */
 export class Life {
   readonly #clock: Clock;
   readonly #waits = new AbortController();
@@ -19,7 +15,6 @@ export class Life {
   readonly #working = new Set<Promise<void>>();
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure called when a function of the machine fails. A power-off is not a failure. */
   constructor(clock: Clock, onFailure: (error: unknown) => void) {
     this.#clock = clock;
     this.#onFailure = onFailure;
@@ -29,7 +24,6 @@ export class Life {
     return this.#waits.signal.aborted;
   }
 
-  /** The signal that aborts requests some time after the power-off. Pending responses can arrive until then. */
   get signal(): AbortSignal {
     return this.#requests.signal;
   }
@@ -57,7 +51,7 @@ export class Life {
     await sleep(this.#clock, ms, this.ending);
   }
 
-  /** Calls a function after a delay. A power-off cancels the call. */
+  /** Calls a function after a delay. */
   after(ms: number, work: () => void): { cancel(): void } {
     const timer = this.#clock.setTimeout(() => {
       if (!this.over) work();

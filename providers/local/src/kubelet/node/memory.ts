@@ -1,13 +1,11 @@
 import type { DiskImage } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '../../machine/behaviour.ts';
 
-/** The certificate and the key in PEM format, as the kubelet stores them on its disk. */
 export interface KubeletCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** The stored state of a kubelet, with which it continues in the next cloud process. */
 export interface KubeletState {
   /**
    * Whether the API server has accepted the bootstrap token. The machine controller may then delete the bootstrap
@@ -18,11 +16,10 @@ export interface KubeletState {
   readonly certificate?: KubeletCertificate;
   /** The files and settings on the disk that machine configs change. */
   readonly machine?: StoredMachine;
-  /** The behavior that a fault rule or the admin API has set for the instance. */
   readonly ordered?: KubeletBehaviour;
 }
 
-/** The stored states of kubelets by instance ID. When `put` returns, a state is permanent. */
+/** When `put` returns, a state is permanent. */
 export interface KubeletMemory {
   get(instanceId: string): KubeletState | undefined;
   put(instanceId: string, state: KubeletState): void;

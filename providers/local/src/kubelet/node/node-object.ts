@@ -7,7 +7,6 @@ import type { Instance, MachineType } from '../../machine/model.ts';
 import { formatProviderId } from '../../spec/provider-id.ts';
 import type { BootConfig } from './user-data.ts';
 
-/** The version of the kubelet, which `kubectl get nodes` prints. */
 export const KUBELET_VERSION = 'v1.36.0-hollow';
 const REGION = 'local';
 const MAX_PODS = '110';
@@ -20,7 +19,7 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** Returns a new Node with its status. One request is sufficient to create both. */
+/** Returns a new Node with its status. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(

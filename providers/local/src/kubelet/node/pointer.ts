@@ -1,11 +1,9 @@
 import { decodeContents } from '@mcm/machine-config';
 import { z } from 'zod';
 
-/** The address of a machine's first config, from the Ignition config in the user data. */
 export interface ConfigPointer {
   readonly server: string;
   readonly path: string;
-  /** The certificate authority of the config server, in PEM format. */
   readonly ca?: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -15,7 +13,6 @@ const resource = z.looseObject({
   httpHeaders: z.array(z.looseObject({ name: z.string().min(1), value: z.string().optional() })).optional(),
 });
 
-/** The schema for the part of an Ignition config that refers to another config. */
 export const pointerSchema = z.looseObject({
   config: z.looseObject({ merge: z.array(resource).optional(), replace: resource.optional() }).optional(),
   security: z

@@ -5,26 +5,21 @@ import { type KubeletBehaviour, kubeletBehaviour } from '../../machine/behaviour
 import { type ConfigPointer, pointerOf, pointerSchema } from './pointer.ts';
 
 export interface BootConfig {
-  /** The address of the API server. Without `server`, the kubelet uses the setting of the process. */
+  /** Without `server`, the kubelet uses the setting of the process. */
   readonly server?: string | undefined;
-  /** The certificate authority of the API server, in PEM format. */
   readonly ca?: string | undefined;
-  /** The bootstrap token in the form `<id>.<secret>`. */
   readonly token?: string | undefined;
-  /** The name of the Node (default: the name of the instance). */
   readonly nodeName?: string | undefined;
   readonly nodeLabels?: Readonly<Record<string, string>> | undefined;
   readonly taints?:
     | readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[]
     | undefined;
-  /** Pods that the kubelet runs without the API server. */
   readonly staticPods?: readonly StaticPod[] | undefined;
-  /** The address of the first config, for machines with a config daemon. */
   readonly pointer?: ConfigPointer;
   readonly behaviour: KubeletBehaviour;
 }
 
-/** The error for invalid user data. The message of the error is written to the console of the machine. */
+/** The message of the error is written to the console of the machine. */
 export class UserDataError extends Error {
   override readonly name = 'UserDataError';
 }

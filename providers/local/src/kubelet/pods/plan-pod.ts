@@ -14,21 +14,20 @@ export type PodStep =
   | { readonly do: 'finish'; readonly phase: 'Succeeded' | 'Failed'; readonly exitCode: number }
   /** The kubelet reports the end of the containers of a deleted pod. A finalizer keeps the Pod object. */
   | { readonly do: 'reportEnd' }
-  /** The kubelet deletes the Pod object with a grace period of 0. This is its last request for the pod. */
+  /** The kubelet deletes the Pod object with a grace period of 0. */
   | { readonly do: 'remove' };
 
 export interface PodView {
   readonly pod: Pod;
   readonly behaviour: KubeletBehaviour;
   readonly now: number;
-  /** The time at which the kubelet first saw the deletion, in milliseconds. */
   readonly deletionSeenAt: number | undefined;
   /** Whether the kubelet has written the final status of the pod. */
   readonly removed: boolean;
   readonly volumesAttached: boolean;
 }
 
-/** The containers of a Job end after this time by default. An annotation of the pod can set another time. */
+/** An annotation of the pod can set the time after which the containers of a Job end. */
 const JOB_RUNS_MS = 1_000;
 
 /** Plans the next step of a pod with the rules of the kubelet's pod lifecycle. */

@@ -13,7 +13,6 @@ export interface PodRunnerOptions {
   readonly paused: () => boolean;
   /** Receives the result of every request. The log reports an outage only once. */
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called when a pod was created, was deleted or has ended. The volumes of the node are then updated. */
   readonly onPods: () => void;
   readonly volumesAttached: (pod: Pod) => boolean;
 }
@@ -30,7 +29,6 @@ interface Tracked {
 
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
-/** The final state of a container that SIGTERM or SIGKILL ended. */
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
 /**
@@ -61,7 +59,7 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Plans all pods again. The method is called after the behavior of the kubelet has changed. */
+  /** Plans all pods again. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }
@@ -180,7 +178,6 @@ export class PodRunner {
     const answer = await client
       .resource(pods, metadata.namespace)
       .patch(metadata.name, { type: 'strategic', body }, { subresource: 'status', signal: life.signal });
-    // Until the next watch event, the response to the write contains the newest version of the pod.
     if (answer.metadata.uid === metadata.uid && isNewer(answer, tracked.pod)) tracked.pod = answer;
   }
 

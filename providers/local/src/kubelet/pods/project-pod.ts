@@ -6,11 +6,8 @@ import { defined } from '@mcm/kube';
  * durations.
  */
 export const PodAnnotations = {
-  /** The containers end after this time, even if the pod is not deleted. */
   RunFor: 'kubelet.local.mcm/run-for',
-  /** The exit code of containers that end although the pod is not deleted (default: 0). */
   ExitCode: 'kubelet.local.mcm/exit-code',
-  /** The time between the start of the containers and their readiness. */
   ReadyAfter: 'kubelet.local.mcm/ready-after',
   /**
    * The time between the deletion of the pod and the end of its containers: a duration, `immediate`, or `grace` for the

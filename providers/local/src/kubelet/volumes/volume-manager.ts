@@ -45,7 +45,6 @@ export class VolumeManager {
     this.#options = options;
   }
 
-  /** Called after any change, with the pods whose containers run or will start. */
   sync(pods: readonly Pod[]): void {
     const wanted = new Set<string>();
     for (const pod of pods) for (const key of claimsOf(pod)) wanted.add(key);
@@ -58,7 +57,7 @@ export class VolumeManager {
     if (changed) this.#options.onChange();
   }
 
-  /** Returns the sorted names of the used volumes. If no volume was ever used, the result is undefined. */
+  /** Returns the sorted names of the used volumes. */
   inUse(): readonly string[] | undefined {
     if (!this.#stopWatching) return undefined;
     const names = [...this.#claims.values()].flatMap(({ name }) => (name ? [name] : []));
