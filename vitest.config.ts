@@ -69,7 +69,6 @@ export default defineConfig({
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // Larger semi-spaces need fewer collections. Without Maglev, the tests use about 10 % less CPU time, and no process can wait forever in its exit (see start-program.ts).
     execArgv: ['--conditions=source', '--no-maglev', '--max-semi-space-size=64'],
-    // Ends a test that hangs. The limit does not measure speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,

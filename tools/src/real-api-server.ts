@@ -61,7 +61,7 @@ export interface RealApiServerOptions {
 
 /**
  * Starts the programs in a folder with the layout of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it exists,
- * `kube-controller-manager`. If a program ends immediately, the function rejects with the end of the program's log.
+ * `kube-controller-manager`.
  */
 export async function startRealApiServer(assets: string, options: RealApiServerOptions = {}): Promise<RealApiServer> {
   const end = Date.now() + START_MS;

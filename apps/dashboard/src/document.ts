@@ -1,4 +1,4 @@
-/** The HTML document for every address of the dashboard. The script in the document draws the page for the address. */
+/** The HTML document for every address of the dashboard. */
 export const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>

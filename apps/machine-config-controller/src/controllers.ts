@@ -71,9 +71,7 @@ export interface ConfigSettings {
   readonly renderWhilePaused: boolean;
   readonly keepRenders: number;
   readonly haltDegraded: number;
-  /**
-   * Whether pools may refer to MachineDeployments and MachineSets. The CRDs of machines must exist for such references.
-   */
+  /** Whether pools may refer to MachineDeployments and MachineSets. */
   readonly machinePools: boolean;
 }
 

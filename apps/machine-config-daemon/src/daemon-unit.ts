@@ -27,7 +27,7 @@ export interface DaemonUnitOptions {
   readonly notices?: Pick<NoticeWatchOptions, 'source' | 'metadata'> | undefined;
 }
 
-/** Creates the daemon as a unit of the binary. A change of the Node or of the disk starts a pass of the daemon. */
+/** Creates the daemon as a unit of the binary. */
 export function createDaemonUnit(options: DaemonUnitOptions): Unit {
   const { nodeName, root, host, policy, informer, runtime, nodeClient, configClient, recorder, notices } = options;
   const { clock, random, log } = runtime;

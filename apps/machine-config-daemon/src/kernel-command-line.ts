@@ -4,7 +4,7 @@ import { type NodeDisk, readText } from '@mcm/machine-config';
 const CMDLINE = '/etc/kernel/cmdline';
 const ENTRIES = '/boot/loader/entries';
 
-/** Returns the paths of boot entries. The interface NodeDisk cannot list files. */
+/** Returns the paths of boot entries. */
 export type ListEntries = (directory: string) => Promise<readonly string[]>;
 
 const optionsOf = (text: string): string => /^options[ \t]+(.*)$/m.exec(text)?.[1]?.trim() ?? '';

@@ -6,8 +6,8 @@ const V8_FLAGS = [
   // shrinks again.
   '--semi-space-growth-factor=1',
   '--optimize-for-size',
-  // With these flags, V8 does not optimize WebAssembly. The only WebAssembly is the HTTP parser, and its optimization
-  // would use 14 MB of memory. V8 applies implied flags only at its start, so each flag is listed.
+  // The only WebAssembly is the HTTP parser, and its optimization would use 14 MB of memory. V8 applies implied flags
+  // only at its start, so each flag is listed.
   ...['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'],
 ];
 

@@ -84,7 +84,6 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Returns the output of a command, or the message of its error. */
 async function run(...words: string[]): Promise<string> {
   const lines: string[] = [];
   const program = createProgram({

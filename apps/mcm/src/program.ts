@@ -36,7 +36,7 @@ const dataDirOption = [
 export type ProgramEnvironment = Pick<CommandEnvironment, 'say' | 'random' | 'signal'> &
   Partial<Pick<CommandEnvironment, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
-/** Creates the `mcm` program. Each command loads its implementation, a `run.ts`, when it runs. */
+/** Each command loads its implementation, a `run.ts`, when it runs. */
 export function createProgram({ stdout, ...given }: ProgramEnvironment): Command {
   const program = forTerminals(new Command('mcm'))
     .description('manages machines for Kubernetes, on a laptop or for any cluster')

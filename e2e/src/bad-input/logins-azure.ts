@@ -4,7 +4,6 @@ import { type Case, sample } from './sample.ts';
 
 /** Azure credentials with which each login fails. */
 
-/** The clock of the tests starts on this day. */
 const day = (days: number): Date => new Date(Date.UTC(2026, 0, 1 + days));
 const keys = rsaKeys();
 const certificate = (from: number, until: number): string =>

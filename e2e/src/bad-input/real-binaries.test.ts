@@ -88,10 +88,7 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
 
 const machineNames = (name: string): readonly string[] => [`${name}-0`, `${name}-1`];
 
-/**
- * Creates a class with its Secret and two machines. The class needs two machines, because one failed connection does
- * not prove a problem of the class.
- */
+/** The class needs two machines, because one failed connection does not prove a problem of the class. */
 async function make(client: KubeClient, name: string, cloudsOwn: object, data: Record<string, string>): Promise<void> {
   const metadata = { name, namespace: NAMESPACE };
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);

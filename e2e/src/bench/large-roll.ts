@@ -250,7 +250,6 @@ class LargeRoll {
     return { vms, sets };
   }
 
-  /** Restarts both programs. */
   async *#restart(size: string): AsyncGenerator<Figure> {
     const { client, requests, manager, machineController } = this.#stack;
     await sleep(realClock, SETTLE_MS);

@@ -84,10 +84,7 @@ async function sizing(machines: number, pods: number): Promise<void> {
   }
 }
 
-/**
- * Measures the bundled programs, which the images contain too. Programs from source use more memory than bundled
- * programs.
- */
+/** Measures the bundled programs, which the images contain too. */
 async function fleet(
   machines: number,
   tasks: { readonly roll?: boolean; readonly idle?: boolean } = {},

@@ -25,7 +25,6 @@ interface Running extends Said {
   stop(): Promise<void>;
 }
 
-/** Starts a program. */
 async function start(args: readonly string[]): Promise<Running> {
   const begin = performance.now();
   const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -46,7 +45,6 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** Each program runs this code when it exits. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');

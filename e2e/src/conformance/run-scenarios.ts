@@ -10,7 +10,6 @@ import {
 } from '@mcm/conformance';
 import { expect } from 'vitest';
 
-/** Credentials for the tests. */
 const KEYS = {
   CONFORMANCE_KEY_ID: 'AKIAFAKEREEF00000001',
   CONFORMANCE_KEY: 'fake/secret+reef-1',

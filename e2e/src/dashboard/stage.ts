@@ -34,9 +34,7 @@ export interface DashboardStage {
   readonly plane: ControlPlane;
   addMachine(name: string, phase: string, more?: { description?: string; node?: boolean }): Promise<Machine>;
   setPhase(name: string, phase: string, description?: string): Promise<void>;
-  /** Deletes a machine as its controller does. */
   remove(name: string): Promise<void>;
-  /** Stops the dashboard. */
   interrupt(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

@@ -25,7 +25,6 @@ const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
   .map(({ text }) => text)
   .join('\n');
 
-/** Matches keys with a prefix of this project. */
 const OWN_KEY =
   /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
 /** Matches a label or annotation without a prefix, such as the label `force-drain: "True"`. */

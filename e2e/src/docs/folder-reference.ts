@@ -52,7 +52,6 @@ const foldersOf = (path: string): readonly string[] => {
   return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
 };
 
-/** Generates the page about folders with its picture. */
 export function folderReferenceFiles(): ReadonlyMap<string, string> {
   const layers = readLayers();
   const problems = folderProblems(layers);

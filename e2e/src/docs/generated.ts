@@ -40,10 +40,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/**
- * Writes outdated files.
- * @returns the paths of the written files.
- */
+/** @returns the paths of the written files. */
 export function writePages(): readonly string[] {
   const pages = generatedPages();
   const stale = stalePages(pages);

@@ -1,6 +1,5 @@
 import { warmUp } from '../clouds/warm-up-aws.ts';
 
-/** With these environment variables, the AWS driver uses only the given endpoint. */
 export const AWS_VARIABLES = {
   AWS_ENDPOINT_URL: 'http://127.0.0.1:5000',
   AWS_EC2_METADATA_DISABLED: 'true',

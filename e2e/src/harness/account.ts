@@ -4,11 +4,7 @@ import { parse, stringify } from 'yaml';
 
 const ACCOUNT = 'machine-controller-manager';
 
-/**
- * Creates the ServiceAccount of both controllers with its roles.
- *
- * @returns the kubeconfig of an administrator, but with a token of the ServiceAccount as the credentials
- */
+/** @returns the kubeconfig of an administrator, but with a token of the ServiceAccount as the credentials */
 export async function installedAccount(client: KubeClient, namespace: string, administrator: string): Promise<string> {
   const objects = installSections({ ...DEFAULT_INSTALL, namespace })
     .filter(({ name }) => ['rbac', 'target-rbac', 'webhooks'].includes(name))

@@ -4,7 +4,6 @@ import { realClock } from '@mcm/kube';
 
 const HOUR = 3_600_000;
 
-/** Issues a key and a certificate for this host, as PEM. */
 export function issueCertificate(authority: ReturnType<typeof createAuthority>, usage: 'serverAuth' | 'clientAuth') {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const notBefore = new Date(realClock.now().getTime() - HOUR);

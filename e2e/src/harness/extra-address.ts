@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A second address of a control plane in this process. */
 export interface ExtraAddress {
   readonly kubeconfig: string;
-  /** The write requests to this address in their order, each like `POST /api/v1/…`. */
   readonly writes: readonly string[];
   close(): Promise<void>;
 }

@@ -63,7 +63,6 @@ async function objectsIn(fetch: Fetch): Promise<ReadonlyMap<string, Found>> {
   return found;
 }
 
-/** Removes the finalizers of an object and deletes it. */
 async function remove(fetch: Fetch, { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
     const headers = { 'content-type': 'application/merge-patch+json' };

@@ -59,7 +59,6 @@ export interface StackOptions {
   readonly planeFlags?: readonly string[];
   readonly managerFlags?: readonly string[];
   readonly userData?: string;
-  /** Returns the URL of a program from its module specifier. */
   readonly resolve?: (module: string) => string;
 }
 

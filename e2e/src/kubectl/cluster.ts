@@ -8,7 +8,6 @@ import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 import { addNode, playKubelets, renewLease } from './kubelet.ts';
 import { playScheduler } from './scheduler.ts';
 
-/** Whether kubectl is installed. */
 export const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
 
 const COMMAND_TIMEOUT_MS = 25_000;
@@ -23,11 +22,8 @@ interface Outcome {
 export interface Cluster {
   readonly plane: ApiServer;
   readonly dir: string;
-  /** Runs kubectl. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
-  /** Runs kubectl, which must succeed. */
   run(line: string, input?: unknown): Promise<string>;
-  /** Runs kubectl, which must fail. */
   refused(line: string, input?: unknown): Promise<string>;
   /** Runs kubectl until `stop` is called. */
   follow(args: readonly string[]): { until(pattern: RegExp): Promise<void>; stop(): void };

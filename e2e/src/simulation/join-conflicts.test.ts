@@ -400,7 +400,6 @@ test.runIf(isThorough)(
         return most === 2;
       });
       await bothAt((name) => name !== first && name !== firstOthers);
-      // One pool selects all nodes.
       await world.admin.resource(machineConfigPools).delete('others');
       await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
       const second = await config.untilUpdated(4);

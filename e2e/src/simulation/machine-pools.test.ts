@@ -7,8 +7,6 @@ import { TargetVerifier } from './histories/pool-history.ts';
 import { ConfigWorld, type ConfigWorldOptions, fileOf } from './world/config-world.ts';
 import { NAMESPACE } from './world/world.ts';
 
-/** Tests pools with machines while both controllers run. */
-
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const MINUTE = 60_000;
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };

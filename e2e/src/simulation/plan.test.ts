@@ -67,7 +67,6 @@ function agree(planned: readonly string[][], seen: readonly string[][]): boolean
 const wish = fc.record({
   replicas: fc.integer({ min: 0, max: 5 }),
   paused: fc.constantFrom(false, false, true),
-  // The class purple does not exist, so a rollout to this class makes no progress.
   machineClass: fc.constantFrom('blue', 'green', 'blue', 'green', 'purple'),
 });
 

@@ -1,4 +1,4 @@
-/** Schema keywords that refuse values or set defaults. The schemas of the original contain none of these keywords. */
+/** Schema keywords that refuse values or set defaults. */
 const RULES: ReadonlySet<string> = new Set([
   'default',
   'enum',

@@ -3,8 +3,6 @@ import type { Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { type ProcessName, World } from '../simulation/world/world.ts';
 
-/** Containers with different versions. */
-
 const OURS: readonly string[] = [
   Annotations.Replacement,
   Annotations.DeletedForHealth,
@@ -16,7 +14,6 @@ interface Body {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> };
 }
 
-/** Simulates an older process. */
 const older =
   (which: ProcessName, left: Set<string>) =>
   (name: ProcessName, transport: Transport): Transport =>

@@ -18,10 +18,7 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('The value must be a whole number.');
 }
 
-/**
- * The parser treats the two required flags as optional. The parser itself would report a missing flag instead of a
- * misspelled flag.
- */
+/** The parser treats the two required flags as optional. */
 function flagsOf(command: Command): ConformanceFlags {
   const { driver, config, ...others } = command.opts<
     Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>

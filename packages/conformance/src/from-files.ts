@@ -3,7 +3,7 @@ import { realClock, undiciTransport } from '@mcm/kube';
 import { playConformance } from './command.ts';
 import type { ConformanceFlags } from './flags.ts';
 
-/** Runs the scenarios with the real file system, network and clock. The promise resolves to the exit code. */
+/** Runs the scenarios with the real file system, network and clock. */
 export const playFromFiles = (flags: ConformanceFlags, write: (text: string) => void): Promise<number> =>
   playConformance(flags, {
     clock: realClock,

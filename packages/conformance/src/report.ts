@@ -2,7 +2,7 @@ import type { Outcome, Report } from './run.ts';
 
 const MARK: Readonly<Record<Outcome['state'], string>> = { passed: 'PASS', failed: 'FAIL', skipped: 'SKIP' };
 
-/** Formats the outcome of a scenario. For a failure, the error and its impact follow on further lines. */
+/** Formats the outcome of a scenario. */
 export function outcomeText({ scenario, state, why }: Outcome): string {
   const head = `${MARK[state]}  ${scenario.name}\n`;
   if (state === 'passed') return head;

@@ -125,10 +125,7 @@ const log = flags.requestLog === undefined ? undefined : openRequestLog(flags.re
 
 const announced = Promise.withResolvers<void>();
 
-/**
- * Writes a file that only its owner can read. An existing file is removed first, because its mode may allow other
- * users.
- */
+/** An existing file is removed first, because its mode may allow other users. */
 function writePrivately(path: string, text: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(path, 0o600);

@@ -35,7 +35,7 @@ import type { Store, StoreSnapshot } from './store/store.ts';
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
-/** The options of a control plane. All options have defaults. */
+/** The options of a control plane. */
 export interface ControlPlaneOptions {
   /** The clock for all times and timers (default: the clock of the system). */
   readonly clock?: Clock;
@@ -55,15 +55,15 @@ export interface ControlPlaneOptions {
    */
   readonly port?: number;
   /**
-   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. The address cannot be a loopback address.
-   * With a socket, the default is the first address of this host, as in kube-apiserver. Without a socket, the default
-   * is 192.0.2.1. The server listens only on 127.0.0.1.
+   * The IPv4 address in the Endpoints of the Service `default/kubernetes`. With a socket, the default is the first
+   * address of this host, as in kube-apiserver. Without a socket, the default is 192.0.2.1. The server listens only on
+   * 127.0.0.1.
    */
   readonly advertiseAddress?: string | undefined;
   readonly controllers?: boolean | readonly string[];
   /**
    * The controllers start after this promise resolves. A server process can respond to requests before the controllers
-   * start. By default, the controllers start before the control plane is returned.
+   * start.
    */
   readonly controllersAfter?: Promise<unknown>;
   /** The names and defaults of the eviction rules are those of the flags of kube-controller-manager. */
@@ -76,10 +76,7 @@ export interface ControlPlaneOptions {
   readonly runtimeConfig?: readonly string[] | undefined;
   /** By default, the admin token is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
-  /**
-   * Whether a request from this process without credentials has the permissions of the administrator. By default,
-   * `trustInProcess` is true. If `trustInProcess` is false, the user of a request without credentials is anonymous.
-   */
+  /** Whether a request from this process without credentials has the permissions of the administrator. */
   readonly trustInProcess?: boolean;
   readonly requestLog?: ((entry: RequestLogEntry) => void) | undefined;
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
@@ -101,9 +98,8 @@ export interface ControlPlaneOptions {
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Handles a request from this process. A request without an `Authorization` header has the permissions of the
-   * administrator. The response to a watch is a stream of JSON lines. The stream ends when the signal of the request
-   * aborts.
+   * A request without an `Authorization` header has the permissions of the administrator. The response to a watch is a
+   * stream of JSON lines. The stream ends when the signal of the request aborts.
    */
   fetch(request: Request): Promise<Response>;
   /** Handles a request from this process faster than {@link fetch}. */

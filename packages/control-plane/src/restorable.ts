@@ -11,10 +11,7 @@ export interface RestoreOptions {
   readonly bumpRevision?: number;
 }
 
-/**
- * A control plane in this process with methods for a restore and a crash. Requests are sent to the current control
- * plane.
- */
+/** A control plane in this process with methods for a restore and a crash. */
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'compact' | 'close' | 'kubeconfig'> {
   /**

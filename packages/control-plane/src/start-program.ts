@@ -32,8 +32,7 @@ export function startProgram(name: string, load: () => Promise<unknown>): void {
     return;
   }
   process.getBuiltinModule('node:v8').setFlagsFromString(NO_MAGLEV);
-  // With the compile cache, Node.js compiles each module only once, and not at every start. For TypeScript sources, the
-  // cache contains JavaScript.
+  // With the compile cache, Node.js compiles each module only once, and not at every start.
   process.getBuiltinModule('node:module').enableCompileCache();
   load().catch((error: unknown) => {
     // The last line of the output must be the cause.

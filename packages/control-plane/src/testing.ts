@@ -80,7 +80,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : { message: text } };
   }
 
-  /** Opens a watch. When the server has closed the watch, `ended` is true. */
+  /** When the server has closed the watch, `ended` is true. */
   async watch(path: string) {
     const gone = new AbortController();
     const response = await this.plane.fetch(new Request(`https://plane${path}`, { signal: gone.signal }));

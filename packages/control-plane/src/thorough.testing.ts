@@ -1,2 +1,2 @@
-/** Whether the tests run all cases, because `.ci/run` sets `MCM_THOROUGH`. Other runs use a fixed sample. */
+/** Whether the tests run all cases, because `.ci/run` sets `MCM_THOROUGH`. */
 export const isThorough: boolean = Number(process.env.MCM_THOROUGH ?? 0) >= 1;

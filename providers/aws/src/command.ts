@@ -22,8 +22,7 @@ await runMachineController(createAwsDriver(options), {
     configure: async (flags) => {
       const warnings = await checkEnvironment(environment);
       const { settings, endpoints } = awsSettings(process.env, flags, await readSharedConfig(environment));
-      // The SDK is loaded when the process starts, so that the first machine does not wait for it. If the SDK cannot be
-      // loaded, the first call reports the error.
+      // The SDK is loaded when the process starts, so that the first machine does not wait for it.
       loadSdk().catch(() => undefined);
       return { driver: createAwsDriver({ ...options, settings }), endpoints, warnings };
     },

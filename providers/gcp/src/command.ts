@@ -14,8 +14,7 @@ await runMachineController(createGcpDriver(environment), {
     flags: gcpFlags,
     configure: (flags) => {
       const { settings, endpoints } = gcpSettings(process.env, flags);
-      // The SDK is loaded when the process starts, so that the first machine does not wait for it. If the SDK cannot be
-      // loaded, the first call reports the error.
+      // The SDK is loaded when the process starts, so that the first machine does not wait for it.
       loadSdk().catch(() => undefined);
       return { driver: createGcpDriver({ ...environment, ...settings }), endpoints };
     },

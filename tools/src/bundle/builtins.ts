@@ -20,8 +20,7 @@ const contentsOf = (module: string): string =>
 
 /**
  * A bundler plugin that reads only the used names of Node.js modules, because a usual import reads every name of a
- * module. An import of all names of `node:http` would load the unused clients of WebSocket and EventSource. The unused
- * clients take a tenth of the start time of a controller.
+ * module. An import of all names of `node:http` would load the unused clients of WebSocket and EventSource.
  */
 export const builtins: Plugin = {
   name: 'builtins',

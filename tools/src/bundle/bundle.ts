@@ -28,7 +28,7 @@ export interface Bundle {
 
 /**
  * Returns the code with which a bundled program finds other programs and asset files by relative paths, such as
- * `<name>/dist/main.js`. A URL of a third-party program is not changed.
+ * `<name>/dist/main.js`.
  */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));

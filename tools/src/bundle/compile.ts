@@ -55,7 +55,7 @@ const KUBECONFIG = JSON.stringify({
  */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
-/** Runs a program with some arguments, and returns its compiled code. Throws an error if the program did not run. */
+/** Runs a program with some arguments, and returns its compiled code. */
 async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
   const kept = join(cwd, 'kept');
   await rm(kept, { force: true });

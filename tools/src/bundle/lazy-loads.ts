@@ -7,7 +7,7 @@ const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * Converts lazy loads of modules to `require(…)`. The program still loads the module at the first use.
+ * Converts lazy loads of modules to `require(…)`.
  * @throws Error if a module name is only known at run time, because the bundle would not contain the module.
  */
 export function requireLazily(source: string): string {
@@ -57,10 +57,7 @@ const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/**
- * Third-party packages with regular expressions that contain characters beyond ASCII. The bundler does not escape these
- * characters.
- */
+/** Third-party packages with regular expressions that contain characters beyond ASCII. */
 const BEYOND_ASCII = /\/node_modules\/(?:liquidjs|@marcbachmann\/cel-js)\/.*\.m?js$/;
 
 export const lazyLoads: Plugin = {

@@ -92,8 +92,7 @@ export function createPlayer(
       );
       const recorded = (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
       const cut = recorded.map((each) => cutAt(each, broken.get(each.name)));
-      // Returns true if the connection broke before the server answered any request of a case. If no case has a
-      // response, the server has stopped.
+      // Returns true if the connection broke before the server answered any request of a case.
       const isSilent = (each: Case): boolean => each.broken !== undefined && each.steps.length === 0;
       if (cut.length > 1 && cut.every(isSilent))
         throw new Error(`the server answers none of the cases: ${cut[0]?.broken}`);

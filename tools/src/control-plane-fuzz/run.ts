@@ -35,9 +35,8 @@ export interface Outcome {
   readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /**
-   * Differences that disappeared when the fuzzer repeated the case. Some responses of a server depend on the time of a
-   * request. For example, field managers are sorted by their times in seconds, and a write that only changes this order
-   * creates a new version.
+   * Differences that disappeared when the fuzzer repeated the case. For example, field managers are sorted by their
+   * times in seconds, and a write that only changes this order creates a new version.
    */
   readonly unsteady: readonly Difference[];
   /** For each rule, the number of differences that the rule excuses. */
@@ -45,7 +44,6 @@ export interface Outcome {
   readonly next: number;
 }
 
-/** Sends the fuzz cases of one seed to both servers. */
 export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];

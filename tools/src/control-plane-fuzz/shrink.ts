@@ -5,10 +5,7 @@ import { type Difference, firstDifference } from './verdict.ts';
 
 const TRIALS = 150;
 
-/**
- * Sends a reduced case to both servers. If the difference still occurs at the last step of the case, the function
- * returns it.
- */
+/** If the difference still occurs at the last step of the case, the function returns it. */
 export type Try = (smaller: Case) => Promise<Difference | undefined>;
 
 export const tryWith =

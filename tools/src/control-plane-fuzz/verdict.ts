@@ -9,10 +9,7 @@ export interface Difference {
   readonly failure: Failure;
   readonly expected: Answer;
   readonly actual: Answer;
-  /**
-   * The class of a difference, by which a report groups differences. The class contains the type of the request and the
-   * path of the differing field.
-   */
+  /** The class of a difference, by which a report groups differences. */
   readonly class: string;
 }
 
@@ -35,8 +32,7 @@ const general = (path: string): string =>
 
 /**
  * Returns the differences between two responses that affect clients: the status code, the reason, the fields of the
- * causes, and the object. With `exact`, messages, content types and warnings count too. If clients cannot notice a
- * difference, the function returns undefined.
+ * causes, and the object.
  */
 export function essenceOf({ diffs, answer }: Failure, expected: Answer, exact = false): string | undefined {
   const actual = answer ?? {};

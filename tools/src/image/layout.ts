@@ -85,10 +85,7 @@ export class Layout {
     return this.put(mediaType, Buffer.from(JSON.stringify(value)));
   }
 
-  /**
-   * Compresses an archive and stores it. The header of the compressed file contains no time and no name, so that equal
-   * archives give equal bytes.
-   */
+  /** The header of the compressed file contains no time and no name, so that equal archives give equal bytes. */
   async putLayer(archive: Buffer): Promise<Layer> {
     const descriptor = await this.put(MEDIA.layer, gzipSync(archive, { level: 6 }));
     return { descriptor, diffId: digestOf(archive) };

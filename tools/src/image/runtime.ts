@@ -37,7 +37,7 @@ export async function nodeAlone(node: string): Promise<{ entries: Entry[]; archi
 
 /**
  * Returns a root file system with Node.js and the shared libraries that it needs, from the machine of the build. The
- * file system has no shell and no package manager. Throws an error if a library is not found.
+ * file system has no shell and no package manager.
  */
 export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const { entries, architecture } = await nodeAlone(node);

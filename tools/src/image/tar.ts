@@ -9,7 +9,7 @@ const BLOCK = 512;
 const NAME_LENGTH = 100;
 const PREFIX_LENGTH = 155;
 
-/** Splits a long path into the two fields of the format. Throws an error if the path is too long for both fields. */
+/** Splits a long path into the two fields of the format. */
 function splitPath(path: string): readonly [prefix: string, name: string] {
   if (Buffer.byteLength(path) <= NAME_LENGTH) return ['', path];
   for (let slash = path.indexOf('/'); slash > 0; slash = path.indexOf('/', slash + 1)) {

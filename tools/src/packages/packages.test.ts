@@ -141,7 +141,6 @@ describe.runIf(isThorough)('published packages', () => {
     }
   });
 
-  /** Whether a registry is available. */
   const hasRegistry = (): Promise<boolean> =>
     run('npm', ['view', 'zod', 'version', '--fetch-retries=0', '--fetch-timeout=15000'], { cwd: folder }).then(
       () => true,

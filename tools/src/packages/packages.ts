@@ -29,7 +29,6 @@ export interface PublicPackage {
 export const readManifest = async (folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** Returns all published packages. */
 export async function publicPackages(): Promise<readonly PublicPackage[]> {
   const found: PublicPackage[] = [];
   for (const room of ['packages', 'providers', 'apps']) {

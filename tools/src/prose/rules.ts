@@ -68,7 +68,7 @@ function checkSentences({ kind, line, text, shown = text.length, code = [] }: Te
   // The help of a command contains a table of options, which is not a sentence.
   const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
-  // Parsing takes most of the time. A short text without phrases is not parsed.
+  // Parsing takes most of the time.
   const start = OWN_SUBJECT[kind];
   const short = text.split(/[\s/–—-]+/).length <= most;
   const mayRepeat = kind === 'doc' && /\. (?:After|At|Before|During|For|If|In|While|When|With|Without) /.test(text);
@@ -134,7 +134,7 @@ function mayContain(phrases: Phrases, text: string): boolean {
   return pattern.test(text);
 }
 
-/** Returns true if a sentence of a text may start with a pronoun. Texts without such a start are not parsed. */
+/** Returns true if a sentence of a text may start with a pronoun. */
 const mayPointBack = (start: RegExp | undefined, text: string): boolean =>
   start !== undefined && text.split(/(?<=[.!?:;])\s+|\n[-*]? */).some((part) => start.test(part));
 

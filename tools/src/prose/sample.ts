@@ -16,10 +16,7 @@ const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[]
   { name: 'messages', kinds: ['message'], count: 40 },
 ];
 
-/**
- * Draws random sentences for a reader, without duplicates. If a group has fewer sentences, the sample contains all of
- * them.
- */
+/** Draws random sentences for a reader, without duplicates. */
 export function drawSample(
   texts: ReadonlyMap<string, readonly Text[]>,
   random: Random,

@@ -108,7 +108,7 @@ function stringsOf(source: Source, lineOf: (offset: number) => number): Text[] {
   return found.flatMap(({ text, literal }) => (literal !== undefined && skipped.has(literal) ? [] : [text]));
 }
 
-/** Returns the operands of `a + b + c`. A message in several literals is one text. */
+/** Returns the operands of `a + b + c`. */
 function joined(node: Expression): Expression[] {
   if (node.type !== 'BinaryExpression' || node.operator !== '+') return [node];
   return [...joined(node.left), node.right];
@@ -154,10 +154,7 @@ function branchesOf(node: Expression, parts: Parts): Expression[] {
   return end === undefined ? [node] : branchesOf(end, parts);
 }
 
-/**
- * Returns the constants with the end of a message, such as `const more = many ? ', and more' : ''`. A name with several
- * values is not in the result.
- */
+/** Returns the constants with the end of a message, such as `const more = many ? ', and more' : ''`. */
 function endsOf({ text: file, parsed }: Source): ReadonlyMap<string, Expression> {
   const found = new Map<string, Expression>();
   const names = new Set<string>();
@@ -213,7 +210,6 @@ const METHOD =
 const ENTRY = /^([\w?!.#]+?)(?:\?\.)?\[[^\]]*\]/;
 /** Matches an operand on the left: `ms / 1000`, `name ?? ''`. */
 const OPERAND = /^([\w?!.#]+) (?:\?\?|[-+*/])/;
-/** Properties that say nothing without their object. */
 const VAGUE = /^(name|namespace|message|code|reason|kind|id|key|version|text)$/;
 /** Parts of every Kubernetes object. */
 const COMMON = /^(metadata|spec|status|this|options|data|)$/;
@@ -261,7 +257,7 @@ function withoutCodeLines(text: string): string {
 const CODE_STRING =
   /^\^|^<[A-Z]\w*>|^aria-label=|^text\/plain;|^(?:kubectl|set) -|^kubectl (?:annotate|create|delete|describe|get|label|patch) |^exports?[. ]\S+ (?:=|as|from)|@__PURE__|\btype\(self\)|\.matches\('|\bgroup_left\b|^\[ "|^mcm (?:cloud|completion|config|dashboard|debug|down|drain|events|explain|fleet|install|journal|logs|plan|provider|replay|rollout|status|tree|up|zone)\b|^#+ |^#cloud-config|^#!|^<html|\$@|": \{"|&&|\|\||=>|===|\.Values\.|; Path=|"\$\w|^\{"|\\[.SdwW()[]|\(\?[:!=<]|\(not \.|\bnindent\b|^\s*(?:return|const|if|await|throw) [\w.(!]+.*[(;{?]|^export (?:const|\{)|^self \?|^\| |^(?:PRAGMA|INSERT|DELETE FROM|SELECT|UPDATE|CREATE TABLE) |\b(?:sum|max|min|count) by \(|\b(?:sum|max|rate|absent|increase|histogram_quantile)\(/;
 
-/** Returns true if most words are names of code, such as `maxPods`. A text with mostly names is a list of names. */
+/** Returns true if most words are names of code, such as `maxPods`. */
 function isNames(text: string): boolean {
   const words = text.match(/[A-Za-z]+/g) ?? [];
   return words.filter((word) => /[a-z][A-Z]/.test(word)).length > words.length / 2;

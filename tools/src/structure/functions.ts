@@ -7,10 +7,7 @@ export interface LongFunction {
   lines: number;
 }
 
-/**
- * Returns the functions of a file, with their lengths in lines. The name of a function is the name of its declaration,
- * its variable, or its property.
- */
+/** Returns the functions of a file, with their lengths in lines. */
 export function functionsOf({ path, text, parsed }: Source): LongFunction[] {
   const found: LongFunction[] = [];
   const names = new Map<number, string>();

@@ -47,8 +47,7 @@ export function knots(graph: ReadonlyMap<string, readonly string[]>): string[][]
 }
 
 /**
- * Returns the graph between folders. `depth` is the number of path segments below the package: with 1, `src/machine`
- * and `src/machine/calls` are one node.
+ * `depth` is the number of path segments below the package: with 1, `src/machine` and `src/machine/calls` are one node.
  */
 export function folderGraph(graph: ReadonlyMap<string, readonly string[]>, depth: number): Map<string, string[]> {
   const folders = new Map<string, Set<string>>();

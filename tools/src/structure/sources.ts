@@ -21,7 +21,7 @@ export function readSources(root: string): Source[] {
   return paths.sort().map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** Parses a file. Throws an error with the name of the file if it is not valid TypeScript. */
+/** Throws an error with the name of the file if it is not valid TypeScript. */
 export function parseSource(path: string, text: string): Source {
   const parsed = parseSync(path, text);
   const [error] = parsed.errors;
@@ -29,7 +29,7 @@ export function parseSource(path: string, text: string): Source {
   return { path, text, parsed };
 }
 
-/** Returns the files that each file imports by a relative path. Imports of types and re-exports count. */
+/** Returns the files that each file imports by a relative path. */
 export function importGraph(sources: readonly Source[]): Map<string, string[]> {
   const known = new Set(sources.map(({ path }) => path));
   return new Map(

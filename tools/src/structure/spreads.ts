@@ -3,7 +3,7 @@ import type { Source } from './sources.ts';
 
 /**
  * Returns the lines of a file with a spread in an object literal that a plain member can replace: `...{ a }`,
- * `...(a ? { a } : {})` and `...(a && { a })`. A spread of a variable does not count.
+ * `...(a ? { a } : {})` and `...(a && { a })`.
  */
 export function spreadsOf({ text, parsed }: Source): number[] {
   const lines: number[] = [];

@@ -1,7 +1,4 @@
-/**
- * Test files that run only with `MCM_THOROUGH=1`, as in `.ci/run`. Each list has the reason why a plain run does not
- * need its files. A command that names a file always runs the file.
- */
+/** Test files that run only with `MCM_THOROUGH=1`, as in `.ci/run`. */
 export const THOROUGH_ONLY: readonly string[] = [
   // These tests verify the verifiers: they break the product on purpose, and a verifier must report the fault.
   'e2e/src/golden/machine-config/mutations.test.ts',
@@ -42,7 +39,7 @@ export const THOROUGH_ONLY: readonly string[] = [
   'tools/src/advisories/audit.test.ts',
   'tools/src/control-plane-fuzz/control-plane-fuzz.test.ts',
   'tools/src/image/image.test.ts',
-  // These tests count the work of the code. Other tests of a plain run verify the results of the same code.
+  // These tests count the work of the code.
   'e2e/src/imports/at-start.test.ts',
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',

@@ -28,7 +28,7 @@ export interface ArmEndpointOptions {
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
   >;
-  /** The names of the existing resource groups. If `groups` is undefined, all groups exist. */
+  /** The names of the existing resource groups. */
   readonly groups?: readonly string[];
   readonly power?: Power;
   readonly store?: EmulatorStore;

@@ -28,10 +28,7 @@ export interface GraphRow {
   };
 }
 
-/**
- * Evaluates the queries that the driver sends: by type, by resource group, and by the names of tags. The row of the
- * oldest resource is first.
- */
+/** Evaluates the queries that the driver sends: by type, by resource group, and by the names of tags. */
 export function graphRows(query: string, resources: readonly ArmResource[]): readonly GraphRow[] {
   const all = (pattern: string): string[] =>
     [...query.matchAll(new RegExp(`${pattern} ${TEXT}`, 'g'))].map(([, text = '']) => plain(text));

@@ -111,7 +111,6 @@ function problemOf(assertion: string, { certificate, clientId }: Principal, cloc
   return undefined;
 }
 
-/** Microsoft Entra tolerates this difference between two clocks. */
 const CLOCK_SKEW_S = 300;
 
 export function answerMetadata(

@@ -64,7 +64,7 @@ export interface ArmResource {
   readonly vmId: string;
 }
 
-/** A running operation with its end time. If the emulator restarts, the new process completes the operation. */
+/** If the emulator restarts, the new process completes the operation. */
 export interface ArmOperation {
   readonly number: string;
   readonly resource: string;
@@ -82,7 +82,7 @@ export const keyOf = (id: string): string => id.toLowerCase();
 export const diskIdBeside = (id: string, name: string): string =>
   id.replace(/(virtualMachines|disks)\/[^/]+$/, `disks/${name}`);
 
-/** Applies the change of a resource to its body. List entries are merged by their names or IDs. */
+/** Applies the change of a resource to its body. */
 export function merge(old: unknown, change: unknown): unknown {
   if (Array.isArray(old) && Array.isArray(change)) {
     const keyFor = (each: unknown): unknown =>

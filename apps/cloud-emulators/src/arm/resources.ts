@@ -288,7 +288,7 @@ export class Resources {
   }
 
   /**
-   * Deletes a VM. Resources with the delete option `Delete` are deleted too, and all others are detached.
+   * Resources with the delete option `Delete` are deleted too, and all others are detached.
    * @param half Whether the VM was created only partly, without its disks
    * @param lag The delay until Resource Graph shows the deletion
    */

@@ -144,7 +144,6 @@ export class Ec2Endpoint implements Emulator, Ec2State {
     this.#kept.delete(forgotten?.instanceId ?? '');
   }
 
-  /** Powers on an instance after its boot. */
   powerOn(each: CloudInstance, resumed: boolean): void {
     const { clock } = this.options;
     const { bootMs = this.options.bootMs ?? 0 } = each;

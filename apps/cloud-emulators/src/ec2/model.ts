@@ -63,7 +63,7 @@ export interface CloudImage {
   readonly rootDeviceName?: string | null;
 }
 
-/** A rule of a script for tests. For each request, the first matching rule applies. */
+/** A rule of a script for tests. */
 export interface ScriptRule {
   readonly action: string;
   /** Limits the rule to DescribeInstances requests with IDs, or to requests with filters. */

@@ -32,7 +32,6 @@ function answerOf(changed: readonly { readonly each: CloudInstance; readonly bef
   ];
 }
 
-/** Stops running instances. */
 export function stopInstances(
   cloud: Ec2State & { readonly queue: Queue },
   params: Params,
@@ -56,7 +55,7 @@ export function stopInstances(
   );
 }
 
-/** Starts stopped instances. As in EC2, the launch time of the instance becomes the time of the start. */
+/** As in EC2, the launch time of the instance becomes the time of the start. */
 export function startInstances(cloud: Ec2State, params: Params, fault: OperationFault): readonly Element[] {
   return answerOf(
     found(cloud, params).map((each) => {

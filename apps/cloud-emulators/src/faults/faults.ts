@@ -28,7 +28,6 @@ export class Faults {
   }
 
   /**
-   * Adds a fault rule.
    * @returns the ID of the rule
    * @throws ZodError for an invalid rule, or SyntaxError for an invalid regular expression
    */
@@ -40,10 +39,7 @@ export class Faults {
     return id;
   }
 
-  /**
-   * Removes a fault rule.
-   * @returns true if the rule existed
-   */
+  /** @returns true if the rule existed */
   lift(id: string): boolean {
     const index = this.#rules.findIndex((each) => each.id === id);
     if (index >= 0) this.#rules.splice(index, 1);
@@ -58,10 +54,7 @@ export class Faults {
     return this.#rules.map(({ id, rule, met }) => ({ id, rule, met }));
   }
 
-  /**
-   * Adds faults to a transport.
-   * @param labelOf Returns the name of a request for fault rules
-   */
+  /** @param labelOf Returns the name of a request for fault rules */
   before(
     carryOut: (request: TransportRequest, fault: OperationFault) => Promise<TransportResponse>,
     labelOf: (request: TransportRequest) => string,

@@ -1,15 +1,11 @@
 import { z } from 'zod';
 
-/**
- * A fault rule. For each request, the first matching rule applies. A rule that only delays the request (`delayMs`,
- * `perSecond`) does not prevent later rules.
- */
+/** A fault rule. A rule that only delays the request (`delayMs`, `perSecond`) does not prevent later rules. */
 export const faultRule = z.strictObject({
   on: z.string().min(1),
   body: z.string().optional(),
   after: z.number().int().min(0).optional(),
   times: z.number().int().min(1).optional(),
-  /** The cloud refuses the request with this error. */
   refuse: z
     .strictObject({
       status: z.number().int().min(300).max(599),
@@ -23,7 +19,7 @@ export const faultRule = z.strictObject({
   retryAfter: z.number().min(0).optional(),
   /** The connection ends before or after the request takes effect. With `after`, only the response is lost. */
   lose: z.enum(['before', 'after']).optional(),
-  /** The operation that the request starts fails with this error. On EC2, the boot of the instance fails. */
+  /** On EC2, the boot of the instance fails. */
   failOperation: z
     .strictObject({
       code: z.string(),

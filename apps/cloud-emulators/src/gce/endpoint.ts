@@ -17,7 +17,6 @@ export interface GceEndpointOptions {
   readonly clock: Clock;
   readonly pageSize?: number | undefined;
   readonly operationMs?: number;
-  /** Listings show a new instance after this delay. */
   readonly visibleAfterMs?: number;
   /** If `accounts` is undefined, requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[] | undefined;

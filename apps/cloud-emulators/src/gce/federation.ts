@@ -24,7 +24,6 @@ const METADATA = /^\/computeMetadata\/v1\/instance\/service-accounts\/([^/]+)\/t
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const AWS_REQUEST = 'urn:ietf:params:aws:token-type:aws4_request';
 const SUBJECT = '/subject-token';
-/** Google accepts a signed AWS request up to this age. */
 const OLDEST_MS = 15 * 60_000;
 
 /** Handles requests to the token services. */

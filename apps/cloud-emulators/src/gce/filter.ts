@@ -10,7 +10,7 @@ export class FilterError extends Error {
 const COMPARISON = /^\(?\s*([\w.-]+)\s*(!=|=|:|\b(?:eq|ne)\b)\s*("[^"]*"|[^\s"()]+)\s*\)?$/;
 
 /**
- * Parses the filter of a list request. A filter consists of comparisons, which AND or parentheses join.
+ * Parses the filter of a list request.
  * @throws FilterError for any other filter
  */
 export function readFilter(text: string): (item: object) => boolean {

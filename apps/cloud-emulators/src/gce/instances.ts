@@ -8,7 +8,6 @@ import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.t
 
 export interface InstancesOptions {
   readonly clock: Clock;
-  /** Listings show a new instance after this delay. */
   readonly visibleAfterMs?: number;
   readonly power?: Power;
   readonly store?: EmulatorStore;
@@ -145,10 +144,7 @@ export class Instances {
     }
   }
 
-  /**
-   * Starts a change of the power state of an instance. An instance that stops has no power from the start of the
-   * change.
-   */
+  /** Starts a change of the power state of an instance. */
   changePower(changed: GceInstance): void {
     if (changed.status !== 'STAGING') this.#power.halt?.(changed.id);
     this.keep(changed);

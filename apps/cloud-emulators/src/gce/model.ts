@@ -45,7 +45,7 @@ export interface GceDisk {
   readonly instance?: string;
 }
 
-/** A running operation with its end time. If the emulator restarts, the new process completes the operation. */
+/** If the emulator restarts, the new process completes the operation. */
 export interface GceOperation {
   readonly name: string;
   readonly number: number;
@@ -58,9 +58,7 @@ export interface GceOperation {
   readonly requestId?: string | undefined;
   readonly doneAt: number;
   readonly errors?: readonly { readonly code: string; readonly message: string }[] | undefined;
-  /** Listings show the end of the operation after this delay. */
   readonly visibleAfterMs?: number | undefined;
-  /** Whether the instance stays if its insertion fails. */
   readonly leave?: boolean | undefined;
   done: boolean;
 }

@@ -18,7 +18,6 @@ const membersOf = (part: string): Members | undefined => {
   }
 };
 
-/** Parses a JSON Web Token. */
 export function readJwt(text: string): Jwt | undefined {
   const [first = '', second = '', signature = ''] = text.split('.');
   const [header, claims] = [membersOf(first), membersOf(second)];

@@ -82,10 +82,7 @@ function acceptTunnels(server: Server, hosts: readonly string[]): () => void {
   };
 }
 
-/**
- * Returns true if a client has verified the certificate of the server for an emulated host. Browsers do not trust the
- * CA of the emulator, so a web page cannot do this.
- */
+/** Returns true if a client has verified the certificate of the server for an emulated host. */
 function isPlayed({ socket, headers }: IncomingMessage, hosts: readonly string[]): boolean {
   const name = socket instanceof TLSSocket ? socket.servername : undefined;
   return typeof name === 'string' && hosts.includes(name) && headers.host?.replace(/:443$/, '') === name;

@@ -6,7 +6,6 @@ export interface Loaded<T> {
   readonly problem?: string;
 }
 
-/** Two requests for the same object have at least this interval. */
 const GAP_MS = 1_000;
 
 /**

@@ -55,7 +55,7 @@ async function readClientCa(directory: string): Promise<string> {
   }
 }
 
-/** A gRPC server that restarts when its certificate files change. After a restart, the autoscaler connects again. */
+/** A gRPC server that restarts when its certificate files change. */
 class RenewedServer {
   readonly #start: (pair: ServingPair) => Promise<AutoscalerServer>;
   readonly #log: Logger;

@@ -12,7 +12,7 @@ interface Reported<T> {
 
 /**
  * Prints the result of a command, and the kinds that the user cannot read. For JSON and YAML, only the model is printed
- * to standard output. All other lines are printed to standard error.
+ * to standard output.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

@@ -86,10 +86,7 @@ export function objectText(words: readonly string[]): string {
   throw new UserError(`"${words.join(' ')}" is not the name of an object; write TYPE/NAME or TYPE NAME`);
 }
 
-/**
- * Parses `KIND/NAME` or `NAME`.
- * @throws UserError if the kind is unknown
- */
+/** @throws UserError if the kind is unknown */
 export function reference(text: string): Reference {
   const slash = text.indexOf('/');
   const name = text.slice(slash + 1);

@@ -71,10 +71,7 @@ export function ownedBy(
   };
 }
 
-/**
- * Reads a deployment with its sets and machines.
- * @throws UserError if the deployment does not exist
- */
+/** @throws UserError if the deployment does not exist */
 export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
   const deployment = await getDeployment(client, namespace, name);
   const [sets, fleet] = await Promise.all([
@@ -112,10 +109,7 @@ export async function readWithEnvironment(
   });
 }
 
-/**
- * Reads a MachineDeployment.
- * @throws UserError if the deployment does not exist
- */
+/** @throws UserError if the deployment does not exist */
 export const getDeployment = (
   client: KubeClient,
   namespace: string,

@@ -11,7 +11,6 @@ interface FollowFlags {
   readonly watch?: true;
 }
 
-/** Two reads of a cluster have at least this interval. */
 const GAP_MS = 2_000;
 const SHARE = 10;
 
@@ -28,10 +27,7 @@ export const withoutDurations = (model: object): string => JSON.stringify(model)
 
 const DURATION = /\b(?:\d+(?:\.\d+)?(?:ms|[smhd]))+\b/g;
 
-/**
- * Prints the lines of a model. With --watch, the lines are printed again after each change, until the signal is
- * aborted.
- */
+/** Prints the lines of a model. */
 export async function reportOrFollow<T extends object>(
   telling: Following,
   flags: FollowFlags,
@@ -43,10 +39,7 @@ export async function reportOrFollow<T extends object>(
   for (const line of formatted(flags.output, await report.read(), drawn)) say(line);
 }
 
-/**
- * Returns the result of a promise. If the signal is aborted first, the returned promise rejects with the reason of the
- * signal.
- */
+/** Returns the result of a promise. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason);

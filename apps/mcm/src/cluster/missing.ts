@@ -10,10 +10,7 @@ import { UserError } from '../command/errors.ts';
 
 const MOST_NAMES = 5;
 
-/**
- * Reads an object by its name.
- * @throws UserError with a similar name or some existing names, if the object does not exist
- */
+/** @throws UserError with a similar name or some existing names, if the object does not exist */
 export async function getNamed<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

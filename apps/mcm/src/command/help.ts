@@ -239,7 +239,7 @@ export const examplesOf = (path: string): readonly string[] => HELP[path]?.examp
 /** On a terminal with fewer columns, the description of a flag is below the flag. */
 const BESIDE = 40;
 
-/** Configures a command and its subcommands. On a narrow terminal, help and errors wrap between words. */
+/** Configures a command and its subcommands. */
 export function forTerminals(command: Command): Command {
   return command
     .configureHelp({ minWidthToWrap: 20, formatItem, formatHelp })
@@ -270,10 +270,7 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/**
- * After an error in the arguments, prints a hint about `--help`. The complete help would move the error out of the
- * visible screen.
- */
+/** After an error in the arguments, prints a hint about `--help`. */
 function pointToHelp(command: Command, path: string): void {
   reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

@@ -94,7 +94,6 @@ async function candidates(line: Limited): Promise<readonly string[]> {
   if (types.length === 0) return [];
   const [type] = line.begun.includes('/') ? line.begun.split('/') : [undefined];
   const definition = TYPES[type ?? last];
-  // For `TYPE NAME` and `TYPE/NAME`, the completion reads only the objects of this type.
   if (definition !== undefined && types.includes(type ?? last)) {
     const names = await listed(line, (client, namespace) => namesOf(client, definition, namespace, line));
     return type === undefined ? names : names.map((name) => `${type}/${name}`);

@@ -89,7 +89,6 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
     KINDS.map(async (definition) => {
       const { group, version, kind } = definition;
       const { items } = await client.resource(definition).list();
-      // The items of a list have no `apiVersion` and `kind`, so both are added.
       return items.map((item) => ({ ...item, apiVersion: `${group}/${version}`, kind }));
     }),
   );

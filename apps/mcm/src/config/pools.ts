@@ -93,7 +93,7 @@ export async function readPools(
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/** Returns the pools that match a label selector. The API server evaluates the selector. */
+/** Returns the pools that match a label selector. */
 async function selected(
   client: KubeClient,
   pools: readonly MachineConfigPool[],
@@ -136,10 +136,7 @@ function stateOf(pool: PoolExplanation): string {
 
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
-/**
- * Returns the names of degraded nodes for the line of a pool. Because of the names, the user sees the cause of a
- * blocked rollout without another command.
- */
+/** Returns the names of degraded nodes for the line of a pool. */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);
   const [first] = names;

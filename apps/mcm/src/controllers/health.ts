@@ -1,6 +1,5 @@
 /**
- * If a controller has stopped, no command and no page may state its next step. Callers print {@link controllerLines}
- * and call {@link doesAct}.
+ * If a controller has stopped, no command and no page may state its next step.
  *
  * - For a single check, `readControllers` in `read.ts` reads the Leases and calls {@link assessControllers}.
  * - For a watch, keep one {@link ControllerObserver} and call its `assess` at least every 2 s. If a controller stops,
@@ -12,8 +11,7 @@
  * - No process holds the Lease.
  * - `observedGeneration` of a MachineDeployment stays lower than its generation.
  *
- * Without a Lease, a controller may run without leader election. The state of a controller without a Lease is
- * `unknown`, unless objects prove that the controller is not working.
+ * The state of a controller without a Lease is `unknown`, unless objects prove that the controller is not working.
  */
 import { formatTime, type Machine, type MachineDeployment, MachineDeploymentConditions, parseTime } from '@mcm/api';
 import { validateDeployment } from '@mcm/core';
@@ -251,10 +249,7 @@ function untouchedMachine(machines: readonly Machine[], now: Date): Machine | un
     .toSorted((a, b) => created(a) - created(b))[0];
 }
 
-/**
- * Assesses the controllers of a watched cluster. The clock of this process measures the time since the last change of
- * each Lease.
- */
+/** Assesses the controllers of a watched cluster. */
 export class ControllerObserver {
   readonly #leases = new Map<string, { readonly renewTime: string; readonly at: Date; readonly changed: boolean }>();
   readonly #behind = new Map<string, { readonly generation: number; readonly at: Date }>();
@@ -313,10 +308,7 @@ function headline({ name, state, since }: ControllerHealth, now: Date): string {
   return `${name} ${what}${from}`;
 }
 
-/**
- * Returns false if an earlier entry in the list reports the same program. Controllers belong to one namespace, but the
- * control plane and the cloud serve all namespaces.
- */
+/** Controllers belong to one namespace, but the control plane and the cloud serve all namespaces. */
 export const isFirst = (one: ControllerHealth, index: number, all: readonly ControllerHealth[]): boolean =>
   one.name in CONTROLLERS || all.findIndex(({ name, reason }) => name === one.name && reason === one.reason) === index;
 

@@ -12,10 +12,7 @@ interface ServerProofOptions {
   readonly onAnswer: (late: boolean) => void;
 }
 
-/**
- * Verifies that the API server responds, before mcm reports that a controller has stopped. While the API server does
- * not respond, the proof repeats its request.
- */
+/** Verifies that the API server responds, before mcm reports that a controller has stopped. */
 export class ServerProof {
   readonly #client: KubeClient;
   readonly #options: ServerProofOptions;
@@ -60,7 +57,6 @@ export class ServerProof {
       .request('GET', '/version', { signal: AbortSignal.any([signal, limit.signal]) })
       .then(
         () => true,
-        // If the API server refuses the request, this is a response too.
         (error: unknown) => error instanceof KubeError && error.code !== 0,
       );
     timer.cancel();

@@ -68,7 +68,6 @@ function watch(namespace: string | undefined = 'default', startingMs = 0): Contr
   return made;
 }
 
-/** Advances the simulated time. */
 async function pass(made: ControllerWatch, seconds: number, acts: boolean): Promise<readonly string[]> {
   const stopped = new Set<string>();
   for (let second = 0; second < seconds; second += 2) {

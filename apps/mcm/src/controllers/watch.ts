@@ -27,8 +27,8 @@ export interface ControllerWatchOptions extends Omit<InformerRuntime, 'outage'> 
 
 /**
  * Watches the Leases of the controllers, and no other Leases. During an outage of the API server, no holder can renew
- * its Lease, so the last assessment stays valid. If the API server hangs, its watches stay open. If the API server
- * hangs, its watches stay open, so the server must respond to a request before mcm reports a stopped controller.
+ * its Lease, so the last assessment stays valid. If the API server hangs, its watches stay open, so the server must
+ * respond to a request before mcm reports a stopped controller.
  */
 export class ControllerWatch {
   readonly #options: ControllerWatchOptions;
@@ -85,7 +85,7 @@ export class ControllerWatch {
     }
   }
 
-  /** Resolves when all Leases were listed once. Rejects when the signal is aborted. */
+  /** Resolves when all Leases were listed once. */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.whenSynced(signal)));
   }

@@ -11,7 +11,7 @@ function portNumber(text: string): number {
   return port;
 }
 
-/** Adds the options of `mcm dashboard`. The chart allows these options as values. */
+/** Adds the options of `mcm dashboard`. */
 export const withDashboardOptions = (command: Command): Command =>
   withCluster(
     command

@@ -31,7 +31,7 @@ const MOST_EVENTS = 100;
 export interface Details {
   machine(ns: string, name: string, signal: AbortSignal): Promise<MachineDetail>;
   deployment(ns: string, name: string): DeploymentDetail;
-  /** Returns an object as YAML. If the object does not exist, or its kind has no page, `yaml` returns undefined. */
+  /** If the object does not exist, or its kind has no page, `yaml` returns undefined. */
   yaml(kind: string, ns: string, name: string, signal: AbortSignal): Promise<string | undefined>;
 }
 

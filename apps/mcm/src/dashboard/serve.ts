@@ -39,8 +39,7 @@ export type DashboardFlags = ClusterFlags & {
 export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironment): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = environment.signal();
-    // If the API server does not respond at the start, the command ends with an error. After the start, an outage of
-    // the API server appears on the page, and the command continues.
+    // If the API server does not respond at the start, the command ends with an error.
     await cluster.client.request('GET', '/version', { signal });
     const given = flags.fleet === true ? undefined : flags.fleet;
     const fleet =
@@ -63,10 +62,7 @@ export const runDashboard = (flags: DashboardFlags, environment: CommandEnvironm
 
 /** Two messages have at least this interval, so a burst of changes becomes one message. */
 const GAP_MS = 200;
-/**
- * At this interval, the dashboard checks which objects wait for too long. Each check also sends a message, which keeps
- * the connections open.
- */
+/** At this interval, the dashboard checks which objects wait for too long. */
 const TICK_MS = 5_000;
 /** The controllers are assessed at this interval, because no event occurs if a controller stops. */
 const CONTROLLERS_MS = 2_000;

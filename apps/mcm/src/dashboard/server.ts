@@ -35,7 +35,6 @@ export interface DashboardOptions {
 
 /**
  * Because of these response headers, the page loads resources only from its own server, and no other site can embed it.
- * The script of the page never interprets text as HTML.
  */
 const HEADERS = {
   'content-security-policy': [

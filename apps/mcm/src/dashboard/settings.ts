@@ -7,13 +7,10 @@ export interface Settings {
   readonly ofMachines: MachineSettings;
 }
 
-/**
- * The flags of a controller change only with a new process, so polling is sufficient. A watch of Leases would mostly
- * receive renewals.
- */
+/** The flags of a controller change only with a new process, so polling is sufficient. */
 const AGAIN_MS = 60_000;
 
-/** Reads the settings repeatedly until the signal is aborted. If a read fails, the previous settings stay valid. */
+/** Reads the settings repeatedly until the signal is aborted. */
 export function followSettings(
   client: KubeClient,
   namespace: string,

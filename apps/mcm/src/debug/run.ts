@@ -43,6 +43,5 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
       there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // Only the user can read files with this mode.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

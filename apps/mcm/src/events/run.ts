@@ -26,7 +26,6 @@ export type EventsFlags = AskFlags & {
   readonly watch?: true;
 };
 
-/** Runs `mcm events`. */
 export const reportEvents = (
   object: string | undefined,
   flags: EventsFlags,
@@ -38,8 +37,7 @@ export const reportEvents = (
     const unread = new Set<string>();
     const { items, resourceVersion } = await readEvents(cluster, unread, allNamespaces);
     const model = eventRows(items, scope, { allNamespaces });
-    // The events of a deleted object exist for another hour. If no events are found, the command checks whether the
-    // object exists.
+    // The events of a deleted object exist for another hour.
     const since = object !== undefined && model.length === 0 ? await createdAt(cluster, object) : undefined;
     const now = realClock.now();
     const align = growingColumns();
@@ -59,10 +57,7 @@ export const reportEvents = (
     await followEvents(cluster, { allNamespaces, resourceVersion, signal }, show);
   });
 
-/**
- * Watches the events of the namespace. The promise rejects when the signal is aborted. If the resource version has
- * expired, the watch continues with new events.
- */
+/** Watches the events of the namespace. If the resource version has expired, the watch continues with new events. */
 async function followEvents(
   { client, namespace }: Cluster,
   from: { readonly allNamespaces: boolean; readonly resourceVersion: string; readonly signal: AbortSignal },
@@ -85,10 +80,7 @@ async function followEvents(
   from.signal.throwIfAborted();
 }
 
-/**
- * The name of a Node usually starts with the name of the set, also after the deletion of its machine. If the caller may
- * not list sets and machines, the function returns the events of all Nodes.
- */
+/** The name of a Node usually starts with the name of the set, also after the deletion of its machine. */
 async function ofOwnNodes(
   nodeEvents: readonly EventObject[],
   { client, namespace }: Pick<Cluster, 'client' | 'namespace'>,

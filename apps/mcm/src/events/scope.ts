@@ -115,7 +115,6 @@ export class LiveScope {
     try {
       this.#scope = await this.#read();
     } catch (error) {
-      // The deployment was deleted, so the scope stays the same.
       if (!(error instanceof UserError)) throw error;
     }
     return isInScope(object, this.#scope);

@@ -29,7 +29,6 @@ interface Explanation {
   readonly lines: (now: Date) => readonly string[];
 }
 
-/** Runs the command `mcm explain`. */
 export const reportWhy = (
   explained: Explained,
   flags: ExplainFlags,

@@ -16,7 +16,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Options for reading files. With `-R`, the files in subdirectories are included, as in kubectl. */
+/** With `-R`, the files in subdirectories are included, as in kubectl. */
 export interface Reading {
   readonly recursive?: boolean;
 }

@@ -56,10 +56,7 @@ function stateOf({ metadata, spec }: Lease, renewedMs: number): ReplicaRow['stat
   return metadata.annotations?.[LeaseAnnotations.FleetDrain] === 'true' ? 'drained' : 'live';
 }
 
-/**
- * Returns true if the holder of a cluster's Lease is a run of the process. The holder is the identity of the process,
- * followed by the number of the run.
- */
+/** Returns true if the holder of a cluster's Lease is a run of the process. */
 const isRunOf = (identity: string, holder: string): boolean => identity !== '' && holder.startsWith(`${identity}.`);
 
 export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[]): ReplicaRow | undefined =>
@@ -67,7 +64,7 @@ export const replicaOfHolder = (holder: string, replicas: readonly ReplicaRow[])
 
 /**
  * Returns the replicas of all programs, each with the number of its clusters. `holders` contains the holders of the
- * Leases of all clusters. By default, the command reads these Leases from the seed.
+ * Leases of all clusters.
  */
 export async function replicaRows(
   client: KubeClient,
@@ -94,7 +91,7 @@ export async function replicaRows(
   });
 }
 
-/** Returns the holders of all Leases in the seed. If the user may not list Leases, the result is undefined. */
+/** Returns the holders of all Leases in the seed. */
 const seedHolders = (client: KubeClient): Promise<readonly string[] | undefined> =>
   client
     .resource(leases)
@@ -198,10 +195,7 @@ async function nameInFleet(client: KubeClient, namespace: string, cluster: strin
   return clusterNamed(await clustersWith(client, selector), cluster)?.metadata.namespace ?? cluster;
 }
 
-/**
- * Assigns a cluster to a replica. The assignment applies to all programs of the fleet. Without a target replica, the
- * hash of the cluster selects its replica again.
- */
+/** Assigns a cluster to a replica. */
 export async function move(
   client: KubeClient,
   namespace: string,

@@ -9,10 +9,7 @@ export interface ClusterRow {
   readonly cluster: string;
   /** The object that defines the cluster, such as `cluster/a`. For a labelled namespace, `object` is undefined. */
   readonly object?: string;
-  /**
-   * The replica whose manager serves the cluster. If the holder of the Lease is not a replica of the fleet, its
-   * identity.
-   */
+  /** The replica whose manager serves the cluster. */
   readonly manager: string;
   readonly controller: string;
   readonly machines: number;
@@ -29,7 +26,7 @@ export interface ClusterQuery {
   readonly now: Date;
 }
 
-/** Returns the clusters of a fleet. Clusters with a problem are first in the list. */
+/** Returns the clusters of a fleet. */
 export async function clusterRows(
   client: KubeClient,
   { namespace, source, now }: ClusterQuery,

@@ -36,7 +36,7 @@ export interface ApplyOptions {
 
 /**
  * Applies objects in order with server-side apply. The field manager of the installation is `mcm-install`. Fields of
- * other field managers stay unchanged. If an object fails, the objects before it stay in the cluster.
+ * other field managers stay unchanged.
  * @throws UserError if another manager owns a field (unless `force` is set), or if the cluster does not have a kind
  */
 export async function applyObjects(

@@ -6,7 +6,6 @@ interface Namespace {
 }
 
 /**
- * Creates the namespace of an installation, unless it exists.
  * @returns true if the namespace was created
  * @throws UserError if the namespace is in deletion, or if the user may not create it
  */

@@ -42,10 +42,7 @@ export type InstallFlags = ClusterFlags & {
   readonly output: OutputFormat;
 };
 
-/**
- * Returns true if a user has requested an optional section. If the user requests a part, its objects for the target
- * cluster are included.
- */
+/** Returns true if a user has requested an optional section. */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 

@@ -52,7 +52,7 @@ export interface DataDir {
 /**
  * Opens a data directory or creates it, and takes its lock.
  * @throws {UserError} if the directory is in use, is not writable, has another layout, or does not belong to this
- * program. If this error occurs, the data directory stays unchanged.
+ * program.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);

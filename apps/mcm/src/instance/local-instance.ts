@@ -44,10 +44,7 @@ function hasSilence(dataDir: string): boolean {
   }
 }
 
-/**
- * Returns a text about a local instance whose control plane does not respond. In the message, the text follows a
- * semicolon.
- */
+/** Returns a text about a local instance whose control plane does not respond. */
 export function silenceText(instance: LocalInstance | undefined, now: Date): string {
   if (instance === undefined) return 'the local instance is not running; start the instance with: mcm up';
   const known = instance.silent.find(({ name }) => name === CONTROL_PLANE);

@@ -7,7 +7,7 @@ import { inspectDataDir } from '../instance/data-dir.ts';
 
 export type ControllerFlags = ClusterFlags & { readonly controller?: readonly string[] };
 
-/** The default addresses of both controllers. After `kubectl port-forward`, the controllers have these addresses. */
+/** The default addresses of both controllers. */
 const DEFAULTS: readonly string[] = ['http://127.0.0.1:10258', 'http://127.0.0.1:10259'];
 
 /** A controller that does not respond must not block the command. */
@@ -65,10 +65,7 @@ function localControllers(flags: ClusterFlags): readonly string[] | undefined {
   return findKubeconfigs(flags).every((file) => resolve(file) === own) ? found.state.controllers : undefined;
 }
 
-/**
- * Reads the journals of all controllers. If a controller does not respond, the result contains a sentence about the
- * controller.
- */
+/** Reads the journals of all controllers. */
 export async function fetchJournals(
   urls: readonly URL[],
   query: Readonly<Record<string, string | undefined>> = {},

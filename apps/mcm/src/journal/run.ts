@@ -110,8 +110,8 @@ const problemsOf = ({ found, problems }: FetchedJournals): readonly string[] => 
 ];
 
 /**
- * Returns the namespace in the flags or in the context. If all namespaces are selected, the namespace is undefined.
- * Without a kubeconfig, the namespace is undefined, because only addresses of controllers are necessary.
+ * Returns the namespace in the flags or in the context. Without a kubeconfig, the namespace is undefined, because only
+ * addresses of controllers are necessary.
  */
 async function namespaceOf(flags: JournalFlags): Promise<string | undefined> {
   if (flags.allNamespaces) return undefined;

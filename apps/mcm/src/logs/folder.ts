@@ -42,7 +42,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Returns incomplete lines at the end of the logs. Must be called after all programs have stopped. */
+  /** Returns incomplete lines at the end of the logs. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }
@@ -53,10 +53,7 @@ export class LogFolder {
     return entry;
   }
 
-  /**
-   * Yields the lines that were not read yet, and then new lines until the signal is aborted. If a log is rotated or a
-   * program restarts, the iteration continues.
-   */
+  /** Yields the lines that were not read yet, and then new lines until the signal is aborted. */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();
     let changed = Promise.withResolvers<void>();
@@ -65,7 +62,7 @@ export class LogFolder {
     const failed = new Promise<never>((_, reject) => {
       watcher.on('error', reject);
     });
-    failed.catch(() => undefined); // The loop below throws this error.
+    failed.catch(() => undefined);
     signal.addEventListener('abort', wake, { once: true });
     try {
       while (!signal.aborted) {

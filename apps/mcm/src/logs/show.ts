@@ -20,7 +20,7 @@ export interface LogEnvironment {
 }
 
 /**
- * Prints the logs of programs. With `follow`, new lines are printed until the signal is aborted.
+ * With `follow`, new lines are printed until the signal is aborted.
  * @throws UserError if no logs exist, or if a program has no log
  */
 export async function showLogs(

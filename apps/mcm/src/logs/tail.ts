@@ -49,7 +49,7 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /** Continues at the start of the file. Returns the incomplete last line, which the program will never complete. */
+  /** Continues at the start of the file. */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;

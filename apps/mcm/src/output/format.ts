@@ -22,8 +22,7 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
  * Formats the output of a command: lines of text, or the model as JSON or YAML.
- * @param text Returns the lines of text. {@link printable} makes the lines safe. If `wide` is true, the lines contain
- * additional columns.
+ * @param text Returns the lines of text. If `wide` is true, the lines contain additional columns.
  * @param columns The width of the terminal. For a file or a pipe, `columns` is undefined.
  */
 export function formatted<T>(

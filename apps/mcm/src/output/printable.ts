@@ -8,7 +8,7 @@ const NAMED: Readonly<Record<string, string>> = { '\t': '\t', '\n': '\\n', '\r':
 
 /**
  * Makes a line safe for a terminal. Names and messages may contain escape sequences, line breaks or characters that
- * reorder text. A visible form replaces each unsafe character, but a tab stays unchanged. A tab stays unchanged.
+ * reorder text. A visible form replaces each unsafe character, but a tab stays unchanged.
  */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (char) => NAMED[char] ?? `\\u{${char.codePointAt(0)?.toString(16)}}`);

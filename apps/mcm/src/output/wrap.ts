@@ -1,10 +1,7 @@
 /** Matches the start of a line: branches of a tree and the dash of a list, in Unicode or ASCII. */
 const LEAD = /^(?:[\s│├└─|]|`-)*(?:- )?/;
 
-/**
- * Returns the start of a continuation line. The text is as wide as the start of the first line, and continues the
- * vertical lines of a tree.
- */
+/** Returns the start of a continuation line. */
 const below = (lead: string): string =>
   lead
     .replaceAll('├─', '│ ')
@@ -21,10 +18,7 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .flatMap((line) => wrapped(line, columns))
     .join('\n');
 
-/**
- * Returns the start of continuation lines for a row of a table, which are below a cell of the row. Two cells have two
- * spaces in between. If no cell has enough room, for example in the right half of a terminal, the result is undefined.
- */
+/** Returns the start of continuation lines for a row of a table, which are below a cell of the row. */
 function cellStart(line: string, lead: string, columns: number): number | undefined {
   const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
   return starts.findLast((start) => {
@@ -39,8 +33,7 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
 }
 
 /**
- * Splits a line between words, so that each part has at most `columns` characters. Continuation lines are indented like
- * the text of the line, or like a cell if the line is a row of a table.
+ * Splits a line between words, so that each part has at most `columns` characters.
  * @param columns The width of the output.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {

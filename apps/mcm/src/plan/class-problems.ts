@@ -15,8 +15,7 @@ const READERS: Readonly<Record<string, () => Promise<Reader>>> = {
 };
 
 /**
- * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. If the provider spec is valid,
- * or the provider is not part of this project, the result is undefined. `classProblem` reads no Secret.
+ * Returns the reason why a class is invalid, with the text of its event `InvalidClass`. `classProblem` reads no Secret.
  */
 export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
   const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];

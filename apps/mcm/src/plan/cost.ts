@@ -123,9 +123,7 @@ function remarksOf(all: readonly Counts[], classes: readonly MachineClass[], has
     });
 }
 
-/**
- * Estimates the costs of a plan, and compares the number of machines with the quotas. The function has no side effects.
- */
+/** Estimates the costs of a plan, and compares the number of machines with the quotas. */
 export function costsOf(input: CostInput): Costs {
   const all = countsOf(input);
   const text = priceText(all, input.classes);

@@ -24,7 +24,7 @@ function joinTimes(machines: readonly Machine[], nodes: readonly Node[], classNa
 const median = (times: readonly number[]): number | undefined =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
 
-/** Returns the median of the join times. If no machine has joined, the median is undefined. */
+/** Returns the median of the join times. */
 export const joinedIn = (
   machines: readonly Machine[],
   nodes: readonly Node[],

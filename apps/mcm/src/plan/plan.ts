@@ -209,10 +209,7 @@ const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): 
     ? `the rollout is paused; to continue the rollout: mcm rollout resume ${name}`
     : waits.replace(/^for /, 'it waits for ');
 
-/**
- * Returns a sentence about the rollout budget of the fleet, if the rollout waits for it. The simulation cannot know
- * when the budget allows the rollout.
- */
+/** Returns a sentence about the rollout budget of the fleet, if the rollout waits for it. */
 function budgetBlocker(deployment: MachineDeployment): string[] {
   const hold = reportedBudgetHold(deployment);
   return hold === undefined ? [] : [hold.because.replace(/^waiting: /, 'the rollout waits: ')];

@@ -17,7 +17,7 @@ export interface Proposals {
 }
 
 /**
- * Returns the MachineDeployments and MachineClasses in a file. A selector limits the MachineDeployments of the file.
+ * Returns the MachineDeployments and MachineClasses in a file.
  * @throws UserError if the file contains none of them, or if the selector is invalid
  */
 export function proposalsIn(objects: readonly KubeObject[], from: string, selector?: string): Proposals {
@@ -43,10 +43,7 @@ function matcherOf(selector: string | undefined): LabelSelector {
   }
 }
 
-/**
- * Returns the merge patch that `kubectl apply` sends for a custom resource. The patch contains the fields in the file,
- * and null for the fields that only the last applied object has.
- */
+/** Returns the merge patch that `kubectl apply` sends for a custom resource. */
 function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isRecord(file)) return file;
   const gone = isRecord(last) ? Object.keys(last).filter((key) => !(key in file)) : [];

@@ -88,7 +88,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Computes a plan for each deployment in a file, from the objects in the cluster. The cluster stays unchanged. */
+/** Computes a plan for each deployment in a file, from the objects in the cluster. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,

@@ -163,7 +163,6 @@ async function followDeployment(
   return false;
 }
 
-/** Watches a deployment until its rollout ends. */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

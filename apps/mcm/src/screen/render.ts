@@ -89,7 +89,7 @@ export function renderScreen(view: ScreenView): string {
 
 const isNamedLikeController = (program: string): boolean => CONTROLLER_NAMES.some((one) => one === program);
 
-/** Returns true if the program is not working. The name of a machine controller contains the name of its provider. */
+/** Returns true if the program is not working. */
 const isStopped = (program: string, { controllers }: FleetView): boolean =>
   controllers.some(
     ({ name, state }) =>
@@ -138,7 +138,6 @@ function deploymentLines(view: ScreenView): string[] {
   return deployments.flatMap((one) => deploymentLine(one, widths, bar, view.columns));
 }
 
-/** Formats a deployment as lines. */
 function deploymentLine(
   d: DeploymentView,
   [name, counts]: readonly [name: number, counts: number],

@@ -21,7 +21,7 @@ export interface Suspension {
 
 /**
  * Returns true if the process belongs to the foreground process group of its terminal. `stat` is the content of
- * `/proc/self/stat`. If this file does not exist, the result is true.
+ * `/proc/self/stat`.
  */
 export function isForeground(stat: string | undefined): boolean {
   // The name of the program is in parentheses and may contain spaces.
@@ -46,8 +46,7 @@ export function followSuspension(screen: Suspendable, host: Host = process, stat
   const onStop = (): void => {
     suspended = true;
     screen.suspend();
-    // A listener for SIGTSTP replaces the default action, which stops the process. Without a listener, another SIGTSTP
-    // stops the process.
+    // A listener for SIGTSTP replaces the default action, which stops the process.
     host.off('SIGTSTP', onStop);
     host.kill(host.pid, 'SIGTSTP');
   };

@@ -85,7 +85,7 @@ export class Faults {
     };
   }
 
-  /** Returns a connection of the driver to the cloud. Only writes to the cloud can find no capacity. */
+  /** Returns a connection of the driver to the cloud. */
   cloud(below: Transport, { throttled, exhausted, writes }: Dialect): Transport {
     const isWrite = new RegExp(writes ?? '^(POST|PUT|PATCH|DELETE) ');
     return (request) => {

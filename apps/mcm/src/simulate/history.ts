@@ -87,7 +87,7 @@ export class History {
     return lost && `VM ${lost.spec.providerID} of machine ${lost.metadata.name} does not exist`;
   }
 
-  /** Waits until all deployments are complete, and each machine has its VM. Faults end after some time. */
+  /** Waits until all deployments are complete, and each machine has its VM. */
   async complete(): Promise<number> {
     const { fleet } = this;
     const faultsEnd = fleet.clock.setTimeout(() => fleet.faults.stop(), FAULTS_MS);

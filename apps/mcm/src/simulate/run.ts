@@ -44,7 +44,6 @@ function duration(flag: string, text: string): number {
 
 const quoted = (word: string): string => (/^[\w./@:=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** Returns the command that repeats one history with the same settings. */
 function replayOf(flags: SimulateFlags, seed: number): string {
   const words = [
     ...flags.filename.flatMap((path) => ['-f', path]),
@@ -63,7 +62,7 @@ const openerOf = async ({ provider, joinTime }: SimulateFlags): Promise<OpenClou
   return provider === 'local' ? openLocal(joinMs) : openThirdParty(provider, process.cwd(), joinMs);
 };
 
-/** Plays histories until all are complete. A signal ends the command after the current history. */
+/** Plays histories until all are complete. */
 async function playAll(
   options: Omit<PlayOptions, 'seed'>,
   { first, count }: { readonly first: number; readonly count: number },
@@ -77,7 +76,6 @@ async function playAll(
   return results;
 }
 
-/** Runs `mcm simulate`. */
 export async function reportSimulation(
   flags: SimulateFlags,
   { say, signal }: Pick<CommandEnvironment, 'say' | 'signal'>,

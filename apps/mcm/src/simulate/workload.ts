@@ -5,8 +5,8 @@ const GRACE_SECONDS = 30;
 const APP = 'mcm-simulation';
 
 /**
- * Returns pods with a PodDisruptionBudget, if the files contain no workload. One pod at a time may be disrupted. The
- * pods tolerate the taints of the machines, but no other taints: a pod must not return to a cordoned node.
+ * Returns pods with a PodDisruptionBudget, if the files contain no workload. The pods tolerate the taints of the
+ * machines, but no other taints: a pod must not return to a cordoned node.
  */
 export function workloadsOf({ deployments, others, namespace }: Inputs, podsPerMachine: number): readonly object[] {
   const hasWorkload = others.some(({ kind }: KubeObject) => kind !== 'PodDisruptionBudget');

@@ -23,10 +23,7 @@ import { ControllerWatch } from '../controllers/watch.ts';
 import { ofDeployments } from './narrow.ts';
 import { type Branch, fleetTree, type TreeSource } from './tree.ts';
 
-/**
- * Two reads of a changed fleet have at least this interval. Several changes of the fleet within this interval cause one
- * output.
- */
+/** Two reads of a changed fleet have at least this interval. */
 const GAP_MS = 1_000;
 /** At this interval, the controllers are assessed, because no event occurs if a controller stops. */
 const LOOK_MS = 2_000;

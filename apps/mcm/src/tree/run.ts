@@ -32,7 +32,6 @@ export type TreeFlags = AskFlags & {
   readonly fleet?: true | string;
 };
 
-/** Runs the command `mcm tree`. */
 export const reportTree = (
   deployment: string | undefined,
   flags: TreeFlags,
@@ -77,7 +76,6 @@ function tellFleet(
   });
 }
 
-/** Prints the tree again after each change. */
 async function watchTree(
   cluster: Cluster,
   deployment: string | undefined,
@@ -148,8 +146,7 @@ async function readTree(
     listed<Machine>(machines),
     readNodes(target, unread),
   ]);
-  // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace. The
-  // error contains the missing permission.
+  // If deployments, sets and machines cannot be read, the tree would look like the tree of an empty namespace.
   if (!deployments && !sets && !fleet) await client.resource(machineDeployments, within).list();
   const source = { deployments: deployments ?? [], sets: sets ?? [], machines: fleet ?? [], nodes };
   return selector === undefined ? source : ofDeployments(source);

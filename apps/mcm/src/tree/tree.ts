@@ -85,10 +85,7 @@ export function fleetTree(
 }
 
 interface TreeOptions {
-  /**
-   * Returns the states of the controllers in a namespace. If a controller has stopped, the tree contains no future
-   * action of the controller.
-   */
+  /** Returns the states of the controllers in a namespace. */
   readonly controllersIn?: (namespace: string) => readonly ControllerHealth[];
   readonly allNamespaces?: boolean;
   /** Whether to show old sets without machines, which exist only as revisions of a deployment. */

@@ -15,9 +15,8 @@ import {
 const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
- * Simulates the agent that removes the taint for critical components from Ready Nodes. User data or an in-place update
- * can add this taint to a Node. With the taint of the agent, a Node would never run pods, and its machine would stay
- * Pending.
+ * Simulates the agent that removes the taint for critical components from Ready Nodes. With the taint of the agent, a
+ * Node would never run pods, and its machine would stay Pending.
  *
  * @returns A promise that resolves when the signal is aborted
  */

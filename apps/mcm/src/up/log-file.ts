@@ -4,9 +4,8 @@ import { appendFileSync, closeSync, openSync, readSync, renameSync, statSync } f
 const MOST_BYTES = 10 * 2 ** 20;
 
 /**
- * Prepares the log file of a program. The log of earlier starts stays in the file. A log over 10 MiB is renamed to
- * `PATH.1`, which replaces the earlier `PATH.1`. If a killed process has left an incomplete line, the function ends
- * this line.
+ * Prepares the log file of a program. A log over 10 MiB is renamed to `PATH.1`, which replaces the earlier `PATH.1`. If
+ * a killed process has left an incomplete line, the function ends this line.
  */
 export function continueLog(path: string, mostBytes = MOST_BYTES): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -28,7 +28,6 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
 /** The delay before a restart is not random, because the screen should be predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
-/** If a program crashes this often before its first `ready`, it is not restarted. */
 const MAX_CRASHES = 3;
 /** Two reports of dropped log lines have at least this interval. */
 const TROUBLE_PERIOD_MS = 60_000;
@@ -67,7 +66,7 @@ export class Program {
     });
   }
 
-  /** Reports dropped log lines only once per period. A program with many log lines would fill the screen. */
+  /** Reports dropped log lines only once per period. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
     if (now - this.#reportedProblem < TROUBLE_PERIOD_MS) return;
@@ -81,8 +80,8 @@ export class Program {
   }
 
   /**
-   * Starts the program. The promise resolves with the address of the program when the program prints `ready`. If
-   * another process kills the program before `ready`, the program is restarted with a growing delay.
+   * The promise resolves with the address of the program when the program prints `ready`. If another process kills the
+   * program before `ready`, the program is restarted with a growing delay.
    * @param signal ends the wait After the abort, the promise rejects with the reason of the signal.
    * @throws {UserError} with the last line of the program, if it exits with an error or crashes three times
    */
@@ -102,8 +101,7 @@ export class Program {
    * restarts is not limited.
    */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // The program runs in its own process group, so Ctrl-C reaches only the supervisor. The supervisor stops the
-    // programs in order.
+    // The program runs in its own process group, so Ctrl-C reaches only the supervisor.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -180,7 +178,7 @@ export class Program {
     this.#onChange();
   }
 
-  /** Stops the program with a signal. The promise resolves when the program has ended. */
+  /** Stops the program with a signal. */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;

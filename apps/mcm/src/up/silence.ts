@@ -44,7 +44,6 @@ export class Silence {
     this.#answeredAt = options.clock.now();
   }
 
-  /** Returns the cloud in a list if it does not respond. */
   health(): readonly ControllerHealth[] {
     const late = this.#options.clock.now().getTime() - this.#answeredAt.getTime() > SILENT_MS;
     return late ? [silentHealth(this.#programOf(this.#options.cloud, this.#answeredAt.toISOString()))] : [];
@@ -69,7 +68,6 @@ export class Silence {
   async #check(): Promise<void> {
     const { clock, ask } = this.#options;
     const program = this.#find(this.#options.cloud);
-    // If a program is starting, the screen already shows this.
     if (program?.state !== 'ready' || program.address.endsWith('/none')) {
       this.#asking?.abort();
       this.#answeredAt = clock.now();
@@ -80,7 +78,7 @@ export class Silence {
     this.#asking = asking;
     const answered = await ask(program.address, asking.signal).then(
       () => true,
-      () => false, // The connection or the request has ended. The next check sends another request.
+      () => false, // The connection or the request has ended.
     );
     this.#asking = undefined;
     if (answered) this.#answeredAt = clock.now();
@@ -95,7 +93,7 @@ export class Silence {
   }
 }
 
-/** Sends a request. The request contains no secret, so the certificate of the server is not verified. */
+/** The request contains no secret, so the certificate of the server is not verified. */
 export const askAddress = (address: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const get = address.startsWith('https:') ? getHttps : getHttp;

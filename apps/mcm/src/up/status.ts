@@ -41,7 +41,6 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
   const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
-  // Other commands report malformed objects.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all, classes, disruptions] = await Promise.all([
@@ -65,7 +64,6 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   };
 }
 
-/** Runs the command `mcm status`. */
 export async function reportStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
   const kubeconfig = join(dataDir, 'kubeconfig');
   const report = await status(dataDir, kubeconfig).catch((error: unknown) => {

@@ -32,7 +32,6 @@ export interface ZoneRow {
   readonly state: 'open' | 'evacuated' | 'standby' | 'short';
 }
 
-/** The manager may write the deployment at the same time. */
 const TRIES = 20;
 
 const placeOf = ({ namespace }: ZoneTarget): string =>
@@ -81,10 +80,7 @@ async function change(
   throw new UserError(`no MachineDeployment of ${placeOf(target)} has the zone ${zone}; ${hint}`);
 }
 
-/**
- * Writes a deployment. The resource version is a precondition, so the write is repeated after a change by another
- * client.
- */
+/** The resource version is a precondition, so the write is repeated after a change by another client. */
 async function write(
   client: KubeClient,
   { namespace, name }: { readonly namespace: string; readonly name: string },

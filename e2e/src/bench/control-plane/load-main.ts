@@ -100,7 +100,6 @@ class Load {
     });
   }
 
-  /** Creates pods and binds each of them. */
   replacePods(signal: AbortSignal): Promise<void> {
     return atRate(this.#plan.podsPerSecond, signal, (dueAt) => {
       const index = this.#pod++;

@@ -25,7 +25,6 @@ const VERSION = Buffer.from('"resourceVersion":"');
 const NEWLINE = 10;
 const QUOTE = 34;
 
-/** Reads a watch. */
 class Watcher {
   seen = 0;
   misplaced = 0;

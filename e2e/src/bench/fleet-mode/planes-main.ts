@@ -70,7 +70,6 @@ async function seed(): Promise<string> {
   return plane.kubeconfig();
 }
 
-/** Starts a target cluster. */
 async function target(machines: number): Promise<string> {
   const plane = await startControlPlane({ port: 0, controllers: false });
   await furnish(plane, machines);

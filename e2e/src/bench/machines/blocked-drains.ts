@@ -102,7 +102,6 @@ export class BlockedDrains {
     );
   }
 
-  /** Creates running machines. */
   async #furnish(): Promise<void> {
     await atOnce(DRAINS, PARALLEL, async (index) => this.#make(`full-${index}`));
     for (let i = 0; i < 10; i += 1) await this.#make(`early-${i}`);

@@ -16,7 +16,6 @@ const IDLE_MS = 30_000;
 /** With more machines, the original needs even more memory. */
 const ORIGINAL_MB = 577;
 const QUIET_LIMIT_MS = 600_000;
-/** A kubelet reports its status at this interval, even if nothing has changed. */
 const HEARTBEAT_PERIOD_S = 300;
 /**
  * The CPU time that the original needs at least: 2.7 % of a core for 10,000 machines. An informer of client-go v0.34.1
@@ -129,7 +128,6 @@ export class IdleFleet {
     }
   }
 
-  /** Creates pods, the same number on each node. */
   async #run(podCount: number): Promise<void> {
     const resource = this.#stack.client.resource<Pod>(pods, NAMESPACE);
     await atOnce(podCount, PARALLEL, async (index) => {
@@ -263,7 +261,6 @@ export class IdleFleet {
       yield atMost(`${this.#machines} Running machines: CPU of the ${name}`, share, limit, '% of a core', size);
   }
 
-  /** Sends heartbeats like those of kubelets, without changes. */
   async #heartbeats(signal: AbortSignal): Promise<number> {
     const start = performance.now();
     let sent = 0;

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAwsDriver } from '@mcm/provider-aws';
 
-/** Creates the AWS driver as its machine controller does. */
 export const createDriver: CreateDriver = (context) =>
   createAwsDriver({
     ...context,

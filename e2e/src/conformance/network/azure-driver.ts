@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createAzureDriver } from '@mcm/provider-azure';
 
-/** Creates the Azure driver as its machine controller does. */
 export const createDriver: CreateDriver = (context) => {
   const { AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint, AZURE_AUTHORITY_HOST: login } = process.env;
   return createAzureDriver({

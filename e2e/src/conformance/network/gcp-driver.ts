@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { CreateDriver } from '@mcm/conformance';
 import { createGcpDriver } from '@mcm/provider-gcp';
 
-/** Creates the GCP driver as its machine controller does. */
 export const createDriver: CreateDriver = (context) => {
   const { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint, MCM_GCP_TOKEN_ENDPOINT: tokenEndpoint } = process.env;
   return createGcpDriver({

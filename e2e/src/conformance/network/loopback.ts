@@ -39,7 +39,6 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Starts the emulated Azure. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

@@ -49,7 +49,6 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   return bin;
 }
 
-/** Stops a command after it has printed a line that matches a pattern. */
 const UNTIL = `
 until_said() {
   local pattern=$1 line pid; shift
@@ -83,7 +82,6 @@ export const linesOf = (blocks: readonly Block[]): readonly string[] =>
 
 const escaped = (line: string): string => line.replaceAll(/["\\`]/g, '\\$&');
 
-/** Runs a script in bash. */
 export function runScript(
   script: string,
   { cwd, bin, env }: { readonly cwd: string; readonly bin: string; readonly env: Readonly<Record<string, string>> },

@@ -47,14 +47,12 @@ function functionText(text: string, at: number): string {
   return `${text.slice(at, end).trimEnd()};`;
 }
 
-/** Returns a field of a class without its initial value. */
 const withoutValue = (member: string): string =>
   member.slice(
     0,
     scan(member, 0, (index) => member.startsWith(' = ', index)),
   );
 
-/** Returns the text of a class: its heading, and all members that are not private. */
 function classText(text: string, at: number): string {
   const open = scan(text, at, (index) => text[index] === '{');
   const members: string[] = [];

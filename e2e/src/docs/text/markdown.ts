@@ -1,6 +1,5 @@
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').trim();
 
-/** Formats a table. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heading, ...rows].map((row) => row.map(cell));
   const widths = heading.map((_, column) => Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)));

@@ -22,7 +22,7 @@ const NAME = /[a-zA-Z_:][\w:]*/y;
 export function namesIn(expr: string): PromqlNames {
   const metrics = new Map<string, string[]>();
   const grouped: string[] = [];
-  const text = expr.replaceAll(/\[[^\]]*\]/g, ''); // Ranges are removed.
+  const text = expr.replaceAll(/\[[^\]]*\]/g, '');
   const groups = text.replaceAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g, (_, labels: string) => {
     grouped.push(...labels.split(',').map((label) => label.trim()));
     return ' ';

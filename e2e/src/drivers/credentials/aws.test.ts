@@ -54,7 +54,6 @@ function open(
     random: seededRandom(1),
     connect: wire.connect,
     environment,
-    // Without these settings, the SDK would read the endpoints from the variables of the process.
     settings: { ec2Endpoint: EC2, stsEndpoint: EC2 },
   });
   const { providerSpec } = aws().machineClass;

@@ -38,10 +38,7 @@ export class Wire {
   }
 }
 
-/**
- * Returns a response.
- * @param headers The headers, with names in lower case.
- */
+/** @param headers The headers, with names in lower case. */
 export const reply = (
   status: number,
   body: string | object = '',

@@ -10,7 +10,6 @@ const ROWS = {
   local: 'P1 P2 P3 P4 P7 P10 P12 P13 P14 P15 P16 P19 P20',
 };
 
-/** Returns the test files of a provider: one file, or all files of its folder. */
 const sourcesOf = (provider: string): readonly URL[] =>
   provider === 'local'
     ? [new URL('../../../../providers/local/src/pods/rows.test.ts', import.meta.url)]

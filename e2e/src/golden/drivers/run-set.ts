@@ -21,10 +21,7 @@ export interface PlayedCall {
 
 export type Watch = (played: PlayedCall) => void;
 
-/**
- * Replays a case.
- * @returns the difference; undefined without a difference
- */
+/** @returns the difference; undefined without a difference */
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
 /**

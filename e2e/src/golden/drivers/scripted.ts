@@ -30,7 +30,6 @@ export interface ScriptedRequest {
   readonly authorization: string | undefined;
 }
 
-/** If no rule matches a request, Compute Engine returns this response. */
 const NOT_FOUND = {
   error: { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] },
 };

@@ -41,7 +41,6 @@ export const machineConfig: GoldenSet = {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Replays one case. */
 async function play(recorded: RecordedCase): Promise<string | undefined> {
   try {
     return compare(recorded, await answerOf(recorded));

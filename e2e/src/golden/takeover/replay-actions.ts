@@ -4,7 +4,6 @@ import type { Recorded } from './recordings/recording.ts';
 import { put, type Uids } from './stage/load.ts';
 import type { Stage } from './stage/stage.ts';
 
-/** Repeats the external actions of a recording at their recorded times. */
 export async function replayActions(
   stage: Stage,
   mapping: MachineMapping,

@@ -211,7 +211,6 @@ export class KilledFleet {
     return programs;
   }
 
-  /** Kills both programs of a shard. */
   async kill(shard: number): Promise<number> {
     const { items } = await this.#admin.resource<Lease>(leases, HOME).list();
     const own = items.filter(({ metadata }) => metadata.name.endsWith(`-fleet-${shard}`));

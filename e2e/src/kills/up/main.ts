@@ -74,7 +74,6 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
 const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/** Repeats a request until it succeeds. */
 async function untilSuccess<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {

@@ -305,7 +305,6 @@ export class FleetWorld {
       .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
   }
 
-  /** Adds or removes the mark of a transferred cluster on its namespace. */
   async handOver(cluster: string, marked: boolean): Promise<void> {
     this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
     if (marked) this.handedOver.set(cluster, this.clock.monotonic());

@@ -40,7 +40,6 @@ export interface ReplicaParts {
   readonly quietLeaseMs: number | undefined;
   readonly hibernateMs: number | undefined;
   readonly homeOf: (replica: string) => string;
-  /** Verifies the rollout budget. */
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };

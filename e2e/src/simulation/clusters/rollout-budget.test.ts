@@ -80,7 +80,6 @@ test.runIf(isThorough).each<[what: string, defect: FleetDefect['seed'], violatio
     budget: { maxClusters: seed === forgetsCanaries ? 4 : 1, soak: '0s' },
   });
   await world.clock.advance(60 * SECOND);
-  // Two replicas write at the same time.
   world.wires.slow('fleet', SECOND / 2);
   for (const name of world.clusters) await world.change(name, { machineClass: 'green' });
   for (let look = 0; look < 60 && world.reporter.violations.length === 0; look += 1)

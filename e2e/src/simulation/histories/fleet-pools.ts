@@ -68,7 +68,6 @@ export class FleetPools {
     this.#config.controllers.kill();
   }
 
-  /** Removes faults and pauses. */
   async mend(): Promise<void> {
     this.#config.network.calm();
     for (const { name } of this.#pools) await this.#patch(name, { paused: false });

@@ -31,7 +31,6 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-/** Whether a node failed after its drain. */
 const isStranded = (node: Node): boolean =>
   ['Degraded', 'Unreconcilable'].includes(annotation(node, State)) && node.spec?.unschedulable === true;
 

@@ -112,7 +112,6 @@ class ScalerHistory {
     return victims;
   }
 
-  /** The autoscaler is responsible for these deletions, so the test does not verify them. */
   #chosen(victims: readonly Machine[]): readonly string[] {
     for (const { metadata } of victims) this.#world.reporter.deletesByHand(metadata.uid);
     return victims.map(({ metadata }) => metadata.name);

@@ -9,7 +9,6 @@ export interface HealthVerifierOptions {
   readonly cache: ApiCache;
   readonly healthTimeoutMs: number;
   readonly violate: (text: string) => void;
-  /** Returns how outdated the controller's caches of these kinds may be, in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
   /** Returns how outdated the caches may be without the controller noticing it, in milliseconds. */
   readonly unnoticedLagMs: (...kinds: readonly string[]) => number;

@@ -120,7 +120,6 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // The kubelet uses its existing Node.
     }
     await this.#report(node, 'True');
   }
@@ -220,7 +219,6 @@ export class HollowNodes implements InstanceHost {
           .resource(pods, namespace)
           .patch(name, { type: 'merge', body }, { subresource: 'status' })
           .catch((error: unknown) => {
-            // Meanwhile, another pod with this name was created, so the server has refused the UID.
             if (!isInvalid(error)) throw error;
           });
       });

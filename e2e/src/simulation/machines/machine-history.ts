@@ -394,7 +394,6 @@ class MachineHistory {
     if (machine && !isGoing(machine)) await this.#world.deleteMachine(machine.metadata.name);
   }
 
-  /** Stops two kubelets at about the same time. */
   async #silentKubelets(): Promise<void> {
     const { hollow, clock } = this.#world;
     const first = this.#dice.one(hollow.names);

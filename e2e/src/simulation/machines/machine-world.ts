@@ -362,7 +362,6 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** Deletes a Machine object but not its VM. */
   async loseMachine(lost: Machine): Promise<void> {
     const { name, uid } = lost.metadata;
     this.reporter.note('act', `Machine ${name} is lost`);
@@ -371,7 +370,6 @@ export class MachineWorld {
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // A controller adds its finalizer only to machines that are not in deletion, so the deletion comes first.
     await machine.delete(name);
-    // If the machine had no finalizer, it no longer exists.
     await ignoreNotFound(machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }));
   }
 

@@ -80,7 +80,7 @@ async function run(): Promise<number> {
   return survivors.length;
 }
 
-// The code of a history runs only a few times. Early compilation saves a tenth of the CPU time.
+// The code of a history runs only a few times.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) process.stdout.write(HELP);

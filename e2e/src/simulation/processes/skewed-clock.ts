@@ -2,7 +2,6 @@ import type { Clock, Timer } from '@mcm/kube';
 
 export class SkewedClock implements Clock {
   readonly #base: Clock;
-  /** How far this clock is ahead of the simulated time, in milliseconds. */
   skewMs = 0;
 
   constructor(base: Clock) {

@@ -13,7 +13,7 @@ const MACHINES = '`machines`';
 const FLEET_MODE = '`fleet-mode`';
 const POOLS = '`pools`, `join`, `config-leases`';
 
-/** The time limits of all verifiers. `docs/contributing/simulation.md` contains these limits. */
+/** The time limits of all verifiers. */
 export const BOUNDS = {
   settled: {
     suites: FLEETS,

@@ -147,7 +147,7 @@ async function swarm(): Promise<void> {
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }
 
-// The code of a history runs only a few times. Early compilation saves a tenth of the CPU time.
+// The code of a history runs only a few times.
 setFlagsFromString('--always-sparkplug');
 
 if (flags.help) print(HELP);

@@ -12,8 +12,7 @@ interface Job {
 // Stack traces are disabled, because those of refused requests would take 6% of the time.
 Error.stackTraceLimit = 0;
 
-// A thread does not use the compile cache of the main thread, so it enables the cache itself. Without the cache,
-// compiling all modules would take longer than several histories.
+// A thread does not use the compile cache of the main thread, so it enables the cache itself.
 enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/simulation', import.meta.url)));
 const { playCase } = await import('../suites/suites.ts');
 const { verify } = await import('./work.ts');

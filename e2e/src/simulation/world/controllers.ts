@@ -56,7 +56,6 @@ interface Self {
   readonly peer: Peer;
 }
 
-/** Runs both controllers in a simulation. */
 export class Controllers {
   readonly #parts: ControllersParts;
   readonly #options: WorldOptions;

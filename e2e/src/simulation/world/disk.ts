@@ -28,7 +28,6 @@ export class Disk {
     return this.#plane;
   }
 
-  /** Crashes the control plane. */
   crashPlane(): number {
     const kept = readdirSync(this.#plane).filter((name) => KEPT.test(name));
     this.#plane = this.#torn(this.#plane, [...PLANE_FILES, ...kept]);
@@ -42,7 +41,6 @@ export class Disk {
     return openSqliteStore(this.#cloud);
   }
 
-  /** Crashes the local cloud. */
   crashCloud(): void {
     this.#cloud = this.#torn(this.#cloud, CLOUD_FILES);
   }

@@ -18,7 +18,6 @@ export interface WorldOptions {
   readonly seed?: number;
   /** The latencies and faults of the network. */
   readonly profile?: ProfileName | undefined;
-  /** When each process is killed. */
   readonly killPoints?: Partial<Record<ProcessName, KillPoint>>;
   readonly restartAfterMs?: number;
   readonly kubelets?: KubeletBehaviour;

@@ -218,7 +218,6 @@ export class World extends Fleet {
     this.#plane.compact();
   }
 
-  /** Restores the cluster to a backup of its objects. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('the simulation was started without the option `restorable`');
     this.reporter.note('act', `the user restores the cluster to revision ${backup.revision}`);

@@ -55,7 +55,7 @@ export class FleetVerifier {
   }
 
   /**
-   * Records a change of a node's selection for an update. Node and machine have the same name.
+   * Records a change of a node's selection for an update.
    * @param byHand Whether the user selected the node.
    * @returns whether the node was not selected before.
    */
@@ -113,10 +113,7 @@ export class FleetVerifier {
     return Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
   }
 
-  /**
-   * Whether a set may create its missing machines, as a ReplicaSet does. After a scale-in, a set may create its missing
-   * machines until the deployment has reduced the size of the set.
-   */
+  /** Whether a set may create its missing machines, as a ReplicaSet does. */
   #isOfSet(machine: Machine, alive: readonly Machine[]): boolean {
     const set = controllerOf(machine)?.uid;
     if (set === undefined) return false;
@@ -124,10 +121,7 @@ export class FleetVerifier {
     return own <= this.#o.largestSince(set, this.#now - this.#o.lagMs());
   }
 
-  /**
-   * Records that a set grew.
-   * @param total The total size of all sets of the deployment.
-   */
+  /** @param total The total size of all sets of the deployment. */
   grows(name: string, total: number): void {
     const most = this.#most();
     if (total > most)
@@ -146,10 +140,7 @@ export class FleetVerifier {
     else this.#lostAt.set(uid, this.#now);
   }
 
-  /**
-   * Verifies a replacement. The limit is `--max-unhealthy-replacements`, and during a rollout also the disruption
-   * budget of the deployment.
-   */
+  /** The limit is `--max-unhealthy-replacements`, and during a rollout also the disruption budget of the deployment. */
   #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {

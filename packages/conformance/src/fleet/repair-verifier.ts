@@ -69,10 +69,7 @@ export class RepairVerifier {
     this.#repairs = this.#repairs.filter(({ idle, uid, successor }) => !(idle && successor && uid === metadata.uid));
   }
 
-  /**
-   * Records a changed machine.
-   * @returns a sentence if the change exceeds a limit of the deployment.
-   */
+  /** @returns a sentence if the change exceeds a limit of the deployment. */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
     const { replicasOf, byHand } = allowance;
     this.#machines.set(machine.metadata.uid, machine);
@@ -135,7 +132,7 @@ export class RepairVerifier {
     if (phaseOf(before) === 'InPlaceUpdateSuccessful' && isAvailable(machine)) this.#updatedUids.add(uid);
   }
 
-  /** Returns the machines in an in-place update. A failed update no longer uses the disruption budget. */
+  /** Returns the machines in an in-place update. */
   #updated(selected: ReadonlySet<string>): ReadonlySet<Machine> {
     const updated = [...this.#machines.values()].filter(
       (machine) =>

@@ -102,15 +102,11 @@ export class Reporter {
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
-  /** Records that the user deletes the machine with this UID. */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
   }
 
-  /**
-   * Records that a set grew.
-   * @param total The total size of all sets of its deployment.
-   */
+  /** @param total The total size of all sets of its deployment. */
   grows(set: MachineSet, total: number): void {
     this.#fleets.get(this.#deploymentOf(set) ?? '')?.grows(set.metadata.name, total);
   }

@@ -6,8 +6,8 @@ import { throughProcess } from './over-http.ts';
 const CONNECTIONS = 64;
 
 /**
- * Runs a machine controller. `MCM_DRIVER` is the path of the driver's module. If the cloud runs in another process,
- * `MCM_DRIVER_CLOUD` is the address of the cloud.
+ * `MCM_DRIVER` is the path of the driver's module. If the cloud runs in another process, `MCM_DRIVER_CLOUD` is the
+ * address of the cloud.
  */
 async function main(): Promise<void> {
   const { MCM_DRIVER = '', MCM_DRIVER_CLOUD = '' } = process.env;

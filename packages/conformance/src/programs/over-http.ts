@@ -39,8 +39,8 @@ function headersOf(request: IncomingMessage): Readonly<Record<string, string>> {
 const RESOURCES = '/_emulator/resources';
 
 /**
- * Serves a cloud of this process on 127.0.0.1. The server refuses the requests of web pages. If the cloud throws an
- * error, the server closes the connection, as an unreachable cloud does.
+ * The server refuses the requests of web pages. If the cloud throws an error, the server closes the connection, as an
+ * unreachable cloud does.
  */
 export function serveCloud(
   { connect, inventory = () => [] }: Pick<World, 'connect' | 'inventory'>,

@@ -3,7 +3,6 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Returns the machine with a recorded alternative, as the controller passes it to the driver. */
 const withRecord = (machine: Machine, alternative: object): Machine => ({
   ...machine,
   metadata: {

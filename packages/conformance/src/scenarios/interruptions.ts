@@ -3,7 +3,6 @@ import { expect, Skip } from '../stage/outcome.ts';
 import type { Scenario } from '../stage/scenario.ts';
 import type { Process, Stage } from '../stage/stage.ts';
 
-/** Most clouds send the notice this long before the end of a spot VM. */
 const NOTICE_MS = 120_000;
 /** The limit for a driver call is shorter than a minute, because the controller aborts a call after a minute. */
 const LONGEST_WAIT_MS = 50_000;
@@ -61,7 +60,6 @@ export const interruptions: readonly Scenario[] = [
           `deadline of an interruption notice must be a time, not ${deadline}`,
         );
       }
-      // The process ends before it can record the notice.
       process.stop.abort(new Error('killed'));
       const next = stage.process();
       const again = await heard(stage, next, () => 'done', 5);

@@ -38,7 +38,6 @@ async function stopAndStart(stage: Stage): Promise<void> {
   const { process, machine } = await begun(stage);
   await stage.must('stop', process.invoker.stop(machine, false));
   await isStopped(stage, process, machine, true);
-  // The process ends before it can record the response.
   process.stop.abort(new Error('killed'));
   const next = stage.process();
   await stage.must('repeated stop by a new process', next.invoker.stop(machine, false));

@@ -4,7 +4,7 @@ export interface Listening {
   readonly stop: () => void;
 }
 
-/** Records standard output and standard error until `stop` is called. The recorded text is also printed. */
+/** Records standard output and standard error until `stop` is called. */
 export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

@@ -31,14 +31,12 @@ export interface Listed {
   readonly machineName: string;
 }
 
-/** After these error codes, the machine controller retries within seconds. */
 const SOON: readonly string[] = ['Unknown', 'DeadlineExceeded', 'Aborted', 'Unavailable', 'Canceled'];
 export const isSoon = ({ code }: MachineError): boolean => SOON.includes(code);
 
 const NAMESPACE = 'conformance';
 const LONGEST_MS = 3_600_000;
 const TRIES = 6;
-/** {@link Stage.passUntil} waits at most this long. */
 const PATIENCE_MS = 600_000;
 
 /** Intervals and limits of a stage. With a virtual clock, the times are longer, because virtual time passes at once. */
@@ -98,7 +96,6 @@ export class Stage {
     return this.world.runUntil ? BY_HAND : IN_REAL_TIME;
   }
 
-  /** Starts a simulated process. */
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
@@ -195,10 +192,7 @@ export class Stage {
     return this.pass(this.pace.settleMs ?? 2 * this.#longestCreationMs);
   }
 
-  /**
-   * Gets the VM of a machine without a provider ID, as the controller does. The driver first looks for the VM, and then
-   * creates the missing VM.
-   */
+  /** Gets the VM of a machine without a provider ID, as the controller does. */
   async obtain(process: Process, machine: Machine): Promise<Instance> {
     if (!process.invoker.can.status) return this.create(process, machine);
     try {

@@ -10,10 +10,7 @@ import { httpsTransport, type WebhookTransport } from './webhook/transport.ts';
 
 export type { WebhookTransport } from './webhook/transport.ts';
 
-/**
- * Adds the admission plugins for limits, pod security, webhooks, policies and quotas. These plugins run after the
- * plugins of built-in kinds, in the order of kube-apiserver.
- */
+/** Adds the admission plugins for limits, pod security, webhooks, policies and quotas. */
 export function setUpAdmission(registry: Registry, transport: WebhookTransport = httpsTransport): void {
   registry.admission.add(limitRanger(registry));
   registry.admission.add(nodeRestriction(registry));

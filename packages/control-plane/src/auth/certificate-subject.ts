@@ -3,10 +3,7 @@ import type { AdmissionPlugin } from '../resources/admission.ts';
 
 const REQUESTS = 'certificates.k8s.io/certificatesigningrequests';
 
-/**
- * Sets the user fields of a new CertificateSigningRequest to the user of the request. The user fields in the body are
- * ignored.
- */
+/** Sets the user fields of a new CertificateSigningRequest to the user of the request. */
 export const certificateRequester: AdmissionPlugin = {
   name: 'CertificateRequester',
   admit({ operation, served, subresource, object, user }) {

@@ -110,7 +110,6 @@ function pods(access: NodeAccess): Verdict {
   return access.related(access);
 }
 
-/** For these resources, a node may access only some objects. */
 const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   '/secrets': mayRead,
   '/configmaps': mayRead,
@@ -124,7 +123,7 @@ const DIVIDED: Readonly<Record<string, (access: NodeAccess) => Verdict>> = {
   'coordination.k8s.io/leases': leases,
 };
 
-/** Decides whether a node may access a resource. If the result is undefined, the next authorizers decide. */
+/** Decides whether a node may access a resource. */
 export function nodeVerdict(store: Store, access: Access): Verdict | undefined {
   const { user, group, resource, path } = access;
   if (!user.name.startsWith(PREFIX) || !user.groups.includes(NODES) || path !== '') return undefined;

@@ -39,10 +39,7 @@ export function readAll(content: Buffer): DerValue[] {
   return values;
 }
 
-/**
- * Reads an OBJECT IDENTIFIER, such as `1.2.840.10045.4.3.2`.
- * @throws DerError if the value is no valid OBJECT IDENTIFIER
- */
+/** @throws DerError if the value is no valid OBJECT IDENTIFIER */
 export function readOid({ tag, content }: DerValue): string {
   const [first] = content;
   if (tag !== 0x06 || first === undefined) throw new DerError('asn1: structure error: no object identifier');

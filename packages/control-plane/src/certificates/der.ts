@@ -1,4 +1,4 @@
-/** Writes values in the encoding DER (ITU-T X.690). The writer supports only the types that certificates need. */
+/** Writes values in the encoding DER (ITU-T X.690). */
 
 const header = (tag: number, length: number): Buffer => {
   if (length < 0x80) return Buffer.from([tag, length]);

@@ -10,10 +10,7 @@ const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
-/**
- * Refuses an invalid certificate authority at the start. Without this check, clients reject the server and the log
- * contains no reason.
- */
+/** Refuses an invalid certificate authority at the start. */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
   const hint = 'remove both files. The next start creates a new authority, and you must write the kubeconfigs again';
@@ -29,7 +26,7 @@ function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
 /**
  * Returns the certificate authority in a data folder. At the first start, the function creates the certificate
  * authority.
- * @throws Error if the authority cannot be read or written. The message of the error is one sentence
+ * @throws Error if the authority cannot be read or written.
  */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
@@ -50,10 +47,10 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** Returns the administrator token in a data folder. The first start creates the token. */
+/** Returns the administrator token in a data folder. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
-/** Returns the key for service account tokens in a data folder. The first start creates the key. */
+/** Returns the key for service account tokens in a data folder. */
 export const keepServiceAccountKey = (dir: string): string => keepSecret(dir, ACCOUNT_KEY, createKey);
 
 function keepSecret(dir: string, name: string, fresh: () => string): string {

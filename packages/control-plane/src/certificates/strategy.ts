@@ -157,7 +157,7 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
 
 /**
  * If a write of the status keeps the number of approval conditions, restores the old conditions
- * (`preserveConditionInstances`). Mutates the object.
+ * (`preserveConditionInstances`).
  */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;

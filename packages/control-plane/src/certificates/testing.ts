@@ -21,7 +21,6 @@ function attributes({ dnsNames = [], ipv4 = [] }: DraftRequest): Buffer {
   return der.explicit(0, der.sequence(der.oid('1.2.840.113549.1.9.14'), der.set(der.sequence(extension))));
 }
 
-/** Creates a certificate request. */
 export function draftRequest(draft: DraftRequest): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const organizations = (draft.organizations ?? []).map((name) => attribute('2.5.4.10', name));

@@ -139,10 +139,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the selected built-in controllers. `chosen` contains the names of controllers. Names from
- * kube-controller-manager are valid too. `*` selects all controllers, and a leading `-` excludes a controller
- * (`['*', '-job-controller']`).
- * @param alpha The alpha API versions that the server serves. A controller for another alpha version does not run.
+ * Returns the selected built-in controllers. `chosen` contains the names of controllers. `*` selects all controllers,
+ * and a leading `-` excludes a controller (`['*', '-job-controller']`).
+ * @param alpha The alpha API versions that the server serves.
  * @throws Error for an unknown name of a controller.
  */
 export function builtinControllers(

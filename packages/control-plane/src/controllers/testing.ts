@@ -21,7 +21,6 @@ export class TestClock implements Clock {
     return { cancel: () => this.#timers.delete(timer) };
   }
 
-  /** Fires the timers in order. After each timer, waits for all resulting work. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {

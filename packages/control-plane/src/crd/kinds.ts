@@ -58,10 +58,7 @@ export interface CustomKindDefinition extends KindDefinition {
   readonly storage: boolean;
 }
 
-/**
- * Sorts versions: stable versions first, then beta, then alpha, then other names. Among equally stable versions, the
- * higher number is first.
- */
+/** Sorts versions: stable versions first, then beta, then alpha, then other names. */
 function compareVersions(a: string, b: string): number {
   const rank = (name: string): readonly number[] => {
     const parts = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(name);
@@ -90,7 +87,7 @@ function deprecation(spec: Fields, version: Fields, names: Fields): string | und
   return best === undefined ? `${full(name)} is deprecated` : `${full(name)} is deprecated; use ${full(best)}`;
 }
 
-/** Returns the names of a custom kind. If an accepted name is missing, the requested name replaces it. */
+/** Returns the names of a custom kind. */
 function namesOf(crd: ApiObject): Fields {
   const accepted = record(record(crd.status).acceptedNames);
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;

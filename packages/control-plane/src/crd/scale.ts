@@ -27,9 +27,7 @@ interface Found {
   readonly problem?: string;
 }
 
-/**
- * Returns the value at a simple JSON path such as `.spec.replicas`. If the value exists, it must have the type `type`.
- */
+/** Returns the value at a simple JSON path such as `.spec.replicas`. */
 function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Found {
   const fields = path.replace(/^\./, '').split('.');
   let value: unknown = object;
@@ -58,10 +56,7 @@ function replicasCauses(object: ApiObject, path: string): StatusCause[] {
   return [];
 }
 
-/**
- * Validates the fields of the scale subresource. Replicas must be numbers, and the selector must be a string. In a
- * write of the status, the replicas in the spec are not validated.
- */
+/** Validates the fields of the scale subresource. */
 export function scaleCauses(
   scale: NonNullable<KindDefinition['subresources']>['scale'],
   object: ApiObject,

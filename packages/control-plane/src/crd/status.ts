@@ -45,10 +45,7 @@ interface NameVerdict {
   readonly message: string;
 }
 
-/**
- * Assesses the names of a CRD. As in the naming controller, the reason of the condition describes the last name
- * conflict.
- */
+/** Assesses the names of a CRD. */
 function assessNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
@@ -90,7 +87,7 @@ const ordered = (names: Fields): Fields => {
   return result;
 };
 
-/** Sets a condition of a CRD. If the status of the condition is unchanged, the transition time stays. */
+/** Sets a condition of a CRD. */
 function put(conditions: Fields[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
@@ -141,8 +138,7 @@ export function initialCrdStatus(crd: ApiObject): CrdStatus {
 }
 
 /**
- * Computes the status of a CRD like the naming and establishing controllers of Kubernetes. If nothing changes, the
- * result equals the old status.
+ * Computes the status of a CRD like the naming and establishing controllers of Kubernetes.
  * @param others all CRDs of the server
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {

@@ -68,10 +68,7 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/**
- * Validates the field `selectableFields` of a CRD version. Each entry must select another field, and the field must
- * have a scalar type.
- */
+/** Validates the field `selectableFields` of a CRD version. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   if (list.length === 0) return [];

@@ -21,10 +21,7 @@ const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111'
  */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
-/**
- * Returns whether all versions have equal values in a field. Error paths of the field then start in the spec
- * (`spec.validation.openAPIV3Schema…`).
- */
+/** Returns whether all versions have equal values in a field. */
 function isShared(word: string, versions: readonly Fields[]): boolean {
   const [first] = versions;
   return first !== undefined && versions.every((version) => equalJson(version[word], first[word]));
@@ -120,7 +117,7 @@ function validateContents(version: Fields, { words, paths, hasStatus }: Contents
   return causes;
 }
 
-/** Matches characters that Go does not print. The only printable space is U+0020. */
+/** Matches characters that Go does not print. */
 const NOT_PRINTABLE = /(?! )[\p{C}\p{Z}]/u;
 
 /** Returns the reasons why a deprecation warning is invalid, as `validateDeprecationWarning` in Kubernetes. */
@@ -240,10 +237,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
 
-/**
- * Validates the annotation about the API review of a CRD. Only API groups of the Kubernetes project need this
- * annotation.
- */
+/** Validates the annotation about the API review of a CRD. */
 function validateApproval(crd: ApiObject, group: string): StatusCause[] {
   if (!isProtected(group)) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
@@ -262,7 +256,7 @@ function isEstablished(crd: ApiObject): boolean {
   );
 }
 
-/** Validates that immutable fields of a CRD are unchanged. The group and the plural are immutable. */
+/** Validates that immutable fields of a CRD are unchanged. */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
   const names = record(spec.names);

@@ -89,9 +89,7 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/**
- * Adds a model, and all models to which the model refers. New models belong to the API package of the referring model.
- */
+/** Adds a model, and all models to which the model refers. */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);

@@ -30,8 +30,7 @@ function readFields(part: string): Omit<ModelTexts, 'text'> {
 }
 
 /**
- * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache). The returned
- * function finds a definition by its name, for example `io.k8s.api.core.v1.Container`.
+ * Reads the definitions in a source folder of Kubernetes (`k8s.io/kubernetes` of the Go module cache).
  * @throws Error unless exactly one definition has the name
  */
 export function readTexts(folder: string): (id: string) => ModelTexts {

@@ -136,7 +136,7 @@ export class Components {
     return made;
   }
 
-  /** Returns the schema of a property. For a shared definition, the schema contains a reference and the description. */
+  /** Returns the schema of a property. */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
     if ($id !== undefined && SCALARS.has($id)) {
@@ -218,9 +218,7 @@ const EMBEDDED_TEXTS = {
   kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
 };
 
-/**
- * Adds the allowed values to the fields of a schema. The key `name[]` means the items of a list or the values of a map.
- */
+/** Adds the allowed values to the fields of a schema. */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
   for (const [name, values] of Object.entries(enums)) {
     const field = properties[name.replace('[]', '')];

@@ -73,7 +73,7 @@ const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default
 
 const isNullable = (schema: unknown): boolean => isRecord(schema) && schema.nullable === true;
 
-/** Returns the required fields for OpenAPI v2. A field that may be null is not required. */
+/** Returns the required fields for OpenAPI v2. */
 function requiredInV2({ required, properties, additionalProperties }: JsonObject): Json[] {
   if (!Array.isArray(required) || isNullable(additionalProperties)) return [];
   const fields = isRecord(properties) ? properties : {};
@@ -86,8 +86,7 @@ export function schemaInV2(schema: Json): Json {
   const made: JsonObject = {};
   const open = isOpen(schema);
   for (const word of Object.keys(schema)) if (!V3_WORDS.has(word)) made[word] = schema[word] as Json;
-  // For kubectl, an object with unknown fields or a value without a type has no properties and no items. If the items
-  // of a list have no schema, the list has no type.
+  // For kubectl, an object with unknown fields or a value without a type has no properties and no items.
   if (schema.nullable === true || open) {
     delete made.items;
     delete made.properties;

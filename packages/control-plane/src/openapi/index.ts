@@ -77,7 +77,7 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   };
 }
 
-/** Joins the parts of all group versions to the OpenAPI v2 document. A shared definition is equal in all parts. */
+/** Joins the parts of all group versions to the OpenAPI v2 document. */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));
   for (const { own } of pieces) for (const [name, text] of own) definitions.set(name, text);

@@ -21,10 +21,7 @@ const path = (dialect: Dialect, name: string, description: string): JsonObject =
   ...(dialect === V2 ? { type: 'string', uniqueItems: true } : { schema: { type: 'string', uniqueItems: true } }),
 });
 
-/**
- * Returns the parameters of write operations. With these parameters, kubectl detects that dry runs and field validation
- * are supported.
- */
+/** Returns the parameters of write operations. */
 const writeParameters = (dialect: Dialect): JsonObject[] => [
   query(dialect, 'dryRun', 'string', 'When present, indicates that modifications should not be persisted.'),
   query(

@@ -13,10 +13,7 @@ export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
 
-/**
- * Converts an OpenAPI v2 document to the message `openapi.v2.Document` of gnostic. Keywords that the messages do not
- * contain are omitted. A value of a wrong type counts as absent.
- */
+/** Converts an OpenAPI v2 document to the message `openapi.v2.Document` of gnostic. */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
   writeMessage(writer, MESSAGES.Document, parseJson(document));
@@ -53,7 +50,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Returns whether a value is a zero value. A zero value is written only if its presence matters. */
+/** Returns whether a value is a zero value. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 
@@ -119,7 +116,7 @@ function writeNested(writer: WireWriter, number: number, type: MessageName, valu
   writer.head(number, mark);
 }
 
-/** Writes a value as the message `Any`. The second field of the message contains YAML, and JSON is valid YAML. */
+/** Writes a value as the message `Any`. */
 function writeAny(writer: WireWriter, number: number, value: unknown): void {
   if (value === undefined) return;
   const mark = writer.size;

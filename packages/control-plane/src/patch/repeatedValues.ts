@@ -16,8 +16,7 @@ function pathBelow(path: string, step: string): string | undefined {
 const stepOf = (container: Container, key: string): string => (Array.isArray(container) ? `[${key}]` : key);
 
 /**
- * Finds the repeated fields in an object after a JSON patch. The library of kube-apiserver keeps the text of a value, with
- * its repeated fields, until an operation reads or changes a field inside the value.
+ * Finds the repeated fields in an object after a JSON patch.
  * @see github.com/evanphx/json-patch `lazyNode`
  */
 export class RepeatedValues {

@@ -7,9 +7,8 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. A list with
- * `x-kubernetes-patch-strategy: merge` is merged by `x-kubernetes-patch-merge-key`. A list without this strategy is
- * replaced by the list in the patch. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
+ * Applies a strategic merge patch to a copy of `target`. A list with `x-kubernetes-patch-strategy: merge` is merged by
+ * `x-kubernetes-patch-merge-key`. The directives are `$patch`, `$retainKeys`, `$setElementOrder/…` and
  * `$deleteFromPrimitiveList/…`.
  *
  * @throws StatusError 400 for an invalid directive, 500 for a missing merge key or an unknown `$patch`, as in

@@ -41,7 +41,7 @@ const refusal = (data: Uint8Array): StatusError['status'] => {
   throw new Error('nothing was refused');
 };
 
-/** Encodes metadata. The clients of Go send all scalar metadata fields, even empty ones. */
+/** The clients of Go send all scalar metadata fields, even empty ones. */
 const meta = (name: string, ...more: Uint8Array[]): Uint8Array =>
   field(
     1,

@@ -15,9 +15,7 @@ type Fields = Record<string, unknown>;
 
 const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-/**
- * Except in a MicroTime, Go ignores the nanoseconds. An empty message is the zero time of Go, which is null in JSON.
- */
+/** Except in a MicroTime, Go ignores the nanoseconds. */
 function readTime(bytes: Uint8Array, isMicro: boolean): string | null {
   if (bytes.length === 0) return null;
   let seconds = 0n;

@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Formats a scalar as text. The decoder of the kind has already refused all values that are not scalars. */
+/** Formats a scalar as text. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -145,7 +145,6 @@ function writeList(writer: WireWriter, item: string, value: Fields): void {
 
 export const hasProtobuf = (apiVersion: string, kind: string): boolean => formOf(apiVersion, kind) !== undefined;
 
-/** Writes an object with its kind and apiVersion. */
 function writeEnvelope(writer: WireWriter, object: Typed): void {
   const { apiVersion = '', kind } = object;
   const form = formOf(apiVersion, kind);
@@ -164,8 +163,7 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Encodes an object with the same bytes as Go's generated code: fields are sorted by number, and maps by key. Empty
- * scalar fields are encoded too.
+ * Encodes an object with the same bytes as Go's generated code: fields are sorted by number, and maps by key.
  * @throws RangeError if the kind cannot be encoded (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {

@@ -106,7 +106,6 @@ function parse(text: string, messages: Map<string, Field[]>): void {
 /** Go does not write the nil value of a list or map. */
 const collections = new Set<string>();
 
-/** Parses the Go types. The key of a field is `message.number`. */
 function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
   for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
     for (const row of body.split('\n')) {

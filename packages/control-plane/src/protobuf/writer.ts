@@ -10,7 +10,7 @@ export class WireWriter {
     return this.#bytes.length - this.#at;
   }
 
-  /** Returns the encoded bytes. The bytes belong to this writer and must not be changed. */
+  /** The bytes belong to this writer and must not be changed. */
   finish(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }

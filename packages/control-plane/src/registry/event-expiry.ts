@@ -13,8 +13,8 @@ interface Key {
 }
 
 /**
- * Batches of events with almost equal times of their last write. The key of a batch is the end of its period. The
- * memory use depends on the number of events, but not on the number of writes.
+ * Batches of events with almost equal times of their last write. The memory use depends on the number of events, but
+ * not on the number of writes.
  */
 class Batches {
   readonly #batches = new Map<number, Map<string, Key>>();
@@ -41,7 +41,7 @@ class Batches {
     if (batch?.size === 0) this.#batches.delete(end);
   }
 
-  /** Returns the key of the oldest batch. Each minute of the TTL has at most one batch. */
+  /** Returns the key of the oldest batch. */
   oldest(): number | undefined {
     return this.#batches.size === 0 ? undefined : Math.min(...this.#batches.keys());
   }
@@ -67,7 +67,6 @@ function lastWrite(json: string): number {
 /**
  * Deletes each event `ttlMs` milliseconds after its last write, with a delay of up to one minute. The value 0 disables
  * the deletion. In a reopened store, the last write of an event is unknown, so the latest time in the event counts.
- * Returns a function that stops the deletion.
  */
 export function expireEvents(registry: Registry, ttlMs: number): () => void {
   if (ttlMs <= 0) return () => undefined;

@@ -41,7 +41,7 @@ const hostAddress = (): string | undefined =>
 
 /**
  * Like kube-apiserver, a server on the loopback address advertises the first address of its host.
- * @param port The port of the server socket. Without a socket, `advertisedBy` returns undefined.
+ * @param port The port of the server socket.
  */
 export const advertisedBy = (address: string | undefined, port: number | undefined): Advertised => ({
   address: address ?? (port === undefined ? undefined : hostAddress()) ?? NO_ADDRESS,
@@ -92,7 +92,7 @@ const endpointsOf = (advertised: Advertised): ApiObject => ({
   subsets: [subsetOf(advertised)],
 });
 
-/** Returns the EndpointSlice of the Service. As in kube-apiserver, its ports are the ports of the Endpoints. */
+/** Returns the EndpointSlice of the Service. */
 const sliceOf = (endpoints: ApiObject): ApiObject => {
   const [subset] = items(endpoints, 'subsets');
   return {
@@ -122,7 +122,7 @@ class KubernetesService {
 
   /**
    * Creates missing objects of the Service, and restores the addresses of changed objects.
-   * @param isStart Whether the server has just started. Only a start restores a changed port.
+   * @param isStart Whether the server has just started.
    */
   async reconcile(isStart: boolean): Promise<void> {
     await this.#ensure(serviceOf(this.#advertised));
@@ -169,10 +169,7 @@ class KubernetesService {
     );
   }
 
-  /**
-   * Creates a missing object, and returns the stored object. The UID is computed from the time, because a random UID
-   * would change the random sequence of tests.
-   */
+  /** Creates a missing object, and returns the stored object. */
   async #ensure(object: ApiObject): Promise<ApiObject> {
     const { resource } = this.#served(object);
     const seed = `${resource} ${this.#registry.now().getTime()} ${this.#created++}`;
@@ -208,10 +205,7 @@ class KubernetesService {
 
 /**
  * Restores the Service `default/kubernetes`, its Endpoints and its EndpointSlice after a deletion or a change of their
- * addresses. As in kube-apiserver, no controller is necessary. Returns a function that stops the restoration.
- *
- * kube-apiserver checks these objects every ten seconds. While nothing changes, no timer runs and the store is not
- * written.
+ * addresses. As in kube-apiserver, no controller is necessary.
  * @param onError Receives the error of a failed check. The check is repeated after `INTERVAL_MS`. @see kubernetes
  * pkg/controlplane/controller/kubernetesservice, pkg/controlplane/reconcilers
  */

@@ -15,7 +15,7 @@ export interface AdmissionAttributes {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /** A mutating plugin changes `object`, or returns another object. For a deletion, `object` is undefined. */
+  /** A mutating plugin changes `object`, or returns another object. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
   readonly carries?: CarriedKind | undefined;
@@ -55,7 +55,7 @@ export class Repeats {
     this.#reinvocation = reinvocation;
   }
 
-  /** Starts a round. If other plugins changed the object, all webhooks with a reinvocation policy run again. */
+  /** If other plugins changed the object, all webhooks with a reinvocation policy run again. */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }

@@ -48,7 +48,7 @@ export class ServedKind {
 
   /**
    * Returns the stored text of an object in this version. With the conversion strategy `None`, only the apiVersion
-   * changes. Fields outside of this version are pruned.
+   * changes.
    */
   storedTextOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
@@ -160,9 +160,8 @@ export class KindRegistry {
   }
 
   /**
-   * Replaces the kinds of a CRD. An empty list removes the kinds.
-   * @param since the revision of the CRD. Objects from earlier revisions
-   * may have another schema.
+   * Replaces the kinds of a CRD.
+   * @param since the revision of the CRD.
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];

@@ -38,10 +38,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/**
- * Returns whether an apiVersion contains a version. For example, `group/v1` contains one, but `group/` and `a/b/c` do
- * not.
- */
+/** Returns whether an apiVersion contains a version. */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -81,7 +78,7 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/** Validates the finalizers of a built-in kind. A finalizer must be a standard finalizer, or contain a domain. */
+/** Validates the finalizers of a built-in kind. */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -124,15 +121,12 @@ function prefixCauses(kind: AssessedKind, { generateName = '' }: ObjectMeta): St
   if (generateName === '' || PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`)) return [];
   const { validateName = subdomainProblems } = kind;
   if (validateName === pathSegmentProblems) return generalPrefixCauses({ generateName });
-  // A prefix may end with a dash. The check of names would refuse the dash, so a letter replaces it.
+  // A prefix may end with a dash.
   const prefix = generateName.endsWith('-') ? `${generateName.slice(0, -1)}a` : generateName;
   return validateName(prefix).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 }
 
-/**
- * Validates `generateName`, which must be the start of a path segment. For a creation, all rules of the kind are
- * checked before this rule.
- */
+/** Validates `generateName`, which must be the start of a path segment. */
 export const generalPrefixCauses = ({ generateName = '' }: ObjectMeta): StatusCause[] =>
   pathPrefixProblems(generateName).map((problem) => invalidValue('metadata.generateName', generateName, problem));
 
@@ -163,7 +157,7 @@ export function metaCauses(kind: AssessedKind, meta: ObjectMeta): StatusCause[] 
   return causes;
 }
 
-/** The groups whose kinds have only the general rules for metadata. In these groups, a finalizer needs no domain. */
+/** The groups whose kinds have only the general rules for metadata. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -331,7 +325,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes duplicate owner references, and returns a warning with their UIDs. Mutates the metadata. */
+/** Removes duplicate owner references, and returns a warning with their UIDs. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

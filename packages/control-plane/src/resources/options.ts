@@ -47,7 +47,7 @@ function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** Returns whether an option in a query is true. Only `0`, `false` and an absent value are false. */
+/** Returns whether an option in a query is true. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
 /** @throws StatusError 400 with the error text of `strconv` in Go, if the text is not an integer */
@@ -237,10 +237,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/**
- * Returns the preconditions in the query of a deletion without a body. The version in the query also selects the
- * version of the list, if a collection is deleted.
- */
+/** Returns the preconditions in the query of a deletion without a body. */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
@@ -258,8 +255,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * Parses the delete options of an eviction. The returned function `check` validates the options later, and throws
- * StatusError 422.
+ * Parses the delete options of an eviction.
  * @throws StatusError 400 if an option has a wrong type
  */
 export function readDeleteOptions(

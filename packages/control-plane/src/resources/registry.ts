@@ -65,10 +65,7 @@ export interface ReviewRequest {
   readonly attributes: AdmissionAttributes;
 }
 
-/**
- * Handles a review and adds the status to its object.
- * @throws StatusError if the review is invalid
- */
+/** @throws StatusError if the review is invalid */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
 export interface RegistryParts {
@@ -95,7 +92,6 @@ function encoded({ kind: { storedAs } }: ServedKind, object: ApiObject, before: 
 
 const tidy = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
-/** Reads and writes all objects. The registry contains the store, the kinds, admission and authorization. */
 export class Registry {
   readonly store: Store;
   readonly kinds: KindRegistry;
@@ -129,10 +125,7 @@ export class Registry {
     return parseJson(served.storedTextOf(record)) as ApiObject;
   }
 
-  /**
-   * Writes an object. For a creation, `before` is undefined.
-   * @throws StatusError 500 if the object is too large for the store
-   */
+  /** @throws StatusError 500 if the object is too large for the store */
   put(served: ServedKind, given: ApiObject, before?: Before): StoredRecord {
     const { object, bare } = this.#inStorageVersion(served, given);
     const { metadata } = object;
@@ -149,24 +142,21 @@ export class Registry {
     return record;
   }
 
-  /**
-   * Returns the text that a write would return. As in a real write, the object is converted to the stored version and
-   * back.
-   */
+  /** Returns the text that a write would return. */
   preview(served: ServedKind, given: ApiObject, subresource = ''): string {
     const { object } = this.#inStorageVersion(served, given);
     const text = renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
     return subresource === '' ? (served.kind.shownAs?.(text) ?? text) : text;
   }
 
-  /** Marks a record that kube-apiserver stores without a default. Each read of the record adds the default. */
+  /** Marks a record that kube-apiserver stores without a default. */
   lacksDefaults(record: StoredRecord): void {
     this.#lacking.add(record);
   }
 
   /**
    * Returns whether a write without changes creates a new version, because the write adds defaults to the stored
-   * object. A conversion from another version may change the object too.
+   * object.
    */
   isWrittenAnyway(served: ServedKind, before: Before): boolean {
     const { record } = before;
@@ -177,10 +167,7 @@ export class Registry {
     return isConverted && !this.storesSame(served, before, this.parse(served, record));
   }
 
-  /**
-   * Returns whether a write would store the current content of the record again. Fields that do not exist in the
-   * storage version are not stored.
-   */
+  /** Returns whether a write would store the current content of the record again. */
   storesSame(served: ServedKind, before: Before, object: ApiObject): boolean {
     const { record } = before;
     const { bare } = this.#inStorageVersion(served, object);
@@ -205,10 +192,7 @@ export class Registry {
     return { object: converted, bare };
   }
 
-  /**
-   * Deletes a record from the store. Watches and the response contain its last content with the revision of the
-   * deletion.
-   */
+  /** Deletes a record from the store. */
   remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
     return this.store.delete(served.resource, {

@@ -1,10 +1,6 @@
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry, ReviewHandler, ReviewRequest } from './registry.ts';
 
-/**
- * Handles a review. Admission of a Binding runs before its validation, and admission of any other review after its
- * validation.
- */
 export async function answerReview(
   registry: Registry,
   review: ReviewHandler,

@@ -8,8 +8,6 @@
  * - omitted: structures and times that are absent when nothing in them is set
  * - nulls: always present, as null when not set
  *
- * A structure with many fields has several rows. Fields that no row contains are present if they are set.
- *
  * Source: field types and `omitempty` / `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `

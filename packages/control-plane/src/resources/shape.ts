@@ -8,10 +8,6 @@ import { ownReaders, quantityFields } from './facts.ts';
 import { factName, fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
-/**
- * A value does not match its Go type. The response has the code 400 (Bad Request). For a patch, `why` contains the
- * error text of Go.
- */
 export class DecodeError extends StatusError {
   readonly why: string;
   readonly converterWhy: string;
@@ -37,7 +33,6 @@ class Mismatch extends Error {
   }
 }
 
-/** Decodes a value. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
 type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted' | 'null';
@@ -130,7 +125,7 @@ let oddNumbers: ReadonlyMap<string, string> = new Map();
 
 const EMBEDDED_NAMES = /\.(?:VolumeSource|ProbeHandler)(?=\.)/g;
 
-/** Decodes a body. Go refuses a notation such as `1e3` for an integer. `read` must be synchronous. */
+/** Go refuses a notation such as `1e3` for an integer. `read` must be synchronous. */
 export function withOddNumbers<T>(numbers: ReadonlyMap<string, string>, read: () => T): T {
   oddNumbers = numbers;
   try {
@@ -196,7 +191,7 @@ function readByteList(list: readonly unknown[], owner: string, path: string): st
   return Buffer.from(bytes).toString('base64');
 }
 
-/** Reads bytes from base64. As in Go, the error names the first invalid byte. */
+/** As in Go, the error names the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
   // Null becomes an empty list of bytes.
   if (text === null) return '';
@@ -212,10 +207,7 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
 
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/**
- * Removes the fields that the model does not contain, also in nested structures, and returns their paths. Mutates the
- * value.
- */
+/** Removes the fields that the model does not contain, also in nested structures, and returns their paths. */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');
@@ -257,7 +249,7 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** Removes unknown fields from the metadata, and returns their paths. Mutates the metadata. */
+/** Removes unknown fields from the metadata, and returns their paths. */
 export const dropUnknownMeta = (meta: Record<string, unknown>, field: 'ownerReferences' | 'managedFields'): string[] =>
   dropUnknown(meta[field], fieldsOfModel('V1ObjectMeta').fields[field] ?? '', `metadata.${field}`);
 
@@ -358,7 +350,6 @@ function readSchemaOrArray(value: unknown): unknown {
   return Array.isArray(value) ? value.map((item) => readSchema(item ?? {})) : value;
 }
 
-/** Reads a structure without fields. The only such structure is the status subresource in a CRD. */
 function readEmpty(value: unknown, owner: string, path: string): unknown {
   if (isRecord(value)) return value;
   throw mismatch(value, owner, path, 'v1.CustomResourceSubresourceStatus');
@@ -529,7 +520,7 @@ function structureReader(model: string): Reader {
 
 /**
  * Converts an object as a round trip through the Go types does. Quantities become canonical, times become UTC, zero
- * fields are omitted or set, and nulls are removed. Fields that the Go type does not contain stay. Mutates the value.
+ * fields are omitted or set, and nulls are removed.
  * @throws DecodeError if a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {

@@ -10,7 +10,6 @@ export interface SubresourceRequest {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly rest: readonly string[];
-  /** The media type of the body without its parameters. */
   readonly contentType: string;
   body(): Promise<Uint8Array>;
   readBody(kindName: string): Promise<SentBody>;

@@ -14,20 +14,19 @@ export interface CompiledSchema {
   /**
    * Removes the fields that the schema does not contain, and returns their sorted paths, such as `spec.foo`. Fields
    * below `x-kubernetes-preserve-unknown-fields` stay. In an embedded resource, apiVersion, kind and metadata stay.
-   * Mutates the object.
    */
   prune(object: ApiObject): string[];
-  /** Returns the paths that {@link prune} would remove, for strict field validation. The object stays unchanged. */
+  /** Returns the paths that {@link prune} would remove, for strict field validation. */
   unknownFields(object: ApiObject): string[];
   /**
    * Sets the defaults of the schema. If a field does not allow null, its default replaces a null. If the field has no
-   * default, the null is removed. With `keepNulls` (server-side apply), all nulls stay. Mutates the object.
+   * default, the null is removed. With `keepNulls` (server-side apply), all nulls stay.
    */
   setDefaults(object: ApiObject, options?: { readonly keepNulls?: boolean }): void;
   /**
-   * Validates an object. The errors have the order of kube-apiserver: types, formats, limits, required fields and
-   * enums, then `scale`, list keys and CEL rules. With `old`, transition rules are evaluated too, and rule errors about
-   * an unchanged value are only reported to `warn`.
+   * The errors have the order of kube-apiserver: types, formats, limits, required fields and enums, then `scale`, list
+   * keys and CEL rules. With `old`, transition rules are evaluated too, and rule errors about an unchanged value are
+   * only reported to `warn`.
    */
   validate(
     object: ApiObject,
@@ -35,10 +34,7 @@ export interface CompiledSchema {
     scale?: readonly StatusCause[],
     warn?: (text: string) => void,
   ): StatusCause[];
-  /**
-   * Returns the errors in `earlier`, followed by the errors of list keys and CEL rules. A write that does not validate
-   * types calls this method.
-   */
+  /** Returns the errors in `earlier`, followed by the errors of list keys and CEL rules. */
   validateRules(
     earlier: readonly StatusCause[],
     object: ApiObject,

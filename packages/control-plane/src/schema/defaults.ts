@@ -3,10 +3,7 @@ import type { SchemaNode } from './model/node.ts';
 
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;
 
-/**
- * A default object may have fields with defaults, so the defaults of parents are set first. If the schema does not
- * allow null, a null counts as absent.
- */
+/** A default object may have fields with defaults, so the defaults of parents are set first. */
 export function setDefaults(value: unknown, node: SchemaNode): void {
   if (!node.defaultsBelow) return;
   if (Array.isArray(value)) {
@@ -32,7 +29,7 @@ export function setDefaults(value: unknown, node: SchemaNode): void {
   }
 }
 
-/** Removes the nulls of fields that do not allow null and have no default. Nulls in lists stay. */
+/** Removes the nulls of fields that do not allow null and have no default. */
 export function dropNulls(value: unknown, node: SchemaNode): void {
   if (Array.isArray(value)) {
     if (node.items !== undefined) for (const item of value) dropNulls(item, node.items);

@@ -1,19 +1,13 @@
 import { isIP } from 'node:net';
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/**
- * Matches host names: one label with letters and symbols of any script, or several labels. The last of several labels
- * has at least two letters.
- */
+/** Matches host names: one label with letters and symbols of any script, or several labels. */
 const HOSTNAME =
   /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})t(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i;
 const GO_DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
-/**
- * Matches a text that contains a number with a unit of time. The unit is a short name such as `ms`, or starts with a
- * long name.
- */
+/** Matches a text that contains a number with a unit of time. */
 const WORD_DURATION = /\d\s*(?:(?:ns|us|µs|ms|s|m|h|hr|d|w|wk)(?![A-Za-zµ])|nano|micro|milli|sec|min|hour|day|week)/i;
 /** Matches the addresses that `net.ParseMAC` of Go accepts: 6, 8 or 20 bytes, in groups of two or four digits. */
 const MAC =
@@ -121,7 +115,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map<string, 
 /** As in Go, hyphens in the name of a format are ignored. */
 const checkOf = (format: string): ((text: string) => boolean) | undefined => FORMATS.get(format.replaceAll('-', ''));
 
-/** Returns whether a text has a format. If the server does not check the format, every text is valid. */
+/** Returns whether a text has a format. */
 export const hasFormat = (format: string, text: string): boolean => checkOf(format)?.(text) ?? true;
 
 const NUMERIC_FORMATS: Readonly<Record<string, readonly string[]>> = {

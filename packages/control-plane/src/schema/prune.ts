@@ -7,8 +7,7 @@ const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /**
  * Removes the fields that a schema does not contain, unless `keep` is set. A schema with
- * x-kubernetes-preserve-unknown-fields keeps unknown properties, but the values of known properties are pruned. With
- * `resource`, the fields apiVersion, kind and metadata are known.
+ * x-kubernetes-preserve-unknown-fields keeps unknown properties, but the values of known properties are pruned.
  */
 export function pruneValue(
   value: unknown,

@@ -52,8 +52,7 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // The server now refuses a CRD with an invalid message expression. An older stored CRD may contain such an
-    // expression, so its plain message is used.
+    // The server now refuses a CRD with an invalid message expression.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -93,7 +92,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** Returns the error of a rule. The error contains the value, unless the value is an object or a list. */
+/** Returns the error of a rule. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -113,10 +112,7 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
 /** Returns the type that messages show. kube-apiserver shows no type of an int-or-string field. */
 const typeOf = (node: SchemaNode): string => (node.intOrString ? '' : (node.types[0] ?? ''));
 
-/**
- * Returns the field of an error. A dot precedes a property, even if the path has brackets such as `['b-c']`. A key of a
- * map is in brackets.
- */
+/** Returns the field of an error. A dot precedes a property, even if the path has brackets such as `['b-c']`. */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
   let node: SchemaNode | undefined = from;
@@ -231,7 +227,7 @@ function visit(
 
 /**
  * Evaluates the CEL rules of a schema. With an old value, transition rules are evaluated too, and rule errors about
- * unchanged values become warnings. `isResource` means that the value is a whole object with metadata.
+ * unchanged values become warnings.
  */
 export function validateRules(
   value: unknown,

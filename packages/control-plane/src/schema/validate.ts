@@ -85,7 +85,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** Returns the error for a text that does not match a pattern. An older CRD may contain an invalid pattern. */
+/** Returns the error for a text that does not match a pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -143,7 +143,7 @@ function rangeProblem(what: string, value: number | bigint, node: SchemaNode, pa
   return `${what} value must be of type ${type} ${format} in ${path}`;
 }
 
-/** Formats a limit for an error. For an integer value, the limit is truncated to an integer. */
+/** Formats a limit for an error. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
@@ -327,9 +327,7 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   if (verdict.causes.length === before) verdict.matches++;
 }
 
-/**
- * Validates types, limits, formats, required fields, enums and combinations. CEL rules and list keys are not checked.
- */
+/** Validates types, limits, formats, required fields, enums and combinations. */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
   checkValue(value, node, path, verdict, old);

@@ -20,7 +20,7 @@ export interface ParsedFieldSelector {
 const refused = (why: string): StatusError => badRequest(`invalid field selector: ${why}`);
 
 /**
- * Removes the escapes in a value. A backslash, a comma and an equals sign must have an escape.
+ * Removes the escapes in a value.
  * @throws StatusError 400 for an invalid escape
  */
 function withoutEscapes(value: string): string {
@@ -32,7 +32,6 @@ function withoutEscapes(value: string): string {
   });
 }
 
-/** Splits a selector at commas. A comma after a backslash is part of a value. */
 function split(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -72,7 +71,7 @@ function refuse(kind: KindDefinition, field: string): Error {
 }
 
 /**
- * Parses the requirements of a field selector. The errors have the order of Go's parser.
+ * Parses the requirements of a field selector.
  * @throws StatusError 400 for an invalid selector
  */
 export const parseTerms = (text: string): Term[] =>
@@ -99,10 +98,7 @@ const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   'resource.k8s.io/resourceslices',
 ]);
 
-/**
- * Returns whether a kind has a field selector for the namespace. Most built-in kinds have one, even cluster-scoped
- * kinds.
- */
+/** Returns whether a kind has a field selector for the namespace. */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 

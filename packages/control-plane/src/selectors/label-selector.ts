@@ -10,7 +10,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** A compiled label selector. A compiled label selector returns whether an object with the labels matches. */
+/** A compiled label selector. */
 export type LabelSelector = (labels: Labels) => boolean;
 
 interface Token {
@@ -213,7 +213,7 @@ export function parseLabelSelector(text: string): LabelSelector | undefined {
   return (labels) => requirements.every((requirement) => holds(requirement, labels));
 }
 
-/** Returns a condition for an index. For a comparison of numbers, the condition is only that the label exists. */
+/** Returns a condition for an index. */
 function demandOf({ key, operator, values }: Requirement): Demand {
   const field = `${LABEL}${key}`;
   switch (operator) {
@@ -233,10 +233,7 @@ function demandOf({ key, operator, values }: Requirement): Demand {
   }
 }
 
-/**
- * Returns conditions for an index. Every object that matches the selector meets these conditions.
- * @throws StatusError 400 for an invalid selector, like `parseLabelSelector`
- */
+/** @throws StatusError 400 for an invalid selector, like `parseLabelSelector` */
 export const labelDemands = (text: string): Demand[] => new Parser(text).parse().map(demandOf);
 
 export interface SelectorObject {
@@ -268,10 +265,9 @@ function requirementsOf({ matchLabels, matchExpressions }: SelectorObject): Requ
   return requirements;
 }
 
-/** Returns conditions for an index. Every object that matches the selector meets these conditions. */
 export const selectorDemands = (selector: SelectorObject): Demand[] => (requirementsOf(selector) ?? []).map(demandOf);
 
-/** Compiles a label selector. An absent selector matches nothing, and an empty selector matches everything. */
+/** An absent selector matches nothing, and an empty selector matches everything. */
 export function selectorOf(selector: SelectorObject | null | undefined): LabelSelector {
   if (selector === undefined || selector === null) return () => false;
   const requirements = requirementsOf(selector);

@@ -15,7 +15,7 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
-/** Caches one value for each group version. A change of a kind discards the value of its group version. */
+/** Caches one value for each group version. */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
   readonly #kinds: KindRegistry;
@@ -42,10 +42,7 @@ class Pieces<T> {
   }
 }
 
-/**
- * A change of a kind discards the documents of its group version. A document about all kinds is created from the cached
- * documents of the group versions.
- */
+/** A change of a kind discards the documents of its group version. */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
   readonly #versions: Pieces<string>;

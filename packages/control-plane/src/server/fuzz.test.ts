@@ -39,7 +39,6 @@ function seeded(): () => number {
 
 const PATIENCE = 20;
 
-/** Sends a request. */
 async function send({
   method,
   path,

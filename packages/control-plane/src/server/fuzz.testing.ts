@@ -136,10 +136,6 @@ function damaged(text: string, harm: Harm): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/**
- * Returns a protobuf message. If the mutated object has a type, half of the messages contain the object. All other
- * messages contain random bytes in an envelope.
- */
 function protobuf(object: ApiObject, text: string, noise: Uint8Array, harm: Harm): Uint8Array<ArrayBuffer> {
   const known = hasProtobuf(object.apiVersion, object.kind) && noise.length % 2 === 0;
   const mutated = known ? parsed(text) : undefined;
@@ -278,7 +274,7 @@ function yamlOf(text: string): string {
   try {
     return stringify(JSON.parse(text));
   } catch (error) {
-    // A text that is not JSON is sent unchanged. The YAML parser reads such a text in flow style, or refuses it.
+    // A text that is not JSON is sent unchanged.
     if (error instanceof SyntaxError) return text;
     throw error;
   }

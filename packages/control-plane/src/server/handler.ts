@@ -52,7 +52,7 @@ const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollecti
 
 const LASTING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** Refuses an invalid timeout before all other checks. For a watch, a later step checks the timeout. */
+/** Refuses an invalid timeout before all other checks. */
 function checkTimeout(request: ServerRequest, info: RequestInfo): void {
   const asked = request.query.get('timeout') ?? '';
   if (asked === '' || parseDuration(asked) !== undefined) return;

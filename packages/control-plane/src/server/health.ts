@@ -24,10 +24,7 @@ const CHECKS: Readonly<Record<string, readonly string[]>> = {
 
 export const isHealth = (first: string): boolean => Object.hasOwn(CHECKS, first);
 
-/**
- * Handles health checks. A server that responds is healthy, so no check can fail. `verbose` and `exclude` work as in
- * kube-apiserver.
- */
+/** A server that responds is healthy, so no check can fail. `verbose` and `exclude` work as in kube-apiserver. */
 export function answerHealth(request: ServerRequest, [first = '', ...rest]: readonly string[]): ServerResponse {
   const checks = CHECKS[first] ?? [];
   const one = rest.join('/');

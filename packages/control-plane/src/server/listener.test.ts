@@ -12,7 +12,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** Opens a connection. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {

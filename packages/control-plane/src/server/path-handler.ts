@@ -148,7 +148,6 @@ function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
   return { ...answer, headers: { ...answer.headers, etag, vary } };
 }
 
-/** Returns the OpenAPI v2 document. */
 function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
   const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
   if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };

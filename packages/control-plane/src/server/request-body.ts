@@ -76,7 +76,6 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** Parses delete options. As in Go, the value `null` means no options. */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -96,7 +95,7 @@ export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchT
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router parses the header as a list of media types. One supported type is sufficient.
+  // The router parses the header as a list of media types.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

@@ -2,7 +2,7 @@ import { badRequest } from '../apimachinery/errors/errors.ts';
 
 export interface RequestInfo {
   readonly isResource: boolean;
-  /** The decoded parts of the path. Empty parts are omitted. */
+  /** The decoded parts of the path. */
   readonly segments: readonly string[];
   readonly group: string;
   readonly version: string;

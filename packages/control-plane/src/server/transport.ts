@@ -25,7 +25,6 @@ const encoder = new TextEncoder();
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Returns the result of `work`. If the signal aborts first, the promise rejects, although the work may continue. */
 export function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -75,10 +74,7 @@ function answerOf(response: ServerResponse, method: string, signal: AbortSignal)
   };
 }
 
-/**
- * Returns a function that sends requests like `fetch`, but without Request, Response and streams. For a client in the
- * same process, the streams of Node.js are slow.
- */
+/** Returns a function that sends requests like `fetch`, but without Request, Response and streams. */
 export function transportTo(
   handle: (request: ServerRequest) => Promise<ServerResponse>,
 ): (request: PlaneRequest) => Promise<PlaneResponse> {

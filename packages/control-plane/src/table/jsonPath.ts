@@ -228,8 +228,7 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path of kubectl and of CRD columns (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The returned function finds all values at the path. If more than `MAX_VALUES` values exist, the function finds no
- * values.
+ * If more than `MAX_VALUES` values exist, the function finds no values.
  * @throws JsonPathError if the text is not a valid path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {

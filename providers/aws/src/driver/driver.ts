@@ -273,8 +273,8 @@ async function idsToDelete(
 }
 
 /**
- * Terminates VMs. A VM counts as deleted when its termination begins, because EC2 never cancels a termination. If the
- * VM does not exist, the termination succeeds.
+ * A VM counts as deleted when its termination begins, because EC2 never cancels a termination. If the VM does not
+ * exist, the termination succeeds.
  */
 async function terminate(ec2: Ec2, id: string, signal: AbortSignal): Promise<void> {
   try {

@@ -41,10 +41,7 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/**
- * Returns true if the service for credentials did not respond. The driver then sent no request to EC2, and the
- * credentials may be valid.
- */
+/** Returns true if the service for credentials did not respond. */
 const isLoginDown = (thrown: unknown): boolean =>
   thrown instanceof TokenUnavailable ||
   (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
@@ -54,7 +51,6 @@ const isRefusedCredentials = (thrown: unknown): boolean =>
     ? CREDENTIALS_REFUSED.has(thrown.code)
     : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
-/** Converts an error of RunInstances. A lack of capacity or quota has its own machine code. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {
   const exhausted = !signal.aborted && thrown instanceof Refusal && isExhausted(thrown.code);
   return exhausted

@@ -17,9 +17,8 @@ interface PrefixGap {
 }
 
 /**
- * Returns the position of an interface in the provider spec, by its device index and network card. If an entry has no
- * device index, its position in the list is used. The original ignores the network card, so an index can match two
- * interfaces.
+ * Returns the position of an interface in the provider spec, by its device index and network card. The original ignores
+ * the network card, so an index can match two interfaces.
  */
 function positionOf({ networkInterfaces = [] }: AwsProviderSpec, { Attachment }: Interface): number {
   const { DeviceIndex, NetworkCardIndex = 0 } = Attachment ?? {};

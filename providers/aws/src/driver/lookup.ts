@@ -74,12 +74,11 @@ export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInsta
 export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<string, string>> =>
   Object.fromEntries(tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 
-/** Finds an instance in any state. Concurrent lookups share a request. */
+/** Finds an instance in any state. */
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // Several IDs are sent as a filter, because one unknown ID in `InstanceIds` would fail the whole request. A single
-    // ID is sent as `InstanceIds`.
+    // Several IDs are sent as a filter, because one unknown ID in `InstanceIds` would fail the whole request.
     (ids, each) =>
       ids.length === 1
         ? ec2.instances({ InstanceIds: [...ids] }, each)

@@ -30,10 +30,7 @@ type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 const present = (members: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== ''));
 
-/**
- * Creates the input of RunInstances.
- * @throws MachineError
- */
+/** @throws MachineError */
 export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
   const { machine, spec, userData, clientToken } = launch;
   const market = marketOptions(spec);

@@ -16,9 +16,8 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 /**
  * Returns the errors of a provider spec and its Secret, or undefined without errors. The texts and the order are those
  * of the original.
- * @param secret The Secret. If the Secret is undefined, only the provider spec is validated. The value `none` of
- * `secret` means that the class refers to no Secret. Source: machine-controller-manager-provider-aws,
- * pkg/aws/apis/validation.
+ * @param secret The Secret. The value `none` of `secret` means that the class refers to no Secret. Source:
+ * machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,

@@ -50,10 +50,7 @@ const HOST = /^(?:[\w\-.~!$&'()*+,;=:[\]<>"\u0080-\u{10ffff}]|%25|%[89a-f][0-9a-
 const LITERAL = /^\[(?<address>[^%]*)(?<zone>%25.*)?\](?<port>[^\]]*)$/s;
 const PORT = /^(?::\d*)?$/;
 
-/**
- * Checks a host with the rules of net/url in Go. After the colon, only digits are valid. Brackets may only surround an
- * IPv6 address.
- */
+/** Checks a host with the rules of net/url in Go. Brackets may only surround an IPv6 address. */
 function isHost(host: string): boolean {
   const colon = host.indexOf(':');
   if (!host.includes('[')) return HOST.test(host) && PORT.test(colon < 0 ? '' : host.slice(colon));

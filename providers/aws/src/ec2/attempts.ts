@@ -63,7 +63,6 @@ export class Attempts {
   }
 
   /**
-   * Sends a call to EC2.
    * @param repeatable Whether the call may be repeated if its result is unknown.
    * @throws the error of the last attempt, or the reason of the signal
    */
@@ -101,7 +100,6 @@ export class Attempts {
   }
 }
 
-/** Rejects when the signal aborts. The SDK does not pass the signal of the call when it requests keys. */
 async function endedBy<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const leave = (): void => ended.reject(signal.reason);

@@ -44,7 +44,7 @@ export interface Ec2Session {
 
 type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
 
-/** Loads the commands of EC2. Named imports let the bundler omit the other 700 commands. */
+/** Named imports let the bundler omit the other 700 commands. */
 async function loadEc2() {
   const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
   const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
@@ -88,7 +88,6 @@ export class Ec2 {
     this.#imagesAsked = new SharedLookup(ask, ({ ImageId }) => ImageId, clock, 1);
   }
 
-  /** Reads an image. The result is cached, because the read fields never change. Concurrent calls share one request. */
   async image(id: string, signal: AbortSignal): Promise<Image | undefined> {
     const now = this.#clock.now().getTime();
     const known = this.#images.get(id);
@@ -105,7 +104,6 @@ export class Ec2 {
     return (await this.#attempts.send('DescribeImages', true, signal, send)).Images ?? [];
   }
 
-  /** Finds instances. */
   sharedLookup(
     kind: string,
     ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly Instance[]>,
@@ -124,7 +122,7 @@ export class Ec2 {
     return this.#attempts.send('RunInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Lists instances. If EC2 returns a page token twice, the listing ends, as in the original. */
+  /** If EC2 returns a page token twice, the listing ends, as in the original. */
   async instances(input: DescribeInstancesCommandInput, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
     let token: string | undefined;
@@ -147,17 +145,13 @@ export class Ec2 {
     );
   }
 
-  /**
-   * Stops an instance. A repeated call has no effect.
-   * @param hibernate True if EC2 must store the memory of the instance
-   */
+  /** @param hibernate True if EC2 must store the memory of the instance */
   async stop(id: string, hibernate: boolean, signal: AbortSignal): Promise<void> {
     const more = hibernate ? { Hibernate: true } : {};
     const command = new this.#sdk.StopInstancesCommand({ InstanceIds: [id], ...more });
     await this.#attempts.send('StopInstances', true, signal, () => this.#client.send(command, { abortSignal: signal }));
   }
 
-  /** Starts an instance. A repeated call has no effect. */
   async start(id: string, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.StartInstancesCommand({ InstanceIds: [id] });
     await this.#attempts.send('StartInstances', true, signal, () =>
@@ -204,7 +198,7 @@ export class Ec2 {
 }
 
 /**
- * Refuses a network interface without an ID. The driver then sends no request, as in the original.
+ * Refuses a network interface without an ID.
  * @throws Error
  */
 function requireInterface(action: string, id: string | undefined): void {
@@ -214,7 +208,7 @@ function requireInterface(action: string, id: string | undefined): void {
 /** The least recently used client is removed first. */
 const KEPT = 64;
 
-/** Caches clients. A new client would lose its connections, its keys and its learned rates. */
+/** A new client would lose its connections, its keys and its learned rates. */
 export function ec2Clients(options: Ec2Options): (region: string, credentials: AwsCredentials) => Promise<Ec2> {
   const clients = new Map<string, Promise<Ec2>>();
   const requestHandler = createRequestHandler(options);
@@ -223,7 +217,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
     const key = JSON.stringify([region, source]);
     const known = clients.get(key);
     clients.delete(key);
-    // Removes the cached keys, because keys can become invalid before their expiry. The next call requests new keys.
+    // Removes the cached keys, because keys can become invalid before their expiry.
     const forget = (): void => {
       if (clients.get(key) === client) clients.delete(key);
     };

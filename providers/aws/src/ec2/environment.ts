@@ -1,15 +1,11 @@
 import { ConfigError } from '@mcm/kube';
 
-/**
- * The variables of the process, and functions that read files and run programs. For a missing file, the content is
- * undefined.
- */
+/** The variables of the process, and functions that read files and run programs. */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
   /**
-   * Runs a program for `credential_process` without a shell, and returns its standard output. Without `run`, the driver
-   * runs no programs.
+   * Runs a program for `credential_process` without a shell, and returns its standard output.
    * @throws Error with the error code of the operating system
    */
   readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;

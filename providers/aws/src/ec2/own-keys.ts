@@ -23,10 +23,7 @@ export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
   return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
 }
 
-/**
- * Keys are renewed this long before their expiry, in milliseconds. Keys with a short lifetime are renewed after half of
- * their lifetime.
- */
+/** Keys are renewed this long before their expiry, in milliseconds. */
 const RENEW_BEFORE_MS = 300_000;
 /**
  * An expiry in the past makes the SDK ask for the keys before every request. The SDK would compare another expiry with
@@ -34,10 +31,7 @@ const RENEW_BEFORE_MS = 300_000;
  */
 const ASK_AGAIN = new Date(0);
 
-/**
- * Caches keys until shortly before their expiry, by the clock of the process. Concurrent requests share one login. A
- * failed login is not cached.
- */
+/** Caches keys until shortly before their expiry, by the clock of the process. Concurrent requests share one login. */
 function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
   let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
   let asking: Promise<Keys> | undefined;
@@ -167,7 +161,7 @@ const processAnswer = z.looseObject({
   Expiration: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** Runs a program that prints keys. Error messages never contain its output, which may contain keys. */
+/** Runs a program that prints keys. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`this program cannot run credential_process of profile ${name}; use keys or a role`);
   const [program, ...args] = words(command);

@@ -71,7 +71,6 @@ const lastElement = (xml: string, name: string): string | undefined => {
   return found === undefined ? undefined : unescaped(found);
 };
 
-/** Parses an error of SQS. The error is JSON: `{"__type", "message"}`. */
 function fieldsOf(text: string): { readonly __type?: string; readonly message?: string } {
   if (!text.startsWith('{')) return {};
   try {
@@ -94,7 +93,7 @@ export function readRefusal(
   now: Date,
 ): Refusal {
   const json = fieldsOf(text);
-  // In a response of EC2, the Go SDK reads only errors in the element `Errors`. Errors of STS have another format.
+  // In a response of EC2, the Go SDK reads only errors in the element `Errors`.
   const errors = action.startsWith('AssumeRole') || text.includes('<Errors>') ? text : '';
   const code = lastElement(errors, 'Code') || json.__type?.split('#').at(-1) || 'UnknownError';
   const requestId = lastElement(text, 'RequestI[dD]') ?? headers.get('x-amzn-requestid') ?? '';

@@ -98,7 +98,7 @@ function isJson(text: string): boolean {
 
 /**
  * Returns the values of a request that an error message must not contain. If EC2 refuses a signature, its response
- * quotes headers. A request to STS contains a token.
+ * quotes headers.
  */
 const quoted = ({ headers = {}, body = '' }: Parameters<Transport>[0]): Sent => ({
   headers,

@@ -17,7 +17,7 @@ export interface AwsSettings {
   readonly ec2Endpoint?: string | undefined;
   readonly stsEndpoint?: string | undefined;
   readonly sqsEndpoint?: string | undefined;
-  /** The name of the SQS queue with interruption notices. Without a queue, the driver reads no notices. */
+  /** The name of the SQS queue with interruption notices. */
   readonly interruptionQueue?: string | undefined;
   /** Whether the SDK ignores the endpoints in the environment and the shared files. */
   readonly ignoreConfiguredEndpoints?: boolean;

@@ -30,13 +30,13 @@ function profileIn({ config, credentials }: SharedFiles, name: string): Section 
   return own || kept ? { ...own, ...kept } : undefined;
 }
 
-/** Reads the profiles from the shared files. An unreadable file counts as empty. */
+/** Reads the profiles from the shared files. */
 export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
   const files = await readFiles(environment);
   return (name) => profileIn(files, name);
 }
 
-/** Reads the shared configuration from the paths that the SDK uses. An unreadable file counts as empty. */
+/** Reads the shared configuration from the paths that the SDK uses. */
 export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
   const files = await readFiles(environment);
   const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');

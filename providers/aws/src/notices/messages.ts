@@ -30,7 +30,7 @@ const ENDED: ReadonlySet<string> = new Set(['stopping', 'stopped', 'shutting-dow
 
 /**
  * Returns the interruption notices in a message. The function reads the events that Karpenter reads: spot interruption
- * warnings, rebalance recommendations, state changes, and scheduled changes of AWS Health. Other events are ignored.
+ * warnings, rebalance recommendations, state changes, and scheduled changes of AWS Health.
  */
 export function noticesIn(body: string | undefined): readonly InterruptionNotice[] {
   const parsed = event.safeParse(jsonOf(body ?? ''));

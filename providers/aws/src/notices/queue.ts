@@ -5,7 +5,6 @@ import { noticesIn } from './messages.ts';
 
 type SqsSdk = Awaited<ReturnType<typeof loadSqs>>;
 
-/** Loads the commands of SQS. Named imports let the bundler omit all other commands. */
 async function loadSqs() {
   const { SQSClient, GetQueueUrlCommand, ReceiveMessageCommand, DeleteMessageCommand } = await import(
     '@aws-sdk/client-sqs'
@@ -55,7 +54,7 @@ export class NoticeQueue {
     return new NoticeQueue(sdk, client, name);
   }
 
-  /** Waits for messages. A message is deleted when `done` was called for all its notices. */
+  /** A message is deleted when `done` was called for all its notices. */
   async wait(wait: Wait): Promise<void> {
     const { timed, signal } = wait;
     const url = await this.#urlOf(wait);

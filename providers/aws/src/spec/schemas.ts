@@ -75,7 +75,7 @@ const placement = z.object({
   partitionNumber: count('partition of the placement group, 1 or more'),
 });
 
-/** The schema of the provider spec. The schema contains only types. The rules are in `validate.ts`. */
+/** The schema of the provider spec. */
 export const AwsProviderSpec = z.object({
   apiVersion: text('mcm accepts this field for compatibility, and does not use it'),
   ami: text('image of the VMs; required'),
@@ -119,7 +119,7 @@ export type AwsProviderSpec = z.infer<typeof AwsProviderSpec>;
 export type BlockDevice = z.infer<typeof blockDevice>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/** The schema of the Secret. Each value has two possible keys. The first key takes precedence. */
+/** The schema of the Secret. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text('ID of the access key; required without workload identity'),
   accessKeyID: text('another name of providerAccessKeyId'),

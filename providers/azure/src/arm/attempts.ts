@@ -78,8 +78,7 @@ export class Attempts {
         headers: answer.headers,
         retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
       });
-    // Every response of Resource Manager with a body is a JSON object. Another body comes from a proxy, for example an
-    // error page.
+    // Every response of Resource Manager with a body is a JSON object.
     if (text !== '' && !isRecord(answer.body)) throw new ArmError(where, response.status, text, answer);
     return answer;
   }

@@ -8,14 +8,13 @@ import type { ArmOptions } from './options.ts';
 
 export interface Beginning {
   readonly state: string | undefined;
-  /** Whether the change has ended. `ended` is used only if Azure names no operation. */
   readonly ended: boolean;
   readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
 }
 
 export interface Call {
   readonly signal: AbortSignal;
-  /** Whether the first request of the call starts a change. The driver must then wait for the end of the change. */
+  /** Whether the first request of the call starts a change. */
   readonly changes?: boolean;
   began?: Beginning;
   last?: { readonly where: string; readonly answer: ArmAnswer };
@@ -34,7 +33,7 @@ const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
 const operation = z.looseObject({ status: z.string().optional() });
 const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
 
-/** Returns true if the change has ended, with a success or a failure. For a success, see `isDone`. */
+/** Returns true if the change has ended, with a success or a failure. */
 export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
 export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
 
@@ -87,7 +86,7 @@ export class Carrier implements HttpClient {
   #pathOf(address: string, { began }: Call): string {
     const { pathname, search } = this.#own(address);
     const begun = began?.operation?.path;
-    // The SDK may add an API version to the path of an operation. The path is then still the path of the operation.
+    // The SDK may add an API version to the path of an operation.
     if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
     const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
     if (version === undefined) return pathname + search;

@@ -12,7 +12,7 @@ const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVA
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
 
 /**
- * Reads a certificate and its key, in any order. Further certificates are the certificate chain.
+ * Reads a certificate and its key, in any order.
  * @throws Error with the problem and the fix, but without any part of the text
  */
 export function readCertificate(pem: string): ClientCertificate {

@@ -25,10 +25,7 @@ export type Read<T> = (signal: AbortSignal) => Promise<T>;
 const KEPT = 16;
 const POLL_MS = 30_000;
 
-/**
- * Runs operations of the Azure SDK over the connections of this process. A change may take minutes. The methods throw
- * `ArmError`, or the error of the connection.
- */
+/** Runs operations of the Azure SDK over the connections of this process. */
 export class Arm {
   readonly #options: ArmOptions;
   readonly #carrier: Carrier;
@@ -69,8 +66,7 @@ export class Arm {
       const poller = begin({ abortSignal: signal });
       await poller.submitted();
       const { operation, state = '', ended } = call.began ?? {};
-      // The SDK handles two cases wrongly, so the driver reads the resource itself. The cases are a change that has
-      // already ended and a change without an operation.
+      // The SDK handles two cases wrongly, so the driver reads the resource itself.
       if (read && operation && isDone(state)) return read(signal);
       if (read && !operation && !ended) return this.#settled(read, until, signal);
       for (let ms = 0; !poller.isDone; ms = POLL_MS) {

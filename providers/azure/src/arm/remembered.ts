@@ -3,9 +3,7 @@ import type { Clock } from '@mcm/kube';
 /** The least recently used response is removed first. */
 const KEPT = 256;
 
-/**
- * Caches responses of the cloud that many machines need. Concurrent callers share one request. Errors are not cached.
- */
+/** Caches responses of the cloud that many machines need. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #keptMs: number;

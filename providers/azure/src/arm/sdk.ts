@@ -14,7 +14,6 @@ export const OPERATION_GROUPS = {
 };
 type Groups = typeof OPERATION_GROUPS;
 
-/** A client is loaded at its first call. */
 export interface Clients {
   compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
   network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
@@ -51,7 +50,7 @@ export async function loadSdk(): Promise<void> {
 
 /** @param httpClient sends all requests of the clients */
 export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
-  // The SDK clients have no policies for retries, logins and logs. The HTTP client of the driver has these functions.
+  // The SDK clients have no policies for retries, logins and logs.
   const options = async () => ({
     endpoint,
     httpClient,
@@ -67,7 +66,6 @@ export function createClients(endpoint: string, subscription: string, httpClient
   };
 }
 
-/** Runs a function once and caches its result. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

@@ -9,7 +9,7 @@ import {
 import { type FlagValues, textFlag, withoutUndefined } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './clouds.ts';
 
-/** Settings for classes that name no cloud. Without these settings, the driver uses the public cloud. */
+/** Settings for classes that name no cloud. */
 export interface AzureSettings {
   readonly cloud?: CloudName | undefined;
   /** The setting `endpoint` replaces the default of the cloud. */
@@ -21,7 +21,7 @@ export interface AzureSettings {
   readonly metadata?: string | undefined;
 }
 
-/** The flags of the provider Azure. Each flag takes precedence over its environment variable. */
+/** The flags of the provider Azure. */
 export const azureFlags = {
   'azure-cloud': textFlag({
     placeholder: '<name>',

@@ -6,9 +6,7 @@ const field = (bytes: Buffer): Buffer => {
   return Buffer.concat([length, bytes]);
 };
 
-/**
- * Encodes a positive number for SSH (RFC 4251). If the first bit is set, a leading zero byte keeps the number positive.
- */
+/** Encodes a positive number for SSH (RFC 4251). */
 const number = (text: string | undefined): Buffer => {
   const bytes = Buffer.from(text ?? '', 'base64url');
   return field((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);

@@ -62,7 +62,7 @@ export interface VmParts {
   readonly nicId: string;
   readonly plan: object | undefined;
   readonly diskIds: ReadonlyMap<string, string>;
-  /** Returns a public key for SSH. Azure requires a key even if the class has none. The private key is not stored. */
+  /** Returns a public key for SSH. Azure requires a key even if the class has none. */
   readonly throwAwayKey: () => string;
 }
 

@@ -51,7 +51,7 @@ export async function createVm(
       { timeoutMs: VM_MS, signal, read: session.vm(vm) },
     );
   await counted('virtual_machine_create', make).catch((thrown: unknown) => {
-    // The user may have withdrawn the terms of the image. The next call reads the terms of the image again.
+    // The user may have withdrawn the terms of the image.
     if (plan) session.terms.forget(termsOf(session, plan));
     return failed(session, request, counted, thrown);
   });
@@ -63,7 +63,7 @@ const resumed = (session: Session, request: Create, counted: ObservedCall): Prom
   );
 
 /**
- * Reports a failed creation. If the cloud has no capacity, the resources of the VM are deleted first.
+ * If the cloud has no capacity, the resources of the VM are deleted first.
  * @throws MachineError in any case
  */
 async function failed(session: Session, request: Create, counted: ObservedCall, thrown: unknown): Promise<never> {
@@ -121,7 +121,7 @@ interface Nic {
   readonly begun: boolean;
 }
 
-/** Returns the NIC of the VM. An existing NIC must be ready. A missing NIC is created. */
+/** Returns the NIC of the VM. A missing NIC is created. */
 async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);

@@ -14,10 +14,7 @@ const PROVIDER = 'Azure';
 
 const invalid = (message: string): MachineError => new MachineError('InvalidArgument', message);
 
-/**
- * Decodes the class and the Secret. The order and the texts of errors are those of the original. Every decoding error
- * has the code `InvalidArgument`.
- */
+/** Decodes the class and the Secret. The order and the texts of errors are those of the original. */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
   const spec = readSpec(machineClass);
   const credentials = AzureCredentials.parse(data);

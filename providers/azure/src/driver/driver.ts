@@ -35,7 +35,7 @@ import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** Returns a public key in the format of authorized_keys. The private key is not stored. */
+  /** Returns a public key in the format of authorized_keys. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -71,8 +71,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
-      // Returns true if the VM with the given tags may be deleted. The deletion uses the name in lower case, because
-      // names in Azure are case-insensitive.
+      // Returns true if the VM with the given tags may be deleted.
       const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const reported = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
@@ -209,7 +208,7 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** Parses the rows of a response of Resource Graph. The SDK does not check the rows. */
+/** Parses the rows of a response of Resource Graph. */
 const data = z.array(z.looseObject({})).nullish();
 
 /** Quotes a text for the query language of Resource Graph. */
@@ -253,7 +252,7 @@ const holds = (tagKeys: unknown, mark: string): boolean =>
 
 const generate = promisify(generateKeyPair);
 
-/** Generates one SSH key for the process, because the generation takes seconds. The private key is not stored. */
+/** Generates one SSH key for the process, because the generation takes seconds. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

@@ -31,7 +31,7 @@ const isCredentialsRefused = (thrown: unknown): boolean =>
   thrown instanceof TokenRefused ||
   (thrown instanceof ArmError && (thrown.status === 401 || thrown.code === 'AuthorizationFailed'));
 
-/** Converts an error of Azure. As in the original, the default machine code is `Internal`. */
+/** As in the original, the default machine code is `Internal`. */
 export function fromCloud(
   thrown: unknown,
   what: string,

@@ -16,10 +16,7 @@ const ENDING: ReadonlyMap<string, string> = new Map([
   ['deallocated', 'deallocated'],
 ]);
 
-/**
- * For each power state of a VM, the request that leads to the wanted state. If a state has no entry, an earlier request
- * is in progress.
- */
+/** For each power state of a VM, the request that leads to the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { running: 'deallocate', stopped: 'deallocate', unknown: 'deallocate', deallocated: 'done' };
@@ -45,7 +42,7 @@ export const stopVm = (change: Change): Promise<void> => reach(change, 'stop', S
 
 export const startVm = (change: Change): Promise<void> => reach(change, 'start', START);
 
-/** Sends requests until the VM has the wanted power state. Earlier requests may still be in progress. */
+/** Sends requests until the VM has the wanted power state. */
 async function reach({ session, request, clock, counted }: Change, action: string, verbs: Verbs): Promise<void> {
   const { machine, signal } = request;
   const { name } = machine.metadata;

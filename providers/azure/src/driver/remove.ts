@@ -32,8 +32,7 @@ export async function deleteVm(
   if (!mayGo(vm.tags)) return;
   const vmText = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
-    // An earlier process or another client has started the deletion. The driver waits for its end, and sends no second
-    // request.
+    // An earlier process or another client has started the deletion.
     const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${vmText}, Err: `, signal);
@@ -69,7 +68,7 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
     return await counted('resource_group_exists', async () => {
       try {
         const status = await session.groupStatus(signal);
-        // If a resource group exists, Azure responds with 204. Any other success comes from another server.
+        // If a resource group exists, Azure responds with 204.
         if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {

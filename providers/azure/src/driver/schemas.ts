@@ -161,7 +161,7 @@ const subnetInfo = z.object({
   subnetName: text('subnet of the VMs; required'),
 });
 
-/** The schema of the provider spec. The schema contains only types. The rules are in `validate.ts`. */
+/** The schema of the provider spec. */
 export const AzureProviderSpec = z.object({
   location: text('region of the VMs, such as northeurope; required'),
   resourceGroup: text('resource group of VMs, NICs and disks; required'),
@@ -178,9 +178,7 @@ export const AzureProviderSpec = z.object({
 });
 export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
-/**
- * The schema of the Secret. If a value has two possible keys, the driver uses the first key that the Secret contains.
- */
+/** The schema of the Secret. */
 export const AzureCredentials = z.looseObject({
   clientID: text('ID of the application; required unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),

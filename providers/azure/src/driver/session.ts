@@ -108,8 +108,8 @@ export class Session {
     this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
   /**
-   * Reads a VM that is recorded on its machine. Several waiting lookups share one listing of the resource group. If a
-   * VM is missing in the listing, it is read directly, because a listing can be outdated.
+   * Several waiting lookups share one listing of the resource group. If a VM is missing in the listing, it is read
+   * directly, because a listing can be outdated.
    */
   async recordedVm(name: string, signal: AbortSignal): Promise<VirtualMachine> {
     const key = `${this.subscription}/${this.group}`;
@@ -135,7 +135,6 @@ export class Session {
     );
   }
 
-  /** Reads a VM and its power state. */
   vmWithView(name: string, signal: AbortSignal): Promise<VirtualMachine> {
     return this.ask(
       'compute',
@@ -155,7 +154,7 @@ export class Session {
     return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
-  /** Returns the URLs of the boot diagnostics. The URLs are valid for a limited time. */
+  /** Returns the URLs of the boot diagnostics. */
   bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
     return this.ask(
       'compute',

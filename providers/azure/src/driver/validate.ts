@@ -11,10 +11,7 @@ const STORAGE = 'providerSpec.properties.storageProfile';
 
 export const isBlank = (text: string | undefined): boolean => text === undefined || trimSpace(text) === '';
 
-/**
- * Returns the problem of `kind` in the deprecated field `machineSet`, or undefined for a valid `kind`. The original
- * checks this field first.
- */
+/** Returns the problem of `kind` in the deprecated field `machineSet`, or undefined for a valid `kind`. */
 export function machineSetProblem({ properties }: AzureProviderSpec): string | undefined {
   const { machineSet } = properties ?? {};
   if (!machineSet || KINDS.includes(machineSet.kind ?? '')) return undefined;
@@ -154,8 +151,8 @@ function childOf({ kind, type }: ArmType, name: string): ArmType {
 }
 
 /**
- * Returns the type of the resource with an ID, such as `capacityReservationGroups/capacityReservations`. The result
- * equals the result of the original. Source: azure-sdk-for-go, `ParseResourceID`.
+ * Returns the type of the resource with an ID, such as `capacityReservationGroups/capacityReservations`. Source:
+ * azure-sdk-for-go, `ParseResourceID`.
  */
 function resourceTypeOf(id: string): { readonly type: string } | { readonly problem: string } {
   if (id === '') return { problem: 'id cannot be empty' };

@@ -32,7 +32,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
   return { spec, credentials };
 }
 
-/** Parses a provider spec, and checks it with the rules that apply before a creation. The Secret is not checked. */
+/** Parses a provider spec, and checks it with the rules that apply before a creation. */
 export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
 
 function specOf(input: SpecInput): GcpProviderSpec {
@@ -70,7 +70,7 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
 }
 
 /**
- * Returns the problems of the credentials that can be found without the cloud. The texts are those of the original.
+ * Returns the problems of the credentials that can be found without the cloud.
  * @param secrets the names of the Secrets, such as `Secret n/a`
  */
 export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {

@@ -214,7 +214,7 @@ async function remove(calls: Calls, request: OnMachine, session: Session): Promi
   if (started) await wait(calls, request, session, started.name);
 }
 
-/** Lists the instances of a class. Instances without a name are omitted, because the driver could not delete them. */
+/** Lists the instances of a class. */
 async function listAll(calls: Calls, request: Request, session: Session): Promise<readonly ListedInstance[]> {
   const named = (await lookup(calls, request, session)).filter(({ name = '' }) => name !== '');
   return named.map(({ name = '', creationTimestamp, labels }) =>
@@ -280,10 +280,7 @@ const sameMarks = (spec: GcpProviderSpec, { tags }: Instance): boolean => {
   return ours.cluster === theirs.cluster && ours.role === theirs.role;
 };
 
-/**
- * Finds an instance by name. Concurrent lookups share one listing. If the class has no cluster tag and role tag, no
- * request is sent.
- */
+/** If the class has no cluster tag and role tag, no request is sent. */
 function lookupOne(calls: Calls, request: OnMachine, { gce, project, zone }: Session): Promise<Instance | undefined> {
   const { machine, spec, signal } = request;
   return counted(calls, request, 'instance_get', async () => {
@@ -298,10 +295,7 @@ const isMarked = ({ tags = [] }: GcpProviderSpec): boolean => {
   return cluster !== undefined && role !== undefined;
 };
 
-/**
- * Lists the instances with the cluster tag and the role tag of the class. If the class lacks a tag, the driver sends no
- * request.
- */
+/** Lists the instances with the cluster tag and the role tag of the class. */
 async function find({ spec, signal }: Request, { gce, project, zone }: Session): Promise<readonly Instance[]> {
   if (!isMarked(spec)) return [];
   return (await gce.list(project, zone, signal)).filter((each) => sameMarks(spec, each));

@@ -15,9 +15,7 @@ export class OperationFailed extends Error {
   }
 }
 
-/**
- * Returns true if the zone does not have the machine type. Only the text of the error is checked, as in the original.
- */
+/** Returns true if the zone does not have the machine type. */
 const lacksType = (thrown: Refusal): boolean => thrown.reported.includes('does not exist in zone');
 
 const EXHAUSTED = new Set([
@@ -39,7 +37,7 @@ function isExhausted(thrown: unknown): boolean {
   return lacksType(thrown) || thrown.reasons.includes('quotaExceeded');
 }
 
-/** Converts an error of Google. As in the original, the default machine code is `Internal`. */
+/** As in the original, the default machine code is `Internal`. */
 export function fromCloud(thrown: unknown, what: string, signal: AbortSignal, launches = false): MachineError {
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted && signal.reason instanceof MachineError) return signal.reason;

@@ -20,7 +20,7 @@ const isEmpty = (value: unknown): boolean =>
 const members = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => !isEmpty(value)));
 
-/** Formats a map like the Go client. An empty map stays, because it has a meaning. */
+/** Formats a map like the Go client. */
 const map = (value: Readonly<Record<string, string>> | undefined): object | undefined =>
   value && Object.keys(value).length > 0 ? value : undefined;
 

@@ -16,10 +16,7 @@ export interface Subject {
   readonly absent: () => MachineError;
 }
 
-/**
- * For each state of an instance, the request that leads to the wanted state. If a state has no entry, no request is
- * sent.
- */
+/** For each state of an instance, the request that leads to the wanted state. */
 type Verbs = Readonly<Record<string, PowerVerb | 'done'>>;
 
 const STOP: Verbs = { RUNNING: 'stop', TERMINATED: 'done', SUSPENDED: 'done' };

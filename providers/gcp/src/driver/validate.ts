@@ -83,7 +83,7 @@ function isInt64(text: string): boolean {
   return BigInt.asIntN(64, value) === value;
 }
 
-/** Checks an address range. The mask size may have a sign and leading zeros, as in `strconv.Atoi` of Go. */
+/** The mask size may have a sign and leading zeros, as in `strconv.Atoi` of Go. */
 function checkRange(path: string, range: string, errors: FieldErrors): void {
   const size = range.slice(1);
   if (!range.startsWith('/')) errors.invalid(path, range, "CIDR range must start with '/'");

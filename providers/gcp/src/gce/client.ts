@@ -54,7 +54,7 @@ function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   throw new Error(`an invalid answer, which is not a ${type} of Compute Engine`);
 }
 
-/** Removes null values. In the original, null counts as absent, but the SDK would refuse the whole response. */
+/** In the original, null counts as absent, but the SDK would refuse the whole response. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -76,7 +76,7 @@ const pick =
 
 const ofOperation = pick('name', 'status', 'error');
 const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
-/** Removes invalid labels. Because of one invalid label, the SDK would refuse the whole listing. */
+/** Because of one invalid label, the SDK would refuse the whole listing. */
 const ofInstance = (answer: object): object => {
   const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
   const known = instance.shape.labels.safeParse(labels).data;

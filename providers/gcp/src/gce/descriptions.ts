@@ -1,4 +1,4 @@
-/** The API methods that the driver uses. Descriptions of all methods would cost memory and load time. */
+/** The API methods that the driver uses. */
 export const METHODS: Readonly<Record<string, readonly string[]>> = {
   Instances: ['Insert', 'Get', 'List', 'Delete', 'Stop', 'Start', 'Suspend', 'Resume', 'GetSerialPortOutput'],
   ZoneOperations: ['Get'],

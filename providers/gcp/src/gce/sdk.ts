@@ -49,7 +49,7 @@ export interface Call {
   readonly body?: object | undefined;
 }
 
-/** Returns new options for an SDK call. The SDK changes the options, so they cannot be used twice. */
+/** Returns new options for an SDK call. */
 export const once = (): CallOptions => ({ timeout: Number.POSITIVE_INFINITY, retry: { retryCodes: [] } });
 
 interface Running extends Call {
@@ -123,7 +123,6 @@ type Client<T> = new (options: object, gax: object) => T;
 const load = createRequire(import.meta.url);
 let clients: Clients | undefined;
 
-/** Returns the SDK clients. All accounts share the SDK clients, because each call contains its target. */
 export function gceClients(): Clients {
   clients ??= makeClients();
   return clients;

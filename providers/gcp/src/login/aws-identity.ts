@@ -21,9 +21,8 @@ const roleKeys = z.looseObject({
 });
 
 /**
- * Returns a signed request to AWS. The keys come from the environment, or else from the role of the host. Source:
- * google-auth-library, AwsClient
- * @param audience the recipient, which is a part of the signature. The request is then not valid for another recipient.
+ * Returns a signed request to AWS. The keys come from the environment, or else from the role of the host.
+ * @param audience the recipient, which is a part of the signature.
  */
 export async function signedIdentity(audience: string, options: TokenOptions, signal: AbortSignal): Promise<string> {
   const { awsVariables: variables = {}, clock } = options;

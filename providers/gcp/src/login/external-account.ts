@@ -49,8 +49,7 @@ type Fields = z.infer<typeof schema>;
 type Source = NonNullable<Fields['credential_source']>;
 
 /**
- * Reads an account that uses a workload token. The token must come from a source that the operator allows. The driver
- * sends the token only to Google.
+ * Reads an account that uses a workload token. The token must come from a source that the operator allows.
  * @throws Error, or WrongAccount, with the texts of the original
  */
 export function externalAccount(json: unknown, project: string, { universe, sources }: AccountRules): ExternalAccount {

@@ -6,10 +6,7 @@ import type { ExternalAccount, SubjectSource } from './accounts.ts';
 import { signedIdentity } from './aws-identity.ts';
 import type { TokenOptions } from './token-options.ts';
 
-/**
- * Returns a workload token.
- * @throws TokenRefused, TokenUnavailable, or the reason of the signal
- */
+/** @throws TokenRefused, TokenUnavailable, or the reason of the signal */
 export async function subjectToken(
   { source, audience }: ExternalAccount,
   options: TokenOptions,

@@ -64,7 +64,7 @@ const shieldedInstance = z.object({
   vtpm: flag('true: the VM has a virtual trusted platform module'),
 });
 
-/** The schema of the provider spec. The schema contains only types. The rules are in `validate.ts`. */
+/** The schema of the provider spec. */
 export const GcpProviderSpec = z.object({
   apiVersion: text('mcm accepts this field for compatibility, and does not use it'),
   region: text('region of the subnetworks, such as europe-north1; required'),
@@ -103,10 +103,7 @@ export type GcpProviderSpec = z.infer<typeof GcpProviderSpec>;
 export type Disk = z.infer<typeof disk>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
 
-/**
- * The schema of the Secret. The Secret must have one of the first three keys. The driver uses the first key that
- * exists.
- */
+/** The schema of the Secret. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
     'JSON of a service account key or an external_account; the Secret needs this key under one of its three names',

@@ -44,7 +44,7 @@ export interface Cloud {
   readonly instances: Instances;
   readonly volumes: Volumes;
   readonly interruptions: Interruptions;
-  /** Stops all transitions. The next start of the cloud continues the transitions. */
+  /** The next start of the cloud continues the transitions. */
   pause(): void;
   /** Stops all transitions and closes the store. */
   close(): void;

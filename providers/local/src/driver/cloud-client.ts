@@ -95,10 +95,7 @@ export class CloudClient {
     return output;
   }
 
-  /**
-   * Returns the notices that no client has acknowledged. Without notices, the method waits up to `NOTICE_SECONDS` for a
-   * notice.
-   */
+  /** Returns the notices that no client has acknowledged. */
   async interruptions(filters: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly CloudNotice[]> {
     const query = new URLSearchParams({ ...filters, wait: 'pending', timeout: `${NOTICE_SECONDS}s` });
     return (await this.#call('GET', `/v1/interruptions?${query}`, notices, { signal })).items;

@@ -40,7 +40,7 @@ export type LocalDriver = DriverDefinition<LocalProviderSpec, LocalCredentials>;
 type Request = DriverRequest<LocalProviderSpec, LocalCredentials>;
 type OnMachine = MachineRequest<LocalProviderSpec, LocalCredentials>;
 
-/** The tag with the namespace of the Machine. Every instance has this tag. */
+/** The tag with the namespace of the Machine. */
 export const NAMESPACE_TAG = 'machine-namespace';
 /** Matches the tags that distinguish clusters in one cloud account, as on AWS. */
 const OWNERSHIP_TAG = /^kubernetes\.io\/(cluster|role)\//;
@@ -50,7 +50,7 @@ const MISSES_BEFORE_ABSENT = 3;
 const MISS_PAUSE_MS = 1_000;
 const POD_PAUSE_MS = 20_000;
 
-/** Creates the driver for the local cloud. The driver uses only the HTTP API of the cloud. */
+/** Creates the driver for the local cloud. */
 export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   const clientFor = cloudClients(options);
   const { clock, backend = 'cloud', defaults } = options;
@@ -127,7 +127,6 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
   });
 }
 
-/** Reports interruption notices. A notice is acknowledged only after its report returned `done`. */
 async function reportNotices(
   cloud: CloudClient,
   request: Request & Pick<InterruptionRequest<LocalProviderSpec, LocalCredentials>, 'notify'>,
@@ -273,7 +272,7 @@ async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promi
     const id = requireInstanceId(machine.spec.providerID);
     return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
   }
-  // One lookup is sufficient. Even if the listing is outdated, the creation finds the existing VM by its client token.
+  // Even if the listing is outdated, the creation finds the existing VM by its client token.
   const [first, ...others] = await findUnrecorded(cloud, request);
   if (!first || others.length === 0) return first;
   const found = [first, ...others].map(described);
@@ -301,10 +300,7 @@ async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<r
   );
 }
 
-/**
- * Returns the IDs of the instances to delete. Without a provider ID, the result contains all instances that may belong
- * to the machine.
- */
+/** Returns the IDs of the instances to delete. */
 async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];

@@ -1,4 +1,3 @@
-/** Parses JSON. */
 export function json(text: string): unknown {
   try {
     return JSON.parse(text);

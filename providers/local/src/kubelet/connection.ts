@@ -32,10 +32,7 @@ export interface ConnectionOptions {
   readonly nodeName?: string;
 }
 
-/**
- * With one shared watch of pods, 500 kubelets do not need 500 watches. A kubelet with its own credentials has its own
- * connection and watch.
- */
+/** With one shared watch of pods, 500 kubelets do not need 500 watches. */
 export class Connection {
   readonly outage: OutageLog;
   readonly #options: ConnectionOptions;
@@ -60,7 +57,7 @@ export class Connection {
     });
   }
 
-  /** Returns the cache of pods by node. The watch starts when the cache is used for the first time. */
+  /** Returns the cache of pods by node. */
   pods(client: KubeClient): Informer<Pod> {
     const { clock, random, log, nodeName } = this.#options;
     this.#pods ??= this.#run(
@@ -76,7 +73,7 @@ export class Connection {
     return this.#pods;
   }
 
-  /** Returns the cache of nodes. The cache shows changes that other clients make to the Node of a kubelet. */
+  /** The cache shows changes that other clients make to the Node of a kubelet. */
   nodes(client: KubeClient): Informer<Node> {
     const { clock, random, log, nodeName } = this.#options;
     const own = nodeName === undefined ? {} : { fieldSelector: `metadata.name=${nodeName}` };

@@ -50,7 +50,7 @@ export class Enrolment {
 
   /**
    * Exchanges the bootstrap token for access to the API server.
-   * @throws {UserDataError} if the user data is invalid. Every other error may be temporary.
+   * @throws {UserDataError} if the user data is invalid.
    */
   async enrol(
     nodeName: string,

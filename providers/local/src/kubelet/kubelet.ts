@@ -110,7 +110,6 @@ export class HollowKubelet {
     this.#config?.consider();
   }
 
-  /** Stops the kubelet. Resolves when no request of the kubelet is in progress. */
   async halt(): Promise<void> {
     await this.#life.end();
     this.#access?.close();
@@ -168,7 +167,7 @@ export class HollowKubelet {
     this.#run(access, node);
   }
 
-  /** Waits until the machine has its files, as Ignition does. The config server may be slow. */
+  /** Waits until the machine has its files, as Ignition does. */
   async #firstBoot(): Promise<void> {
     const { console, instance, memory, enrolment } = this.#options;
     const { pointer } = this.#boot;

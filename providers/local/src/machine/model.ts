@@ -5,10 +5,7 @@ import type { KubeletBehaviour } from './behaviour.ts';
  */
 export type InstanceState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
-/**
- * With `Terminate` and `Ended`, the cloud ends the instance at the deadline. Interruptions of other kinds do not change
- * the instance.
- */
+/** With `Terminate` and `Ended`, the cloud ends the instance at the deadline. */
 export type InterruptionKind = 'Terminate' | 'Maintenance' | 'Ended' | 'Freeze' | 'Rebalance';
 
 /** Times of an interruption have the format RFC 3339. */
@@ -18,7 +15,7 @@ export interface Interruption {
   readonly noticedAt: string;
   readonly deadline: string;
   readonly detail: string;
-  /** Whether a client has acknowledged the notice. Listings omit acknowledged notices. */
+  /** Whether a client has acknowledged the notice. */
   readonly acknowledged: boolean;
 }
 
@@ -77,7 +74,7 @@ export interface Image {
   state: 'available' | 'deprecated';
 }
 
-/** The limits of the cloud. If a limit is absent, the number is not limited. */
+/** The limits of the cloud. */
 export interface Quotas {
   readonly instances?: number;
   readonly cpus?: number;

@@ -126,8 +126,8 @@ export class PodBackend {
   }
 
   /**
-   * Deletes a Pod. The promise resolves when the Pod no longer exists, because a kubelet that still runs would register
-   * its Node again.
+   * The promise resolves when the Pod no longer exists, because a kubelet that still runs would register its Node
+   * again.
    */
   async delete(request: OnMachine): Promise<undefined> {
     const { machine, signal } = request;
@@ -155,10 +155,7 @@ export class PodBackend {
     }
   }
 
-  /**
-   * Throws if the Pod of a machine without a provider ID belongs to another control cluster. Such a Pod must not be
-   * deleted.
-   */
+  /** Throws if the Pod of a machine without a provider ID belongs to another control cluster. */
   async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
     const { machine, signal, owner } = request;
     if (machine.spec.providerID || owner === undefined) return;

@@ -6,7 +6,6 @@ const QUOTA = /exceeded quota/;
 /** Returns true if the object does not exist. A 404 without a Status comes from a proxy or a wrong address. */
 export const isAbsent = (thrown: unknown): boolean => isNotFound(thrown) && thrown.status.reason === 'NotFound';
 
-/** Waits for a call. */
 export async function ignoreAbsent<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -1,10 +1,7 @@
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
-/**
- * Parses a duration in Go's format, from milliseconds to hours. The duration is in milliseconds, or undefined for any
- * other text.
- */
+/** Parses a duration in Go's format, from milliseconds to hours. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   let total = 0;

@@ -5,7 +5,7 @@ export interface Draw {
   int(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
-  /** Chooses a random value from a list of values with weights. A value with a higher weight is chosen more often. */
+  /** Chooses a random value from a list of values with weights. */
   weigh<T>(list: readonly (readonly [weight: number, value: T])[]): T;
 }
 

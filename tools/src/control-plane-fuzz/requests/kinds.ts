@@ -8,7 +8,7 @@ export interface Kind {
   readonly kind: string;
   readonly resource: string;
   readonly namespaced: boolean;
-  /** Whether kube-apiserver implements the kind. Only kinds of kube-apiserver support strategic merge patches. */
+  /** Whether kube-apiserver implements the kind. */
   readonly builtIn: boolean;
   readonly verbs: readonly string[];
   readonly subresources: readonly string[];

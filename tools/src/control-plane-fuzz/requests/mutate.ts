@@ -11,10 +11,7 @@ interface Place {
   readonly field: string;
 }
 
-/**
- * Returns all positions in an object with their schemas. Fields that identify the object are omitted, because a
- * mutation must not change its name.
- */
+/** Fields that identify the object are omitted, because a mutation must not change its name. */
 function placesOf(schemas: Schemas, value: Json, given: Schema, field: string, places: Place[] = []): Place[] {
   const { schema } = schemas.resolve(given);
   if (Array.isArray(value))

@@ -86,7 +86,7 @@ const ACCEPTS = [
 export const accepting = (draw: Draw, probability: number): Readonly<Record<string, string>> =>
   draw.chance(probability) ? { accept: draw.pick(ACCEPTS) } : {};
 
-/** URL-encodes a query value. Variables of the battery, such as `${ns}`, are not encoded. */
+/** Variables of the battery, such as `${ns}`, are not encoded. */
 const encoded = (value: string): string => encodeURIComponent(value).replaceAll(/%24%7B(\w+)%7D/g, '$${$1}');
 
 export const fieldSelector = (draw: Draw): string => `fieldSelector=${encoded(draw.pick(FIELDS))}`;

@@ -23,9 +23,7 @@ export interface Schema {
 export interface Schemas {
   /** Returns the OpenAPI schema of a kind, or an empty schema if the server has none. */
   of(apiVersion: string, kind: string): Schema;
-  /**
-   * Follows the references of an OpenAPI schema to other schemas. `name` is the name of the last schema in the chain.
-   */
+  /** Follows the references of an OpenAPI schema to other schemas. */
   resolve(schema: Schema): { readonly schema: Schema; readonly name: string };
 }
 
@@ -33,7 +31,7 @@ interface Document {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Reads all OpenAPI v3 documents of a server. `get` sends a GET request and returns the JSON of the response. */
+/** Reads all OpenAPI v3 documents of a server. */
 export async function readSchemas(get: (path: string) => Promise<unknown>): Promise<Schemas> {
   const index = (await get('/openapi/v3')) as {
     readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;

@@ -12,7 +12,7 @@ import { makeValue } from './values.ts';
 /** Returns true if an object sets a default for the whole cluster, because the default would affect other cases. */
 const changesDefaults = (text: string): boolean => /is-default-class|globalDefault|default-class/.test(text);
 
-/** Returns a valid object of a kind. The object has the label by which list requests of the case select objects. */
+/** Returns a valid object of a kind. */
 function sampleOf(draw: Draw, kind: Kind, name: string): JsonObject {
   const object = structuredClone(draw.pick(kind.samples)) as JsonObject;
   const metadata = object['metadata'] as JsonObject;

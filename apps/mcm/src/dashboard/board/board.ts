@@ -244,10 +244,7 @@ export class Board {
     return this.#events.of(wanted);
   }
 
-  /**
-   * Calls `handle` for each changed key. If the handling of one object fails, the changes of other objects are still
-   * sent.
-   */
+  /** Calls `handle` for each changed key. */
   #take(kind: Kind, handle: (key: string) => void): void {
     const keys = [...this.#dirty[kind]];
     this.#dirty[kind].clear();

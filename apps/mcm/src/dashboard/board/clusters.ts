@@ -60,7 +60,7 @@ function ofClusterApi(clusters: readonly ClusterApiCluster[]): Own {
   return { object: brieflyVisible(object), problem: brieflyVisible(sentence), elsewhere: false };
 }
 
-/** Finds the kind of the objects that define the clusters. Without a fleet, the result is undefined. */
+/** Finds the kind of the objects that define the clusters. */
 export async function clusterSource(
   client: KubeClient,
   source: FleetSource | undefined,

@@ -37,13 +37,13 @@ export interface Sources {
   readonly events: Informer<EventObject>;
   readonly nodes: Informer<Node>;
   readonly pools: Informer<MachineConfigPool>;
-  /** The objects of the clusters in a fleet. Without a fleet, no watch runs, and the list stays empty. */
+  /** The objects of the clusters in a fleet. */
   readonly clusters: Informer<KubeObject>;
   /** Returns the name in the fleet of the cluster to which an object of `clusters` belongs. */
   readonly clusterOf: (object: KubeObject) => string;
-  /** Returns the row of a cluster. If the fleet does not have the cluster, the result is undefined. */
+  /** Returns the row of a cluster. */
   readonly clusterRow: (cluster: string, unreachable: string) => ClusterRow | undefined;
-  /** The Leases by which the replicas of a fleet find each other. Without a fleet, the list stays empty. */
+  /** The Leases by which the replicas of a fleet find each other. */
   readonly peers: Informer<Lease>;
   machinesOf(setUid: string): readonly Machine[];
   /** Returns the machines that are being deleted. */
@@ -51,7 +51,7 @@ export interface Sources {
   /** A disruption budget belongs to one namespace, so `guards` is undefined if all namespaces are watched. */
   readonly guards: GuardsAt | undefined;
   gaps(): Gaps;
-  /** Starts all watches. The handlers of changes must be registered before. */
+  /** Register the handlers of changes before this call. */
   run(): void;
 }
 

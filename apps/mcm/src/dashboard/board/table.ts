@@ -7,7 +7,6 @@ export class Table<T extends Row> {
   readonly #put = new Map<string, T>();
   readonly #drop = new Set<string>();
 
-  /** Adds or replaces a row. */
   put(row: T): boolean {
     const before = this.rows.get(row.key);
     if (before !== undefined && isSame(before, row)) return false;

@@ -156,7 +156,6 @@ export class Lives {
     for (const life of expired) this.#forget(life);
   }
 
-  /** Returns true if the history still belongs to the current machine with this name. */
   #isCurrent(life: Life): boolean {
     return this.#lives.get(life.key) === life;
   }

@@ -38,8 +38,8 @@ export function poolRow({ metadata, spec, status }: MachineConfigPool): PoolRow 
   };
 }
 
-/** The kinds whose events the dashboard shows. Events of pods and workloads would hide the events of machines. */
-/** Returns the row of an event. If the dashboard does not show its kind, the result is undefined. */
+/** The kinds whose events the dashboard shows. */
+/** Returns the row of an event. */
 export function eventRow(event: EventObject, now: number): EventRow | undefined {
   const { metadata, involvedObject: of, type, reason, message, count } = event;
   if (!FLEET_KINDS.has(of?.kind ?? '')) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Matches invisible characters, and characters that change the direction of a text. With such characters, a name could
- * look like another name.
- */
+/** Matches invisible characters, and characters that change the direction of a text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const LONGEST = 300;
 

@@ -75,7 +75,7 @@ export interface Watched {
   readonly controllers?: readonly ControllerHealth[];
 }
 
-/** Explains a deployment from its objects and the settings of the manager. The function has no side effects. */
+/** Explains a deployment from its objects and the settings of the manager. */
 export const explainDeployment = (
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,

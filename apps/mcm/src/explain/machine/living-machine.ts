@@ -13,7 +13,6 @@ export interface LivingMachine {
   /** If the VM uses the first choice, `alternative` is undefined. */
   readonly alternative?: string | undefined;
   readonly zone?: string | undefined;
-  /** The reason why the machine was created in this zone. */
   readonly zoneReason?: string | undefined;
   readonly class: { readonly name: string; readonly missing: boolean };
   /** The cause of the machine's deletion. If the machine is not in deletion, `deletionCause` is undefined. */

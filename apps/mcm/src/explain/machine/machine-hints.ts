@@ -85,7 +85,7 @@ function waitHints(machine: Machine, { drain, step, isActing }: Known): string[]
   }
 }
 
-/** Returns the hint about forcing the drain. Other hints describe why the drain makes no progress. */
+/** Returns the hint about forcing the drain. */
 const drainHints = (machine: Machine, { blockers }: DrainExplanation): string[] =>
   blockers.length === 0 || isForceDeletion(machine) || isPastDrain(machine)
     ? []

@@ -59,7 +59,7 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
  * @param machineClass The class of the machine, which may contain the undrainable policy. Without a class, the
  * undrainable policy of the machine applies.
  * @param holds The reasons from `replacementHolds` that prevent a replacement now.
- * @param defaults The flags of the machine controller. If the flags are unknown, the built-in defaults apply.
+ * @param defaults The flags of the machine controller.
  */
 export function machineWait(
   machine: Machine,

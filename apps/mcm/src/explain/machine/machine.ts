@@ -74,7 +74,6 @@ export interface MachineTarget {
   readonly programs?: (() => readonly ControllerHealth[]) | undefined;
 }
 
-/** Reads a machine. */
 const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 

@@ -2,10 +2,7 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
-/**
- * A usual condition reports a problem only if its status is False. A condition of a type that healthy deployments lack
- * always reports a problem.
- */
+/** A usual condition reports a problem only if its status is False. */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
 export function problemsOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {

@@ -66,7 +66,7 @@ function named(names: readonly string[], noun: string): string {
   return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** Returns lines about the reasons why a drain makes no progress. Pods with the same reason are grouped. */
+/** Returns lines about the reasons why a drain makes no progress. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
   for (const { text, hint, pods = [] } of blockers) {
@@ -93,8 +93,7 @@ function inTime(at: Date, now: Date): string {
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
   // If the node has no pod to evict, the drain is complete from the start.
   if (drained) return ['the node has no pod to evict'];
-  // If no pod must leave the node, the timeout of the drain is irrelevant. For a wait for volumes, the status of the
-  // machine contains another timeout.
+  // If no pod must leave the node, the timeout of the drain is irrelevant.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
     Force: 'the remaining pods are deleted without a grace period',

@@ -35,10 +35,7 @@ export interface ReplacementContext {
   readonly node?: Node | undefined;
 }
 
-/**
- * Returns the reasons that currently prevent the replacement of a machine. Each reason can follow "as long as" in a
- * sentence. The function has no side effects.
- */
+/** Returns the reasons that currently prevent the replacement of a machine. */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   const { deployment } = context;
   const isKept = phaseOf(machine) === 'InPlaceUpdateFailed' && deployment && stopsOnFailedUpdate(deployment);

@@ -16,10 +16,7 @@ export function waitUnder<T extends Wait>(wait: T, controllers: readonly Control
   return { ...rest, doing: `${MACHINES} is not working; last report: ${wait.doing}` } as T;
 }
 
-/**
- * Returns the reason why no machine is replaced, if the manager is not working. The reason can follow "as long as" in a
- * sentence.
- */
+/** Returns the reason why no machine is replaced, if the manager is not working. */
 export const managerHold = (controllers: readonly ControllerHealth[], deployment?: string): readonly string[] =>
   doesAct(controllers, MANAGER, deployment) ? [] : [`${MANAGER} is not working`];
 

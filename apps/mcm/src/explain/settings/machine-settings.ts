@@ -19,10 +19,7 @@ export async function readMachineSettings(client: KubeClient, namespace: string)
   return { ...ASSUMED, remark: `assuming the default flags of the machine controller: ${reported.unknown}` };
 }
 
-/**
- * Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. A
- * value with a wrong type is ignored.
- */
+/** Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. */
 function machineSettings(reported: Readonly<Record<string, unknown>>): MachineSettings {
   const own = reportedValues(reported, machineFlags);
   const features = reportedFeatures(reported, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });

@@ -20,10 +20,7 @@ export async function readManagerSettings(client: KubeClient, namespace: string)
   return 'flags' in reported ? managerSettings(reported.flags) : assumedSettings(reported.unknown);
 }
 
-/**
- * Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. A
- * value with a wrong type is ignored.
- */
+/** Converts the flags in the Lease to settings. The Lease contains only the flags that differ from their defaults. */
 export function managerSettings(reported: Readonly<Record<string, unknown>>): ManagerSettings {
   const own = reportedValues(reported, safeguardFlags);
   const { RolloutAnnotations } = reportedFeatures(reported, {

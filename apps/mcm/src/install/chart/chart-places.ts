@@ -218,7 +218,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate, all = false): object => 
   },
 });
 
-/** Adds markers to the pod template of a DaemonSet, except for scheduling. A DaemonSet runs a pod on every node. */
+/** Adds markers to the pod template of a DaemonSet, except for scheduling. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -309,7 +309,6 @@ function withPlacesOfKind(placed: Placed): object {
         ),
       });
     case 'CustomResourceDefinition':
-      // Without this annotation, `helm uninstall` would delete the CRD and all its objects.
       return when(
         '.Values.crds.enabled',
         withMetadata(placed, {
@@ -321,9 +320,7 @@ function withPlacesOfKind(placed: Placed): object {
   }
 }
 
-/**
- * Adds markers to a network policy. Only the machine controller sends requests to the metadata service of the cloud.
- */
+/** Adds markers to a network policy. */
 function policyWithPlaces(name: string, placed: object, spec: PolicySpec): object {
   const more = items('networkPolicy.egress');
   const enabled = '.Values.networkPolicy.enabled';
@@ -339,7 +336,7 @@ function policyWithPlaces(name: string, placed: object, spec: PolicySpec): objec
   return { ...placed, spec: { ...spec, ingress, egress: [...spec.egress, metadata, ...more] } };
 }
 
-/** Adds markers to a ServiceAccount. A user can select an existing ServiceAccount for the controllers. */
+/** A user can select an existing ServiceAccount for the controllers. */
 function accountWithPlaces(placed: Placed): object {
   const { name } = placed.metadata;
   if (name === CONTROLLER_APP)

@@ -4,10 +4,7 @@ import { isConfigMonitor } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL, NOT_IN_FLEET, separated } from '../objects/settings.ts';
 
-/**
- * Returns the files for kustomize, by their path in the folder. Each optional part of the installation is a kustomize
- * component.
- */
+/** Returns the files for kustomize, by their path in the folder. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);

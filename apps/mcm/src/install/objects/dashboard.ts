@@ -98,7 +98,6 @@ const userRole = (namespace: string): object => ({
   rules: [{ nonResourceURLs: ['/dashboard'], verbs: ['get'] }],
 });
 
-/** Returns the objects of the dashboard: its Deployment, and a ServiceAccount that can only read. */
 export const dashboardObjects = (settings: InstallSettings): readonly object[] => {
   const { namespace } = settings;
   return [

@@ -21,10 +21,7 @@ const flowSchema = (of: string, account: string, { name, namespace, app }: Insta
   },
 });
 
-/**
- * Reserves a share of the API server's capacity for the controllers. A controller can then renew its Lease on an
- * overloaded API server. The loss of a Lease would cause even more requests.
- */
+/** Reserves a share of the API server's capacity for the controllers. */
 export const fairness = (settings: InstallSettings): readonly object[] => [
   {
     apiVersion: GROUP,

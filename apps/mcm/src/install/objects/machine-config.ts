@@ -182,7 +182,6 @@ const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: CONFIG_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Returns the objects of the machine-config-controller, without its roles in the target cluster. */
 export const machineConfigObjects = (settings: InstallSettings): readonly object[] => [
   ...machineConfigCrds,
   ...configRoles(settings),

@@ -65,7 +65,6 @@ export function monitoring(settings: InstallSettings): readonly object[] {
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      // The sidecar in the Grafana chart loads the ConfigMaps with this label.
       metadata: { name: `${name}-dashboards`, namespace, labels: { ...labels, grafana_dashboard: '1' } },
       data: Object.fromEntries([...grafanaFiles()].map(([file, text]) => [`mcm-${file}`, text])),
     },

@@ -2,7 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/** Returns a ValidatingAdmissionPolicy for machines and its binding. Each rule of the policy has a message. */
+/** Returns a ValidatingAdmissionPolicy for machines and its binding. */
 function policy(
   name: string,
   settings: InstallSettings,

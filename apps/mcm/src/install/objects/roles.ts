@@ -57,7 +57,6 @@ export const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
   { apiGroups: [''], resources: ['configmaps'], resourceNames: ['machine-volume-limits'], verbs: ['patch'] },
-  // In a Role, this permission applies only to the Role's own namespace.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER_APP),
 ];

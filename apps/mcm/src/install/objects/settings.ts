@@ -14,10 +14,7 @@ export interface InstallSettings {
   /** Whether the machine controller runs in separate pods with its own ServiceAccount. */
   readonly isSeparate: boolean;
   readonly fleetNamespaces: string;
-  /**
-   * The flag with which a fleet finds clusters of other projects, instead of labelled namespaces. The value is a label
-   * selector.
-   */
+  /** The flag with which a fleet finds clusters of other projects, instead of labelled namespaces. */
   readonly fleetSource?: { readonly flag: 'fleet-clusters' | 'fleet-cluster-profiles'; readonly selector: string };
   /** Additional flags of both programs of a fleet. */
   readonly fleetFlags: ContainerFlags;

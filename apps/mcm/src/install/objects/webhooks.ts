@@ -2,7 +2,7 @@ import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /**
  * Returns the webhook configurations for defaults and for validation. With the failure policy `Ignore`, a stopped
- * manager does not block the recovery of nodes. CRDs and controllers also validate the objects.
+ * manager does not block the recovery of nodes.
  */
 export function webhookConfigurations(settings: InstallSettings): readonly object[] {
   const { name: service, namespace } = settings;

@@ -131,7 +131,6 @@ const controllerContainer = (settings: InstallSettings): object =>
     resources: settings.resources.controller,
   });
 
-/** Returns a pod template. */
 const templateOf = (
   { account, selector, labels }: Pods,
   containers: readonly object[],
@@ -141,7 +140,6 @@ const templateOf = (
   spec: {
     serviceAccountName: account,
     priorityClassName: 'system-cluster-critical',
-    // A normal stop takes less than 10 s, so this grace period is sufficient.
     terminationGracePeriodSeconds: 30,
     securityContext: POD_SECURITY,
     topologySpreadConstraints: [
@@ -157,7 +155,7 @@ const templateOf = (
   },
 });
 
-/** Returns a Deployment with the controllers. Only one replica is the leader. */
+/** Returns a Deployment with the controllers. */
 const deploymentOf = ({ namespace, replicas }: InstallSettings, pods: Pods, containers: readonly object[]): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -252,7 +250,7 @@ export const networkPolicyFor = (
 
 const cloudEgress = ({ provider }: InstallSettings): readonly object[] => (provider === 'aws' ? [METADATA_EGRESS] : []);
 
-/** Returns the network policy of the controllers. The policy allows webhook calls, reads of metrics and probes. */
+/** Returns the network policy of the controllers. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     settings.name,

@@ -6,10 +6,7 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/**
- * Returns the program that emulates a cloud. The accounts that may send requests are in the environment of the
- * emulator.
- */
+/** Returns the program that emulates a cloud. */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',

@@ -74,7 +74,7 @@ const NO_AWS_VARIABLES = {
   AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '',
 };
 
-/** Reads environment variables from a file in the data directory. A user can create this file. */
+/** Reads environment variables from a file in the data directory. */
 function variablesOf(file: string): Readonly<Record<string, string>> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return Object.fromEntries(Object.entries(parseEnv(text)).map(([name, value = '']) => [name, value]));

@@ -72,10 +72,7 @@ async function newToken({ client, signal, hex = secureHex }: SimulatedNodeOption
   return `${id}.${secret}`;
 }
 
-/**
- * Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. The node ends with its
- * VM.
- */
+/** Simulates a kubelet for each machine with a VM, because a third-party cloud boots no system. */
 export async function simulateNodes(options: SimulatedNodeOptions): Promise<KubeletHost> {
   const { client, namespace, connections, clock, random, log, signal, defaults = {} } = options;
   const token = await newToken(options);

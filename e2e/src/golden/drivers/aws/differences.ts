@@ -49,7 +49,6 @@ const isThrottledForATime = ({ recorded }: Situation): boolean =>
   recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
   scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
 
-/** After an error of such a request, the original stops. */
 const triesOften: Rule = {
   row: 'the driver retries a throttled call more often than the original, and counts it as one call',
   expect: (expected, situation) => {
@@ -109,10 +108,7 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
   return Object.fromEntries(entries);
 }
 
-/**
- * A repeated request could assign more IPv6 prefixes. If the result of a request for prefixes is unknown, this driver
- * does not repeat the request.
- */
+/** A repeated request could assign more IPv6 prefixes. */
 const assignsOnce: Rule = {
   row: '`AssignIpv6Addresses` with a lost answer',
   expect: (expected, situation) => {

@@ -28,10 +28,7 @@ export const awsDriver: GoldenSet = {
   },
 };
 
-/**
- * Replays a case with this driver.
- * @returns the first difference; undefined without a difference
- */
+/** @returns the first difference; undefined without a difference */
 export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
   return inEnvironment(environment, () => playIn(environment, recorded, watch));

@@ -377,10 +377,7 @@ function textWithPriority(text: string): RegExp {
   return new RegExp(`^${escaped(INVALID_SPEC)}(${ways.join('|')})\\]$`);
 }
 
-/**
- * The original ignores `properties.priority`. This driver refuses an unknown value, and reports it together with the
- * other problems of the class.
- */
+/** The original ignores `properties.priority`. */
 const priority: Rule = {
   row: 'the driver sends the priority of a class',
   expect: (expected, situation) => {

@@ -19,10 +19,7 @@ export const azureDriver: GoldenSet = {
   },
 };
 
-/**
- * Replays a case with this driver.
- * @returns the first difference; undefined without a difference
- */
+/** @returns the first difference; undefined without a difference */
 export const playCase: PlayCase = async (recorded, watch) => {
   // Loading the SDK takes real time, and the test uses a virtual clock, so the SDK is loaded first.
   await loadSdk();

@@ -40,10 +40,7 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   return recorded.secret ? { ...recorded, secret: Object.fromEntries(entries) } : recorded;
 };
 
-/**
- * Replays a case with this driver.
- * @returns the first difference; undefined without a difference
- */
+/** @returns the first difference; undefined without a difference */
 export const playCase: PlayCase = async (given, watch) => {
   const recorded = withKey(given, madeUpKey());
   const clock = new VirtualClock({ quietTurns: 4 });

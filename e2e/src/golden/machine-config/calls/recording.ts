@@ -20,10 +20,7 @@ export interface RawCase {
   readonly raw: unknown;
 }
 
-/**
- * Validates a case.
- * @returns the case, or a text that says why the recording is invalid
- */
+/** @returns the case, or a text that says why the recording is invalid */
 export function parseCase(raw: unknown): RecordedCase | string {
   const parsed = recordedCase.safeParse(raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;

@@ -28,7 +28,6 @@ function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown,
 }
 
 const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
-/** Compares objects by name. */
 const byName = (a: Fields, b: Fields): number => (sortKey(a) < sortKey(b) ? -1 : 1);
 const sortKey = (config: Fields): string => JSON.stringify([config.name, ownerOf(config)]);
 

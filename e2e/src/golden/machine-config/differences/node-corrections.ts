@@ -5,10 +5,7 @@ import type { Correction } from './correction.ts';
 type Fields = Record<string, unknown>;
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/**
- * In the texts of the original, most degraded nodes occur twice and some never. In the texts of mcm, each degraded node
- * occurs once.
- */
+/** In the texts of the original, most degraded nodes occur twice and some never. */
 const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
   const nodes = [input.nodes ?? []].flat().map((node) => fieldsOf(fieldsOf(node).metadata));

@@ -66,7 +66,7 @@ const blame: Correction = (_recorded, { expected, actual }) => {
   };
 };
 
-/** mcm checks the extensions of every MachineConfig. The original checks only some of them. */
+/** mcm checks the extensions of every MachineConfig. */
 const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if ((fn !== 'validate' && fn !== 'render') || typeof error === 'string') return { expected, actual };
@@ -159,7 +159,6 @@ const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
       return { ...step, reported: selecting.length > 0 };
     });
   const oursLater: readonly Fields[] = ours.slice(stopped).map((step) => ({ ...step, reported: tellsOf(step, names) }));
-  // If a pool reports a refused config, this condition replaces the condition of the render.
   const reporting = oursLater.map(
     (step) => new Set(Object.keys(fieldsOf(step.pools)).filter((pool) => isReporting(step, pool, names))),
   );

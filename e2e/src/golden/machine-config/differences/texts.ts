@@ -126,7 +126,6 @@ export function comparableTexts(expected: string, actual: string): readonly [the
   return [withoutPositions(expected), withoutPositions(actual)];
 }
 
-/** Removes warnings and source positions. */
 const withoutPositions = (text: string): string =>
   text
     .replace(/, line \d+ col \d+/g, '')

@@ -21,7 +21,6 @@ export const changing =
     return JSON.stringify(raw);
   };
 
-/** Doubles all machines and counts. */
 export const widened: Change = (text) => {
   const wide = text
     .replaceAll(

@@ -56,10 +56,7 @@ export async function readHistories(dir: string): Promise<readonly History[]> {
   return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
 }
 
-/**
- * Reads one recording.
- * @throws Error with the file and the reason if the recording is invalid
- */
+/** @throws Error with the file and the reason if the recording is invalid */
 export function parseHistory(file: string, text: string): History {
   const parsed = recording.safeParse(parseJson(file, text));
   if (!parsed.success) throw new Error(`${file} is not a recording of a take-over: ${z.prettifyError(parsed.error)}`);
@@ -91,7 +88,6 @@ function namespaceOf(file: string, states: readonly State[]): string {
   return first;
 }
 
-/** Splits a history into sections. */
 export function sectionsOf(states: readonly State[]): readonly Section[] {
   const sections: Section[] = [];
   for (const [index, { after }] of states.entries()) {

@@ -77,7 +77,6 @@ class Claims {
 
 const portThing = (port: number): string => `port ${port}`;
 
-/** Returns the addresses and node ports that only this Service may have. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -95,8 +94,7 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 
 /**
  * Prevents two Services from sharing an address or a node port. If the client chose a used address, the plugin refuses
- * the request. If the server chose the address, the plugin replaces the address. As in kube-apiserver, the plugin runs
- * between mutating and validating admission.
+ * the request. As in kube-apiserver, the plugin runs between mutating and validating admission.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;
@@ -125,7 +123,6 @@ export function serviceAddresses(registry: Registry): AdmissionPlugin {
   };
 }
 
-/** Returns whether the server may have chosen this node port. A node port in the request comes from the client. */
 const isPicked = (uid: string, index: number, ports: number, given: number): boolean =>
   Array.from({ length: ports + 2 }, (_, attempt) => nodePort(uid, index, attempt)).includes(given);
 

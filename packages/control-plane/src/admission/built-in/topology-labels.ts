@@ -4,10 +4,7 @@ import type { Registry } from '../../resources/registry.ts';
 
 const TOPOLOGY = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
-/**
- * PodTopologyLabels copies the topology labels of a node to its pods and their Bindings. The labels of the node replace
- * labels of the pod.
- */
+/** PodTopologyLabels copies the topology labels of a node to its pods and their Bindings. */
 export const topologyLabels = (registry: Registry): AdmissionPlugin => ({
   name: 'PodTopologyLabels',
   admit({ served, subresource, operation, object }) {

@@ -44,7 +44,6 @@ export class Expression {
     this.#program = compile(source, mutates);
   }
 
-  /** Evaluates the expression. */
   evaluate(scope: Scope): Outcome {
     const program = this.#program;
     if (typeof program === 'string') {
@@ -97,7 +96,6 @@ export class LazyVariables extends LiteralMap {
     if (expression === undefined) return undefined;
     let outcome = this.#outcomes.get(name);
     if (outcome === undefined) {
-      // A variable that refers to itself has this error instead of a value.
       const why = `variable ${JSON.stringify(name)} depends on itself`;
       this.#outcomes.set(name, { error: why, why });
       outcome = expression.evaluate(this.#scope);

@@ -49,10 +49,7 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
 
 export type Narrowing = 'name' | 'namespace' | 'object';
 
-/**
- * The index uses only one of these properties for each guard. A guard without any of these properties applies to every
- * request for its resources.
- */
+/** A guard without any of these properties applies to every request for its resources. */
 export interface NarrowWords {
   readonly by: Narrowing;
   readonly words: readonly string[];

@@ -78,7 +78,6 @@ function checkOwnership(registry: Registry, node: string, attributes: AdmissionA
   refuse(`${whose} pods with spec.nodeName set to itself`);
 }
 
-/** A node may write only its own pods. */
 export function checkPod(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { subresource } = attributes;
   if (subresource === 'status') checkStatus(node, attributes, refuse);

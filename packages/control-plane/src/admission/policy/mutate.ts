@@ -16,7 +16,6 @@ export class MutationError extends Error {
   override readonly name = 'MutationError';
 }
 
-/** Finds an object in the patch whose type name does not match its path. */
 function misnamed(value: unknown, path: string): string[] {
   const problems: string[] = [];
   if (value instanceof MessageValue) {

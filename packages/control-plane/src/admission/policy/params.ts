@@ -14,8 +14,7 @@ export class ParamsError extends Error {
 }
 
 /**
- * Returns the parameter objects of a binding, or `[null]` for a policy without parameters. The policy is evaluated once
- * for each parameter object.
+ * Returns the parameter objects of a binding, or `[null]` for a policy without parameters.
  * @param namespace the namespace of the request
  */
 export function paramsOf(

@@ -105,7 +105,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Compiles the expressions of a policy. Each change of the policy compiles the expressions again. */
+/** Compiles the expressions of a policy. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {

@@ -25,10 +25,7 @@ const UPDATABLE = new Set(['/pods', '/services', '/persistentvolumeclaims']);
 const listed = (amounts: Amounts, names: readonly string[]): string =>
   names.map((name) => `${name}=${showAmount(amounts.get(name))}`).join(',');
 
-/**
- * Returns the additional usage of a request. If an update decreases the usage of a resource, the additional usage is
- * zero.
- */
+/** Returns the additional usage of a request. */
 function increaseOf({ operation, object, old, served: { kind } }: AdmissionAttributes): Amounts {
   if (object === undefined) return new Map();
   const usage = usageOf(kind.group, kind.plural, object);

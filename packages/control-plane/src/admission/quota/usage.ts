@@ -12,7 +12,6 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** A quota may limit the requests of pods for these resources without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 /** A finished pod uses no quota. */

@@ -17,7 +17,6 @@ const joined = (path: string): string => posix.join('/', path).replace(/(.)\/$/,
 
 const hexOf = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
-/** As in Go, the URL has the decoded path, joined and then escaped again. */
 const rejoined = (path: string): string =>
   joined(path.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))).replace(
     /[^\w\-.~$&+,/:;=@]/g,

@@ -44,10 +44,7 @@ class Hooks {
     return { hook, as };
   }
 
-  /**
-   * Calls a webhook.
-   * @throws StatusError if the webhook refuses the request, or WebhookFailure if the call fails
-   */
+  /** @throws StatusError if the webhook refuses the request, or WebhookFailure if the call fails */
   async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<Verdict> {
     if (attributes.dryRun && !hook.dryRuns) {
       throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);

@@ -36,7 +36,6 @@ const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\
 const uncalled = (why: string): WebhookFailure => new WebhookFailure(`failed to call webhook: ${why}`);
 const invalid = (why: string): WebhookFailure => new WebhookFailure(`received invalid webhook response: ${why}`);
 
-/** For a response without a message, client-go uses these error texts. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
@@ -48,7 +47,6 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
-/** For these status codes, client-go quotes the response body in its error. */
 const TOLD: ReadonlySet<number> = new Set([403, 406, 415]);
 
 function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookFailure {

@@ -28,7 +28,7 @@ const agents = new Map<string, Agent>();
 const trusting = (caBundle: string | undefined) =>
   caBundle === undefined ? {} : { ca: caBundle, allowPartialTrustChain: true };
 
-/** Returns the HTTPS agent for a CA bundle. The agent keeps its connections open. */
+/** Returns the HTTPS agent for a CA bundle. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);

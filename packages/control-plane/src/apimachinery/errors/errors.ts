@@ -14,7 +14,7 @@ export const qualifiedResource = (kind: Named): string =>
 const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
   kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
 
-/** The fields have the order of kube-apiserver. Empty fields of the error details are omitted. */
+/** The fields have the order of kube-apiserver. */
 function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
   return defined({ name: name || undefined, group: group || undefined, kind, ...more });
 }
@@ -123,10 +123,7 @@ export const notSupported = (kind: Named, verb: string): StatusError =>
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', DELETE: 'delete' };
 
-/**
- * Returns the 405 error for an unsupported method of a subresource. For a custom kind, the error contains the verb and
- * the kind.
- */
+/** Returns the 405 error for an unsupported method of a subresource. */
 export const notOfSubresource = (
   kind: Pick<KindDefinition, 'group' | 'plural' | 'custom'>,
   method: string,
@@ -147,10 +144,7 @@ interface NamedRequest {
   readonly object: ApiObject | undefined;
 }
 
-/**
- * Returns the 403 error of an admission plugin. For an object without a name, the message contains its generateName.
- * For a collection, the message of a refusal contains no name.
- */
+/** Returns the 403 error of an admission plugin. For a collection, the message of a refusal contains no name. */
 export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 

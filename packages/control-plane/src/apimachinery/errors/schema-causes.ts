@@ -22,10 +22,7 @@ export function goQuote(text: string): string {
   return `${out}"`;
 }
 
-/**
- * Formats a number like `%v` of Go. Integers have no exponent. A float has an exponent only if the exponent is below -4
- * or above 5.
- */
+/** Formats a number like `%v` of Go. A float has an exponent only if the exponent is below -4 or above 5. */
 export function goFloat(value: number): string {
   const magnitude = Math.abs(value);
   if (Number.isSafeInteger(value) || (magnitude >= 1e-4 && magnitude < 1e6)) return String(value);

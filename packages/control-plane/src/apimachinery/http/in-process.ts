@@ -12,10 +12,7 @@ export interface InProcessRequest {
 
 const NEVER = new AbortController().signal;
 
-/**
- * Handles a request from this process without `fetch`, because `fetch` doubles the duration of the request. Half of all
- * requests come from controllers in this process.
- */
+/** Handles a request from this process without `fetch`, because `fetch` doubles the duration of the request. */
 export function inProcess({ method, target, headers, body = '', signal = NEVER }: InProcessRequest): ServerRequest {
   const mark = target.indexOf('?');
   const bytes = new TextEncoder().encode(body);
@@ -41,8 +38,7 @@ export function textOf({ body }: ServerResponse): string {
 }
 
 /**
- * Returns the chunks of a streamed response. A watch writes each event as one chunk. When the caller stops the
- * iteration or the signal aborts, the stream is closed.
+ * Returns the chunks of a streamed response. A watch writes each event as one chunk.
  * @throws TypeError for a response that is not a stream. After an abort, a read throws the reason of the signal
  */
 export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {

@@ -24,10 +24,7 @@ interface Clause {
   readonly quality: number;
 }
 
-/**
- * Compares two clauses of an Accept header as Go does. The clause with the higher quality is first. If the qualities
- * are equal, a type without a wildcard is first.
- */
+/** Compares two clauses of an Accept header as Go does. */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
@@ -108,9 +105,7 @@ function isPretty(request: ServerRequest): boolean {
 }
 
 export interface NegotiateOptions {
-  /**
-   * The router checks the media type before the handler. A handler checks the media types only for its own conversions.
-   */
+  /** The router checks the media type before the handler. */
   readonly by: 'router' | 'handler';
   readonly as: readonly NonNullable<Format['as']>[];
   /** Whether the path of the request supports watches. */
@@ -122,7 +117,7 @@ export interface NegotiateOptions {
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** Returns any format that the client accepts, or else JSON. Never throws. */
+/** Returns any format that the client accepts, or else JSON. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);

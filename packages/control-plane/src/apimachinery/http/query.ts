@@ -1,6 +1,6 @@
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 
-/** Parses a query like `url.ParseQuery` of Go. A parameter with an invalid escape or a semicolon is omitted. */
+/** Parses a query like `url.ParseQuery` of Go. */
 export function queryOf(target: string): URLSearchParams {
   const mark = target.indexOf('?');
   const text = mark < 0 ? '' : target.slice(mark + 1);

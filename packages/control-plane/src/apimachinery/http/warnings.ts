@@ -5,10 +5,7 @@ const CUT = 256;
 const runes = (text: string): number => [...text].length;
 const cut = (text: string): string => (text.length > CUT ? [...text].slice(0, CUT).join('') : text);
 
-/**
- * The warnings of a response, without duplicates, empty warnings, and warnings with control characters. If the warnings
- * are too long, all of them are shortened.
- */
+/** The warnings of a response, without duplicates, empty warnings, and warnings with control characters. */
 export class Warnings {
   readonly #seen = new Set<string>();
   readonly #out: string[];

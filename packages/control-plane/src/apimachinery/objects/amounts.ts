@@ -5,7 +5,7 @@ import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 
 export type Amounts = Map<string, Quantity>;
 
-/** Parses a `ResourceList`. Values that are not quantities are omitted. */
+/** Parses a `ResourceList`. */
 export function amountsOf(list: Readonly<Plain>): Amounts {
   const amounts: Amounts = new Map();
   for (const [name, value] of Object.entries(list)) {
@@ -19,7 +19,7 @@ export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) 
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** Adds an amount to the sum of a resource. The sum keeps the format of its first quantity. */
+/** Adds an amount to the sum of a resource. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
   to.set(name, {

@@ -10,7 +10,7 @@ export interface Clock {
   setTimeout(fn: () => void, ms: number): Timer;
 }
 
-/** The clock of the system. Timers of the system clock do not keep the process alive. */
+/** The clock of the system. */
 export const realClock: Clock = {
   now: () => new Date(),
   setTimeout(fn, ms) {
@@ -20,7 +20,7 @@ export const realClock: Clock = {
   },
 };
 
-/** Waits until the time has passed or the signal aborts. The promise never rejects. */
+/** Waits until the time has passed or the signal aborts. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) {

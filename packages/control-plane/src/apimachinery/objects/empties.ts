@@ -2,8 +2,8 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * For each object, the fields that the request body set to an empty list or map. Stored objects omit empty fields.
- * Error messages and defaults distinguish `[]` and `{}` from absent fields during a request.
+ * For each object, the fields that the request body set to an empty list or map. Error messages and defaults
+ * distinguish `[]` and `{}` from absent fields during a request.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 

@@ -17,7 +17,6 @@ function quote(text: string): string {
   return `${quoted}"`;
 }
 
-/** The reader throws this error at the invalid part. */
 class Misfit extends Error {
   /** If a text matches the time layout but is no valid time, `part` is undefined. */
   readonly part: string | undefined;
@@ -105,7 +104,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // Go accepts a day from 0 to 99 here. A later check refuses a day that the month does not have.
+  // Go accepts a day from 0 to 99 here.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);

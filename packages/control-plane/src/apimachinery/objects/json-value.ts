@@ -6,7 +6,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const isNumber = (value: unknown): value is number | bigint =>
   typeof value === 'number' || typeof value === 'bigint';
 
-/** Reads an own property. For a name such as `constructor`, the function does not return the value of the prototype. */
+/** For a name such as `constructor`, the function does not return the value of the prototype. */
 export const own = (object: Record<string, unknown>, key: string): unknown =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
@@ -27,16 +27,12 @@ export function cloneJson<T>(value: T): T {
   return copy as T;
 }
 
-/**
- * Compares two numbers. A large integer is a bigint. If its JSON text had a fraction or exponent, the integer is a
- * double.
- */
+/** If its JSON text had a fraction or exponent, the integer is a double. */
 const sameNumber = (a: unknown, b: unknown): boolean => {
   const [large, other] = typeof a === 'bigint' ? [a, b] : [b, a];
   return typeof other === 'number' && Number.isInteger(other) && BigInt(other) === large;
 };
 
-/** Compares two JSON values. The order of keys has no effect. */
 export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a === 'bigint' || typeof b === 'bigint') return sameNumber(a, b);

@@ -6,10 +6,7 @@ declare global {
 
 const { rawJSON } = JSON;
 
-/**
- * Matches texts that may contain an integer beyond 2^53: a position for a number, followed by 16 digits. Only for such
- * a text, the slower JSON parser is necessary.
- */
+/** Matches texts that may contain an integer beyond 2^53: a position for a number, followed by 16 digits. */
 const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -53,8 +50,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {
-    // `JSON.stringify` throws for a bigint. A search for bigints before each call would visit every value of every
-    // object.
+    // `JSON.stringify` throws for a bigint.
     if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
     return JSON.stringify(value, writeExact, indent);
   }

@@ -58,10 +58,7 @@ export interface StrategyContext {
 /** A deletion changes only the metadata. */
 export type WrittenPart = 'spec' | 'status' | 'metadata';
 
-/**
- * The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. Built-in
- * kinds have definitions in files, and each version of a CRD is converted to a definition.
- */
+/** The definition of one kind: its names, its schema, and the functions that prepare and validate its objects. */
 export interface KindDefinition {
   readonly group: string;
   readonly version: string;
@@ -75,16 +72,12 @@ export interface KindDefinition {
   /** Default: create, delete, deletecollection, get, list, patch, update and watch. */
   readonly verbs?: readonly string[];
   /**
-   * Without a schema, all fields of an object are kept. For a custom kind, the server validates objects with the
-   * schema. For a built-in kind, the schema defines only fields, merge keys and list types. The functions `validate`
-   * and `validateUpdate` check the values.
+   * Without a schema, all fields of an object are kept. The functions `validate` and `validateUpdate` check the values.
    */
   readonly schema?: JsonSchema;
   /** Only built-in kinds have a model. */
   readonly model?: string;
-  /**
-   * Whether the kind comes from a CRD. For custom kinds, the schema prunes unknown fields, and some responses differ.
-   */
+  /** Whether the kind comes from a CRD. */
   readonly custom: boolean;
   /**
    * Whether the server sets `metadata.generation` and increments the generation at each change outside of metadata and
@@ -149,21 +142,15 @@ export interface KindDefinition {
    * once. For a pod, the default is the period in its spec, or 30 seconds.
    */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
-  /**
-   * Changes the object at its first delete request. The deletion of a collection does not call this function. Mutates
-   * the object.
-   */
   readonly markForDeletion?: (object: ApiObject, now: Date) => void;
-  /**
-   * Whether the CRD of this kind is being deleted. The server refuses new objects of a kind whose CRD is being deleted.
-   */
+  /** The server refuses new objects of a kind whose CRD is being deleted. */
   readonly terminating?: boolean;
   readonly propagationWarning?: string;
   /** `Unsupported` means that the kind has no dependents. */
   readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
-   * Sets defaults that depend on other fields. The schema contains the defaults that do not depend on other fields.
-   * Built-in kinds also make quantities canonical and remove nulls (see `shape.ts`). Mutates the object.
+   * Sets defaults that depend on other fields. Built-in kinds also make quantities canonical and remove nulls (see
+   * `shape.ts`).
    * @throws DecodeError (a StatusError 400) for a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
@@ -171,13 +158,10 @@ export interface KindDefinition {
   readonly shownAs?: (text: string) => string;
   /**
    * Sets defaults when an object is stored or read, and returns whether a default was missing. The validation runs
-   * before the fields of `defaultsOnRead` are set. Mutates the object.
+   * before the fields of `defaultsOnRead` are set.
    */
   readonly defaultsOnRead?: (object: ApiObject) => boolean;
-  /**
-   * Prepares an object for its creation: removes fields that a client may not set, and sets fields of the server.
-   * Mutates the object.
-   */
+  /** Prepares an object for its creation: removes fields that a client may not set, and sets fields of the server. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
   /** Returns the causes of a 422 error that the schema cannot find. */

@@ -49,8 +49,8 @@ export function renderObject(object: ApiObject, revision: number | undefined): s
 }
 
 /**
- * Replaces the revision in a text of {@link renderObject}. No string in the text contains the searched characters, because
- * quotes in strings are escaped. The revision of the object comes before all nested objects.
+ * Replaces the revision in a text of {@link renderObject}. No string in the text contains the searched characters,
+ * because quotes in strings are escaped.
  */
 export function withRevision(text: string, from: number, to: number): string {
   const searched = `"resourceVersion":"${from}"`;

@@ -41,7 +41,7 @@ export function number(parent: unknown, field: string): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** Returns the map in a field, such as labels. For an absent field, the map is empty. */
+/** Returns the map in a field, such as labels. */
 export function labels(parent: unknown, field: string): Record<string, string> {
   return look(parent, field) as Record<string, string>;
 }
@@ -61,7 +61,6 @@ type Exact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Returns an object without its undefined properties. */
 export function defined<T extends object>(members: T): Exact<T>;
 export function defined(members: object): object {
   const entries = Object.entries(members);

@@ -69,7 +69,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
   return `${mantissa}${SUFFIX.get(exponent) ?? ''}`;
 }
 
-/** Returns the canonical text of a quantity. The canonical text has the largest suffix without a fraction. */
+/** Returns the canonical text of a quantity. */
 export function formatQuantity({ nanos, format }: Quantity): string {
   const whole = nanos / NANO;
   const small = whole > -1024n && whole < 1024n;
@@ -120,7 +120,7 @@ function smallOf(text: string): { readonly value: bigint; readonly power: number
 
 /**
  * Returns a quantity as a 64-bit integer, rounded up. The unit is `10^-digits`, as for `Quantity.ScaledValue` in Go. If
- * a small quantity overflows, the result is 0. A long decimal loses its upper bits.
+ * a small quantity overflows, the result is 0.
  */
 function scaledValue(amount: unknown, digits: number): bigint {
   const small = smallOf(String(amount));
@@ -147,7 +147,7 @@ export const quantityMilli = (amount: unknown): bigint => scaledValue(amount, 3)
 
 const MICRO = 1_000_000n;
 
-/** Rounds the amounts of a resource list up to thousandths. Mutates the list. */
+/** Rounds the amounts of a resource list up to thousandths. */
 export function roundAmounts(amounts: unknown): void {
   if (typeof amounts !== 'object' || amounts === null) return;
   const list = amounts as Record<string, unknown>;

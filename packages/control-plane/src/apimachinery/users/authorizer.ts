@@ -32,16 +32,11 @@ export type Authorizer = (access: Access) => Verdict;
 
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/**
- * Allows everything for members of the group `system:masters`. No other authorizer can refuse a request of this group.
- */
+/** Allows everything for members of the group `system:masters`. */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 
-/**
- * Combines authorizers. The authorizers run in order until one of them allows the access. A refusal contains the
- * reasons of all authorizers.
- */
+/** The authorizers run in order until one of them allows the access. */
 export function anyOf(...parts: readonly PartialAuthorizer[]): Authorizer {
   return (access) => {
     let reason = '';

@@ -28,8 +28,8 @@ export function bearerToken(header: string): string | undefined {
 }
 
 /**
- * Finds the user of a request by its client certificate or bearer token. A request from the same process may have no
- * credentials. As in kube-apiserver, a valid certificate takes precedence.
+ * Finds the user of a request by its client certificate or bearer token. As in kube-apiserver, a valid certificate
+ * takes precedence.
  */
 export class Authenticator {
   readonly #readers: TokenReader[];

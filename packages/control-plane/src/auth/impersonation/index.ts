@@ -68,7 +68,7 @@ export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<
 
 /**
  * A constrained mode needs one permission to impersonate the user, and one permission for the verb of the request. For
- * each user, the cache contains the mode that the last request was allowed to use. The next check tries this mode first.
+ * each user, the cache contains the mode that the last request was allowed to use.
  * @see https://kep.k8s.io/5284.
  * @throws StatusError The returned function throws 400 for groups without a user, and 403 without permission.
  */

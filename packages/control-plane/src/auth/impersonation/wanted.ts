@@ -38,7 +38,7 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
-/** Decodes the key of an extra field. An invalid escape stays unchanged. */
+/** Decodes the key of an extra field. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);

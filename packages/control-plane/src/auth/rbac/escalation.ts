@@ -37,7 +37,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Returns the rules as sorted texts. Rules that differ only in the verb become one text, except rules for paths. */
+/** Returns the rules as sorted texts. */
 function describeRules(rules: readonly PolicyRule[]): string[] {
   const merged = new Map<string, PolicyRule>();
   const others: PolicyRule[] = [];
@@ -69,7 +69,7 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   return rules;
 }
 
-/** Removes metadata fields that the garbage collector changes. Any user may change these fields. */
+/** Removes metadata fields that the garbage collector changes. */
 function withoutCollected({ metadata, ...fields }: ApiObject): object {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _managed, ...kept } = metadata;
   return { ...fields, metadata: kept };

@@ -173,7 +173,7 @@ system:volume-scheduler
 view +edit =view
 `;
 
-/** The initial roles of namespaces. Each name is `namespace/name`. */
+/** The initial roles of namespaces. */
 export const ROLES = `
 kube-public/system:controller:bootstrap-signer
   get,list,watch core: configmaps

@@ -107,7 +107,7 @@ const parseBindings = (text: string): ApiObject[] =>
 
 let policy: readonly ApiObject[] | undefined;
 
-/** Returns the initial roles and bindings. All control planes of a process share these objects. */
+/** Returns the initial roles and bindings. */
 export function bootstrapPolicy(): readonly ApiObject[] {
   policy ??= makePolicy();
   return policy;

@@ -113,10 +113,7 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return causes;
 }
 
-/**
- * Returns the field selector of an access review. The selector is a text, or a list of requirements with one value
- * each.
- */
+/** Returns the field selector of an access review. */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
   const fields =
@@ -200,7 +197,6 @@ function selectorProblems(attributes: Plain): string[] {
   });
 }
 
-/** Handles access reviews. A review checks the user of the request, or the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
     const spec = look(object, 'spec');

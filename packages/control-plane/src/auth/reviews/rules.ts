@@ -15,7 +15,7 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
     resourceNames,
   });
 
-/** Handles a SelfSubjectRulesReview. The response has no spec and no metadata. */
+/** Handles a SelfSubjectRulesReview. */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>
   ({ object, call }) => {

@@ -16,7 +16,7 @@ function before({ status }: ApiObject): Plain {
   return { ...rest, user: look(rest, 'user') };
 }
 
-/** Handles a TokenReview. `fixed` returns the users of the static tokens. */
+/** `fixed` returns the users of the static tokens. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {

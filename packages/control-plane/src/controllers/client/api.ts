@@ -29,7 +29,6 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** Sends requests of the controllers. Each method throws a StatusError if the server refuses the request. */
 export class Api {
   readonly #client: PlaneClient;
   readonly #userAgent: string;
@@ -84,7 +83,7 @@ export class Api {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
-  /** Sends a server-side apply with `force`. The field manager takes over fields of other managers. */
+  /** Sends a server-side apply with `force`. */
   apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const path = pathOf(resource, { ...object.metadata, subresource });
     const query = `?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;

@@ -29,9 +29,7 @@ interface Discovered {
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/**
- * Returns the names in a CRD as a text for comparisons. The list of resources is read again only if the names change.
- */
+/** Returns the names in a CRD as a text for comparisons. */
 const servedNames = (crd: ApiObject | undefined): string => {
   if (crd === undefined) return '';
   const status = crd.status as { conditions?: { type: string; status: string }[] } | undefined;
@@ -41,7 +39,6 @@ const servedNames = (crd: ApiObject | undefined): string => {
   return `${crd.metadata.uid} ${established} ${versions}`;
 };
 
-/** The served resources. The list of resources is read at the start, and after each change of a CRD. */
 export class Directory {
   readonly #api: Api;
   readonly #clock: Clock;
@@ -91,7 +88,7 @@ export class Directory {
     if (servedNames(crd) !== servedNames(old)) void this.refresh();
   }
 
-  /** Reads the list of resources. A call during a read starts a second read afterwards. */
+  /** A call during a read starts a second read afterwards. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

@@ -17,7 +17,7 @@ const COMPONENT = 'controllermanager';
 
 const selectors = new WeakMap<ApiObject, LabelSelector>();
 
-/** Returns whether the selector of a budget matches a pod. Each version of a budget compiles its selector once. */
+/** Returns whether the selector of a budget matches a pod. */
 function selects(budget: ApiObject, pod: ApiObject): boolean {
   let selector = selectors.get(budget);
   if (selector === undefined) {
@@ -45,7 +45,7 @@ class BudgetKeeper {
     this.#scales = scales;
   }
 
-  /** Writes the status of a budget. Returns the time at which its status changes without an event, or undefined. */
+  /** Writes the status of a budget. */
   async sync(budget: ApiObject, matching: readonly ApiObject[], now: Date): Promise<Date | undefined> {
     if (matching.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
     let scale: TotalScale | undefined;
@@ -104,7 +104,7 @@ function setup({ api, clock, directory, informer, queue, recorder }: ControllerC
   const work = queue(async (key) => {
     const budget = budgets.get(key);
     if (budget === undefined || isDying(budget)) return;
-    // A pod has only one value for each label. The index therefore returns each pod for at most one key of the budget.
+    // A pod has only one value for each label.
     const matching = budgetTerms(budget)
       .flatMap(podsUnder)
       .filter((pod) => selects(budget, pod));

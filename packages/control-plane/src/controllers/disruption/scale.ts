@@ -42,7 +42,7 @@ export class ScaleFinder {
   }
 
   /**
-   * Returns the desired replicas of all owners of the pods. Pods without an owner do not count.
+   * Returns the desired replicas of all owners of the pods.
    * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {

@@ -113,7 +113,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of the API group `events.k8s.io`. The writer never combines events of this group. */
+  /** Writes an event of the API group `events.k8s.io`. */
   announce(
     component: string,
     subject: EventSubject,
@@ -165,10 +165,7 @@ export class EventWriter {
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
-  /**
-   * Returns the suffix of an event name: the time in nanoseconds as sixteen hexadecimal digits, as in Kubernetes. The
-   * last digits are a counter.
-   */
+  /** Returns the suffix of an event name: the time in nanoseconds as sixteen hexadecimal digits, as in Kubernetes. */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
     return nanos.toString(16);

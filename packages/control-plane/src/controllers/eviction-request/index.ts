@@ -40,10 +40,7 @@ class EvictionKeeper {
     this.#evictions = evictions;
   }
 
-  /**
-   * Processes the eviction of a pod. Returns the time of the next attempt, or undefined if an event triggers the next
-   * step.
-   */
+  /** Processes the eviction of a pod. */
   async sync(target: Target): Promise<Date | undefined> {
     const { pod, requests, evictions } = target;
     const running = evictions.find((eviction) => !isOver(eviction));
@@ -76,9 +73,7 @@ class EvictionKeeper {
     await allowing(this.#api.create(EVICTIONS, eviction, { namespace }), 409);
   }
 
-  /**
-   * Adds the labels and owners of later EvictionRequests to the Eviction. Only the garbage collector removes owners.
-   */
+  /** Adds the labels and owners of later EvictionRequests to the Eviction. */
   async #relate(eviction: ApiObject, { requests }: Target): Promise<void> {
     const { namespace, name, resourceVersion, labels = {}, ownerReferences = [] } = eviction.metadata;
     const wanted = labelsOf(requests);

@@ -50,7 +50,7 @@ function outcomeOf(target: TargetState): Outcome {
   return { state: 'Active', evicted: [false, 'AwaitingEviction', ''], failed: [false, 'AwaitingEviction', ''] };
 }
 
-/** Returns the conditions of an Eviction. A condition keeps its transition time while its status is unchanged. */
+/** Returns the conditions of an Eviction. */
 function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 'state'>, now: Date): Plain[] {
   const wanted = { TargetEvicted: evicted, Failed: failed };
   const others = items(look(object, 'status'), 'conditions').filter(({ type }) => !(String(type) in wanted));
@@ -63,10 +63,7 @@ function withConditions(object: ApiObject, { evicted, failed }: Omit<Outcome, 's
   return [...others, ...own];
 }
 
-/**
- * Returns the requesters for the status of an Eviction. Requesters with an EvictionRequest are first in the status.
- * Requesters without an EvictionRequest remain in the status and are marked as withdrawn.
- */
+/** Returns the requesters for the status of an Eviction. */
 function requestersOf(eviction: ApiObject, requests: readonly ApiObject[]): Plain[] {
   const intents = new Map<string, string>();
   for (const request of requests.filter(asks)) intents.set(text(look(request, 'spec'), 'requester'), 'Eviction');
@@ -105,10 +102,7 @@ export function evictionStatus(eviction: ApiObject, target: TargetState, report?
   };
 }
 
-/**
- * Returns the status of an EvictionRequest. If the pod did not exist when the request was created, the request has
- * failed.
- */
+/** Returns the status of an EvictionRequest. */
 export function requestStatus(request: ApiObject, eviction: ApiObject | undefined, target: TargetState): Plain {
   const { generation } = request.metadata;
   const outcome: Omit<Outcome, 'state'> =

@@ -23,7 +23,6 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** Runs the collector once. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,

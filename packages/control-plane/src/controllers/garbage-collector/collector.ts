@@ -27,7 +27,7 @@ export class Collector {
   readonly #graph: Graph;
   readonly #directory: Directory;
   readonly #enqueue: (uid: string) => void;
-  /** The cache of references to absent owners. A key contains all fields of the reference. */
+  /** The cache of references to absent owners. */
   readonly #absent = new Set<string>();
   /** The UIDs of objects whose owner has a kind that the server does not serve. */
   readonly #unresolved = new Set<string>();
@@ -68,7 +68,6 @@ export class Collector {
     for (const dependent of blocking) if (!dependent.dying) this.#enqueue(dependent.uid);
   }
 
-  /** Reads the object again. The object may have changed while its UID was in the queue. */
   async #assess(node: GraphNode): Promise<void> {
     const latest = await allowing(this.#api.get(node.resource, placeOf(node)), 404);
     if (latest === undefined || latest.metadata.uid !== node.uid) return;
@@ -84,7 +83,7 @@ export class Collector {
     }
     const dependents = this.#graph.dependentsOf(node.uid);
     if (waiting.length > 0 && dependents.length > 0) {
-      // Two objects that own each other would wait forever. An object in such a cycle does not block its owner.
+      // Two objects that own each other would wait forever.
       const unblocked = dependents.some(waitsForDependents) ? await this.#unblock(node) : undefined;
       return this.#delete(node, unblocked ?? latest, 'Foreground');
     }
@@ -135,7 +134,6 @@ export class Collector {
     return 'absent';
   }
 
-  /** Checks all objects again that have an owner of an unserved kind. */
   retry(): void {
     const uids = [...this.#unresolved];
     this.#unresolved.clear();
@@ -171,7 +169,7 @@ export class Collector {
 
   /**
    * Patches the metadata of an object.
-   * @throws StatusError if other clients write the object during every attempt. The queue retries the object later
+   * @throws StatusError if other clients write the object during every attempt.
    */
   async #change(node: GraphNode, patchOf: PatchOf): Promise<ApiObject | undefined> {
     for (let attempt = 1; ; attempt++) {

@@ -24,10 +24,6 @@ export class GraphUpdates {
     this.#tell = tell;
   }
 
-  /**
-   * Handles a deleted object. Dependents of the object may have lost their last owner, and owners may wait for the
-   * deletion.
-   */
   removed(uid: string): void {
     const owners = this.#graph.remove(uid);
     this.#addDependents(uid);
@@ -71,7 +67,7 @@ export class GraphUpdates {
     if (owner !== undefined && waitsForDependents(owner)) this.#add(uid);
   }
 
-  /** Checks the dependents of a new object. A reference of a dependent may contain a wrong name or kind. */
+  /** Checks the dependents of a new object. */
   #checkDependents(owner: GraphNode): void {
     for (const dependent of this.#graph.dependentsOf(owner.uid)) {
       const elsewhere = isElsewhere(owner, dependent);
@@ -83,7 +79,7 @@ export class GraphUpdates {
 
   /**
    * Returns whether the collector must check an object: an owner is unknown, is wrongly described, is in another
-   * namespace, or waits for dependents. Reports the first owner in another namespace.
+   * namespace, or waits for dependents.
    */
   #hasDoubtfulOwner(node: GraphNode, former: ReadonlySet<string>): boolean {
     let isDoubtful = false;

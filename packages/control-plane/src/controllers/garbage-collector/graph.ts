@@ -72,7 +72,6 @@ export class Graph {
     return node;
   }
 
-  /** Removes an object from the graph, and returns the references to its owners. */
   remove(uid: string): readonly OwnerReference[] {
     const node = this.#nodes.get(uid);
     if (node === undefined) return [];

@@ -62,7 +62,7 @@ export const targetRefOf = (pod: ApiObject): Plain => ({
   uid: pod.metadata.uid,
 });
 
-/** Returns the hostname of a pod in DNS. Only a pod whose subdomain is the name of the Service has a hostname. */
+/** Returns the hostname of a pod in DNS. */
 export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   const hostname = text(spec, 'hostname');

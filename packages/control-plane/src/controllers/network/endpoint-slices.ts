@@ -27,7 +27,6 @@ const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
 const SELF = 'endpointslice-controller.k8s.io';
 const HEADLESS = 'service.kubernetes.io/headless';
 
-/** Groups the endpoints of a service by their port numbers. */
 function sliceGroups(
   service: ApiObject,
   pods: readonly ApiObject[],

@@ -117,7 +117,6 @@ function setup({ api, informer, queue }: ControllerContext): void {
   const pods = informer(PODS);
   const podsIn = pods.index(namespaceWords);
   const times = new TriggerTimes();
-  /** The event with the newer version triggers another sync. */
   const refused = new Set<string>();
 
   const work = queue(async (key) => {
@@ -161,7 +160,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
   // If another client changes an Endpoints object, the controller overwrites the change only after a change of the
-  // service or its pods. Endpoints without a service are deleted at once.
+  // service or its pods.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

@@ -12,7 +12,6 @@ const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** A deleted range stays for this time, so that all allocators notice the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };

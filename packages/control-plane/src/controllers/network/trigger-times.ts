@@ -13,10 +13,7 @@ interface Known {
 export class TriggerTimes {
   readonly #known = new Map<string, Known>();
 
-  /**
-   * Returns the time of the earliest change since the previous call. Changes of the Service and of the readiness of its
-   * pods count.
-   */
+  /** Returns the time of the earliest change since the previous call. */
   changeOf(key: string, service: ApiObject, pods: readonly ApiObject[]): Date | undefined {
     const made = new Date(service.metadata.creationTimestamp ?? 0).getTime();
     const before = this.#known.get(key);
@@ -40,10 +37,7 @@ export class TriggerTimes {
   }
 }
 
-/**
- * Returns the annotation with the time of a change. Without a change, the patch removes the annotation. The format is
- * RFC 3339, without a fraction of zero.
- */
+/** Returns the annotation with the time of a change. The format is RFC 3339, without a fraction of zero. */
 export const triggerAnnotation = (change: Date | undefined): Record<string, string | null> => ({
   [TRIGGER_TIME]: change === undefined ? null : change.toISOString().replace(/\.?0*Z$/, 'Z'),
 });

@@ -22,7 +22,7 @@ function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Dat
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // If several tolerations match, the shortest period applies. Tolerations without a period do not limit the time.
+    // If several tolerations match, the shortest period applies.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );

@@ -1,11 +1,7 @@
 const GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
 
-/**
- * Records the heartbeats of nodes. Times of heartbeats come from the clock of the controller, because the clocks of
- * nodes may be wrong. The controller checks a node once for each grace period. The number of checks is independent of
- * the number of heartbeats.
- */
+/** Times of heartbeats come from the clock of the controller, because the clocks of nodes may be wrong. */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();
   readonly #rounds = new Map<number, Set<string>>();

@@ -35,7 +35,6 @@ async function join(plane: TestPlane, zones: Record<string, string>): Promise<vo
 const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
   plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
-/** Advances the time. */
 async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
   for (let left = ms; left > 0; left -= 10_000) {
     for (const name of alive) await renew(plane, name);

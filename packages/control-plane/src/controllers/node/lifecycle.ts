@@ -15,10 +15,7 @@ import { scheduleTaints } from './taints.ts';
 import { EVICTION_RULES } from './zones.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/**
- * Only for a node below this age, the controller writes an event about a new node. An older node existed before the
- * start of the controller.
- */
+/** Only for a node below this age, the controller writes an event about a new node. */
 const NEW_MS = 60_000;
 const RETRY_MS = 20;
 
@@ -138,8 +135,7 @@ function follow(
 }
 
 /**
- * If a node does not renew its Lease, its condition `Ready` becomes `Unknown`. Adds taints to cordoned nodes, and to
- * nodes with bad conditions. In each zone, the controller limits the rate at which nodes get taints that evict pods.
+ * If a node does not renew its Lease, its condition `Ready` becomes `Unknown`.
  * @param rules replaces the defaults of kube-controller-manager
  * @see kubernetes pkg/controller/nodelifecycle
  */

@@ -28,8 +28,8 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue'>;
 
 /**
- * Finds unreachable nodes, and adds taints to nodes that are not ready. The taints evict the pods of the nodes. While
- * all zones are unreachable, no node gets a taint.
+ * Finds unreachable nodes, and adds taints to nodes that are not ready. While all zones are unreachable, no node gets a
+ * taint.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -125,7 +125,6 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The error reaches the queue, which reports it. The next round retries the failed nodes.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -157,10 +156,7 @@ export class NodeMonitor {
     return reported === undefined ? 'conflict' : 'reported';
   }
 
-  /**
-   * A ready node loses the taint at once, and a wrong taint is replaced. A node that is not ready waits until the rate
-   * limit allows a taint.
-   */
+  /** A ready node loses the taint at once, and a wrong taint is replaced. */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
     const queue = this.#queueOf(zoneOf(node));
@@ -195,8 +191,7 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // If all zones are unreachable, the control plane has probably lost its network. The monitor removes the taints and
-    // delays evictions.
+    // If all zones are unreachable, the control plane has probably lost its network.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

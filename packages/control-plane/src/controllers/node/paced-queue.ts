@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
- * After a pause, the queue releases the first name immediately. A rate of zero stops a paced queue.
+ * After a pause, the queue releases the first name immediately.
  * @see kubernetes pkg/controller/nodelifecycle/scheduler
  */
 export class PacedQueue {
@@ -30,7 +30,7 @@ export class PacedQueue {
     return this.#waiting.size === 0;
   }
 
-  /** Changes the rate of the queue. For the next name, the slower of the old and the new rate applies. */
+  /** Changes the rate of the queue. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

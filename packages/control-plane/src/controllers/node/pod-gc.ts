@@ -114,8 +114,7 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Deletes pods of missing nodes, and terminating pods without a working node. Of too many ended pods, the oldest are
- * deleted.
+ * Deletes pods of missing nodes, and terminating pods without a working node.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

@@ -51,10 +51,7 @@ export function scheduleTaints(node: ApiObject, now: string): Plain[] | undefine
   return changed(node, isKept, 'NoSchedule', wanted, now);
 }
 
-/**
- * Replaces all taints of a node that evict pods by the taint `key`. If `key` is undefined, the function only removes
- * these taints.
- */
+/** Replaces all taints of a node that evict pods by the taint `key`. */
 export function expellingTaints(node: ApiObject, key: string | undefined, now: string): Plain[] | undefined {
   const isKept = (taint: Plain): boolean =>
     taint.effect !== 'NoExecute' || !EXPELLING.includes(String(taint.key)) || taint.key === key;

@@ -40,10 +40,7 @@ export function evictionRate(state: ZoneState, { ready, notReady }: ZoneCount, r
 }
 
 export interface Disruption {
-  /**
-   * `enter`: all zones have become unreachable, probably because the controller lost its network. `leave`: after that,
-   * some zones have recovered.
-   */
+  /** `enter`: all zones have become unreachable, probably because the controller lost its network. */
   readonly change: 'enter' | 'leave' | 'none';
   readonly states: ReadonlyMap<string, ZoneState>;
   readonly rates: ReadonlyMap<string, number>;

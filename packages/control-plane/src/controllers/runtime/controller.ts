@@ -21,10 +21,7 @@ export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'r
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly informer: (resource: Resource) => Informer;
-  /**
-   * Returns a cache with only the metadata of objects. If another controller has already requested full objects, the
-   * cache contains full objects.
-   */
+  /** Returns a cache with only the metadata of objects. */
   readonly metadataInformer: (resource: Resource) => Informer;
   readonly drop: (resource: Resource) => void;
   readonly directory: Directory;
@@ -34,20 +31,14 @@ export interface ControllerContext extends Pick<RuntimeEnvironment, 'clock' | 'r
   readonly announcer: (component: string, userAgent: string) => Announcer;
 }
 
-/**
- * `setup` requests caches, and connects event handlers with queues. The queues start when all caches contain their
- * first lists.
- */
+/** `setup` requests caches, and connects event handlers with queues. */
 export interface Controller {
   readonly name: string;
   readonly needs?: string;
   readonly setup: (context: ControllerContext) => void;
 }
 
-/**
- * Runs controllers with one set of caches until the signal is aborted. The promise resolves when all caches contain
- * their first lists.
- */
+/** Runs controllers with one set of caches until the signal is aborted. */
 export async function runControllers(
   controllers: readonly Controller[],
   { client, clock, random, onError }: RuntimeEnvironment,

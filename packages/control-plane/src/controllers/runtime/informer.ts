@@ -27,10 +27,7 @@ type WatchEvent =
 const RETRY_MS = 1000;
 const decoder = new TextDecoder();
 
-/**
- * Lists the objects of one resource and then watches them. Handlers first get all existing objects, and then every
- * change.
- */
+/** Lists the objects of one resource and then watches them. */
 export class Informer {
   /** Resolves when the cache contains the first list. */
   readonly synced: Promise<void>;
@@ -66,10 +63,7 @@ export class Informer {
     return this.#objects.size;
   }
 
-  /**
-   * Calls `handler` for all existing objects and for every later change. Returns a function that unregisters the
-   * handler.
-   */
+  /** Calls `handler` for all existing objects and for every later change. */
   onChange(handler: ChangeHandler): () => void {
     this.#handlers.add(handler);
     for (const object of this.#objects.values()) handler({ type: 'added', object, old: undefined });
@@ -77,8 +71,8 @@ export class Informer {
   }
 
   /**
-   * The returned function finds the objects with an index key. For example, an index by node name finds the pods of a
-   * node. All calls of `index` with the same function share one index.
+   * The returned function finds the objects with an index key. All calls of `index` with the same function share one
+   * index.
    */
   index(of: WordsOf): (word: string) => ApiObject[] {
     const known = this.#finders.get(of);
@@ -105,7 +99,7 @@ export class Informer {
         ready();
         version = await this.#watch(version, signal);
       } catch (error) {
-        // The code 410 means that the resourceVersion is too old. After any other error, a new list is correct too.
+        // The code 410 means that the resourceVersion is too old.
         version = undefined;
         if (!hasCode(error, 410)) await sleep(this.#clock, RETRY_MS, signal);
       }

@@ -5,10 +5,7 @@ const LAST_RETRY_MS = 30_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const WORKERS = 16;
 
-/**
- * The queue contains a key at most once, and only one worker at a time processes the key. The queue retries a failed
- * key with a growing delay. The queue processes no keys until it is opened.
- */
+/** The queue contains a key at most once, and only one worker at a time processes the key. */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #work: (key: string) => Promise<void>;

@@ -34,16 +34,12 @@ const sameForScheduling = (node: ApiObject, old: ApiObject): boolean =>
 
 interface Memory {
   readonly usage: Usage;
-  /** A change of a node or pod adds waiting pods to the queue again. */
   readonly waiting: Set<string>;
   /** For each pod, the node for which the scheduler currently binds the claims of the pod. */
   readonly reserved: Map<string, string>;
 }
 
-/**
- * With `prepare`, the scheduler first binds the claims of the pod. The events of the bound claims trigger the next
- * attempt.
- */
+/** With `prepare`, the scheduler first binds the claims of the pod. */
 type Outcome =
   | { readonly kind: 'unschedulable'; readonly why: string }
   | { readonly kind: 'bind'; readonly node: string }

@@ -57,8 +57,8 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Compiles the label selector of an affinity term. A term without a selector matches no pod. The API server has already
- * added the labels of `matchLabelKeys` to the selector.
+ * Compiles the label selector of an affinity term. The API server has already added the labels of `matchLabelKeys` to
+ * the selector.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isRecord(term.labelSelector)) return () => false;
@@ -70,10 +70,7 @@ const selectsAll = (term: Plain): boolean =>
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
-/**
- * Compiles an affinity term. The term matches a pod by its namespace and its labels. A term without namespaces applies
- * to the namespace of its owner.
- */
+/** A term without namespaces applies to the namespace of its owner. */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
   const named = strings(term, 'namespaces');
@@ -190,8 +187,7 @@ export class Neighbours {
     // Topology spread does not count terminating pods.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Topology spread counts only pods on nodes that are possible for the new pod. The policies of the spread
-    // constraint define the possible nodes.
+    // Topology spread counts only pods on nodes that are possible for the new pod.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

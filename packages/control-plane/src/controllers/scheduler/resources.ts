@@ -4,7 +4,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
 import { HostPorts, hostPortsOf, usagePartOf } from './ports.ts';
 
-/** Amounts by resource name. The unit is a thousandth, so `100m` of CPU is a whole number. */
+/** The unit is a thousandth, so `100m` of CPU is a whole number. */
 export type Amounts = ReadonlyMap<string, number>;
 
 const milli = (quantity: unknown): number => Number(quantityNanos(quantity) / 1_000_000n);

@@ -64,7 +64,7 @@ function setup({ api, informer, queue, recorder }: ControllerContext): void {
 }
 
 /**
- * Creates the claims of ephemeral volumes. The garbage collector deletes such a claim together with the pod.
+ * Creates the claims of ephemeral volumes.
  * @see kubernetes pkg/controller/volume/ephemeral
  */
 export const ephemeralVolumes: Controller = { name: 'ephemeral-volume', setup };

@@ -69,7 +69,6 @@ test('a claim is bound; its volume is attached while a pod uses it or a node has
   expect(plane.errors).toEqual([]);
 });
 
-/** Deletes a pod. */
 async function leftMounted(plane: TestPlane, ready: string): Promise<void> {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
   await plane.must('POST', '/api/v1/nodes', { ...node, status: { conditions: [{ type: 'Ready', status: ready }] } });

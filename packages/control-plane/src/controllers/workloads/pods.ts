@@ -33,10 +33,7 @@ export function podOf(owner: ApiObject, template: Plain): Plain {
   };
 }
 
-/**
- * Returns whether a pod is available, or the time at which the pod becomes available. The owner requires a minimum
- * ready time.
- */
+/** Returns whether a pod is available, or the time at which the pod becomes available. */
 export function availability(pod: ApiObject, minReadySeconds: number, now: Date): { available: boolean; at?: Date } {
   if (!isReady(pod)) return { available: false };
   if (minReadySeconds === 0) return { available: true };
@@ -67,10 +64,7 @@ function restartsOf(pod: ApiObject): readonly [number, number] {
 
 const PHASES = ['Pending', 'Unknown', 'Running'];
 
-/**
- * Returns the values by which pods are sorted for a scale-down. The first different value decides: the pod with the
- * smaller value is deleted first.
- */
+/** Returns the values by which pods are sorted for a scale-down. */
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
@@ -126,10 +120,10 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
   return sortByWorth(pods, now, crowd);
 }
 
-/** Sorts pods in the order in which a job deletes them (`ActivePods`). Other pods on the node have no effect. */
+/** Sorts pods in the order in which a job deletes them (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
-/** Returns a pod with a deletion time. The watch will soon report the deletion. */
+/** Returns a pod with a deletion time. */
 const dying = (pod: ApiObject): ApiObject => ({
   ...pod,
   metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.creationTimestamp ?? '' },
@@ -238,8 +232,7 @@ const FIRST_BATCH = 1;
 const BURST = 500;
 
 /**
- * Runs equal requests in batches. Each batch is twice as large as the batch before, and a failure stops the batches
- * (`slowStartBatch`).
+ * Each batch is twice as large as the batch before, and a failure stops the batches (`slowStartBatch`).
  * @throws the error of the first failed request
  */
 export async function inBatches(

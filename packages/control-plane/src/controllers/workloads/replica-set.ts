@@ -104,9 +104,7 @@ class ReplicaKeeper {
     });
   }
 
-  /**
-   * Creates or deletes pods of a set. After a failure, the result contains the error, and the failure for the status.
-   */
+  /** Creates or deletes pods of a set. */
   async scale(set: ApiObject): Promise<{ readonly error?: unknown; readonly failure?: ReplicaFailure }> {
     await this.adoption.claim(set, isActive);
     try {
@@ -118,7 +116,7 @@ class ReplicaKeeper {
     }
   }
 
-  /** Writes the status of a set. Returns the time at which the status changes without an event, or undefined. */
+  /** Writes the status of a set. */
   async report(set: ApiObject, failure: ReplicaFailure | undefined): Promise<Date | undefined> {
     const terminating = this.#kind.countsTerminating
       ? this.#owned.all(set).filter((pod) => isDying(pod) && !isTerminal(pod) && this.adoption.selects(set, pod)).length

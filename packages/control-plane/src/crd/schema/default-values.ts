@@ -11,7 +11,7 @@ import { type Fields, record } from './fields.ts';
 
 /**
  * Evaluates the CEL rules of a default value twice: as if an object with the value were created, and then updated
- * without a change. An error of both evaluations is reported once.
+ * without a change.
  */
 function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): StatusCause[] {
   const fresh = validateRules(value, undefined, node, undefined, isResource);
@@ -21,7 +21,7 @@ function ruleCauses(value: unknown, node: SchemaNode, isResource: boolean): Stat
   return [...fresh, ...kept.filter((cause) => !isReported(cause))];
 }
 
-/** Calls `visit` for each embedded resource in a value. If the value itself is a resource, `visit` gets it too. */
+/** Calls `visit` for each embedded resource in a value. */
 function visitResources(
   value: unknown,
   node: SchemaNode,

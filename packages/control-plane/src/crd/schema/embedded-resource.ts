@@ -63,8 +63,7 @@ export function decodingCause(resource: Resource, path: string): StatusCause | u
 }
 
 /**
- * Returns the errors in the type and the metadata of an embedded resource. The name of an embedded resource may be
- * missing.
+ * Returns the errors in the type and the metadata of an embedded resource.
  * @see k8s.io/apiextensions-apiserver `validateEmbeddedResource`
  */
 export function embeddedResourceCauses(resource: Resource, path: string): StatusCause[] {

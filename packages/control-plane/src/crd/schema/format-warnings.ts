@@ -22,7 +22,7 @@ function unknownFormats(crd: ApiObject | undefined): ReadonlySet<string> {
   return found;
 }
 
-/** Returns a warning for each format that the server does not check. Formats of the old schema cause no warning. */
+/** Returns a warning for each format that the server does not check. */
 export function formatWarnings(crd: ApiObject, old: ApiObject | undefined): string[] {
   const known = unknownFormats(old);
   return [...unknownFormats(crd)]

@@ -53,7 +53,7 @@ function validateStandard(schema: Fields, path: string, context: Context, causes
   causes.push(forbidden(`${path}.uniqueItems`, words));
 }
 
-/** Validates the `x-kubernetes-*` extensions of a schema. The schema does not need to be structural. */
+/** Validates the `x-kubernetes-*` extensions of a schema. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     causes.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, 'must be true or undefined'));
@@ -88,7 +88,7 @@ function unsupportedOf(schema: Fields, path: string): Place[] {
   return found;
 }
 
-/** For each error, the path of the schema that caused the error. The field in the error may be below this path. */
+/** For each error, the path of the schema that caused the error. */
 const levels = new WeakMap<StatusCause, string>();
 
 export const levelOf = (cause: StatusCause): string => levels.get(cause) ?? cause.field ?? '';
@@ -123,7 +123,7 @@ function validate(schema: Fields, path: string, context: Context, causes: Status
   causes.push(...own);
 }
 
-/** Validates the JSON schema keywords that kube-apiserver supports. The schema does not need to be structural. */
+/** Validates the JSON schema keywords that kube-apiserver supports. */
 export function validateKeywords(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   validate(schema, path, { isRoot: true, insideMeta: false, noDefault: undefined }, causes, 0);

@@ -58,7 +58,7 @@ function validateMap(schema: Fields, path: string, keys: readonly string[]): Sta
   return causes;
 }
 
-/** Validates the items of a set or map. Items must not be nullable, and items of a map must have all keys. */
+/** Validates the items of a set or map. */
 function validateItems(schema: Fields, path: string, listType: string, keys: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   const items = record(schema.items);

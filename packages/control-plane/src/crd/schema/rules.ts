@@ -59,10 +59,7 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
   field,
 });
 
-/**
- * Returns whether a path such as `.a.b['c d']` names a field of the schema. If the schema is not structural, every path
- * is valid.
- */
+/** Returns whether a path such as `.a.b['c d']` names a field of the schema. */
 const isFieldPath = (path: string, schema: Fields): boolean =>
   unreadableWord(schema) !== undefined || typeof readFieldPath(path, schema) !== 'string';
 
@@ -177,7 +174,7 @@ function validateMessageExpression(
   return addCost(program.cost, at, 'estimated messageExpression cost', total);
 }
 
-/** Returns the maximum number of values of a child schema. Only declared limits of lists and maps count. */
+/** Returns the maximum number of values of a child schema. */
 function childCardinality(schema: Fields, cardinality: number | undefined): number | undefined {
   const isMap = schema.type === 'object' && (schema.additionalProperties ?? undefined) !== undefined;
   if (cardinality === undefined || (!isMap && schema.type !== 'array')) return cardinality;
@@ -223,8 +220,7 @@ function visit(schema: Fields, place: Place, total: Total, found: SchemaCauses):
   specs.forEach((spec, at) => {
     causes.form.push(...validateSpec(spec, schema, field(at)));
   });
-  // If a schema is invalid, its rules are not compiled, because their errors would be misleading. An invalid expression
-  // in another schema does not matter.
+  // If a schema is invalid, its rules are not compiled, because their errors would be misleading.
   const isInvalid = !found.isStructural || found.words.some((cause) => levelOf(cause).startsWith(path));
   if (isInvalid || causes.form.length > 0) return causes;
   if (!isExposed(nodeOf(schema as JsonSchema))) {

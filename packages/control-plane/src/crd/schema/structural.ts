@@ -104,10 +104,7 @@ export interface SchemaCauses {
   readonly words: readonly StatusCause[];
 }
 
-/**
- * Defaults are validated only if the schema is structural. Structural errors are reported only if the server can
- * convert the schema to a structural schema.
- */
+/** Defaults are validated only if the schema is structural. */
 export function validateSchema(schema: Fields, path: string): SchemaCauses {
   const words = validateKeywords(schema, path);
   const unreadable = unreadableWord(schema);

@@ -80,10 +80,7 @@ const bindingCauses =
     return findings.causes;
   };
 
-/**
- * Sets the default API groups of a binding: the RBAC group for users, groups and the role. For service accounts, the
- * default is the core group.
- */
+/** Sets the default API groups of a binding: the RBAC group for users, groups and the role. */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

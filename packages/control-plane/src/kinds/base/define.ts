@@ -12,7 +12,7 @@ export interface BuiltinKind
   readonly model?: string;
 }
 
-/** Defines a built-in kind. The schema of the kind is created when it is first used. */
+/** The schema of the kind is created when it is first used. */
 export const defineKind = (facts: BuiltinKind): KindDefinition => {
   const { model = `V1${facts.kind}`, setDefaults, ...rest } = facts;
   return {

@@ -43,7 +43,6 @@ const USER_ID = 2_147_483_647;
 export const userIdProblems = (id: unknown): string[] =>
   isNumber(id) && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
 
-/** Validates a relative path. The path must not contain `..`. */
 export function descendingPathProblems(path: string): string[] {
   return [...(path.startsWith('/') ? ['must be a relative path'] : []), ...backstepProblems(path)];
 }
@@ -61,7 +60,6 @@ export function volumePathProblems(path: string): string[] {
 const UNDERSCORE_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
 
-/** Validates a DNS search domain. The labels of the domain may contain underscores. */
 export function searchDomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');

@@ -17,13 +17,12 @@ export type Strategy = Pick<
   | 'defaultPropagation'
 >;
 
-/** Creates the strategy of a kind. An update must meet the rules of `causes` and the rules of `change`. */
+/** Creates the strategy of a kind. */
 export function strategy(
   rules: Strategy & {
     /** If an error already exists in the old object, the error may be allowed. */
     readonly causes?: (object: ApiObject, old?: ApiObject) => StatusCause[];
     readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
-    /** Validates the status. Without `statusCauses`, the status is not validated. */
     readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
     /** Whether the errors of the change are reported before the errors of the object. */
     readonly changesFirst?: boolean;

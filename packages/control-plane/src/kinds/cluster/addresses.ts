@@ -33,8 +33,8 @@ function rangeCauses(ranges: readonly string[]): StatusCause[] {
 }
 
 /**
- * Validates a ServiceCIDR. A ServiceCIDR with one CIDR may get a second CIDR of the other address family. All other
- * fields are immutable (`ValidateServiceCIDR`).
+ * A ServiceCIDR with one CIDR may get a second CIDR of the other address family. In a ServiceCIDR, all fields except
+ * the list of CIDRs are immutable (`ValidateServiceCIDR`).
  */
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
@@ -103,7 +103,7 @@ function attributeCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates a VolumeAttributesClass. All its fields are immutable (`ValidateVolumeAttributesClass`). */
+/** All fields of a VolumeAttributesClass are immutable (`ValidateVolumeAttributesClass`). */
 export const attributesClassStrategy: Strategy = {
   validate: attributeCauses,
   validateUpdate(object, old) {

@@ -62,7 +62,7 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Returns the condition of an APIService. The APIs of this server are available immediately. */
+/** Returns the condition of an APIService. */
 const localCondition = (now: Date): Plain => ({
   type: 'Available',
   status: 'True',

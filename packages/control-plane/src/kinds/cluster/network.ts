@@ -102,8 +102,8 @@ const rangesIn = (policy: ApiObject): Set<string> =>
   new Set([...blocksOf(policy)].flatMap(({ block }) => [text(block, 'cidr'), ...strings(block, 'except')]));
 
 /**
- * Validates and defaults a NetworkPolicy. Every policy applies to incoming traffic. A policy with egress rules also
- * applies to outgoing traffic. The default protocol is TCP (`ValidateNetworkPolicy`).
+ * Every NetworkPolicy applies to incoming traffic. A NetworkPolicy with egress rules also applies to outgoing traffic.
+ * The default protocol of a NetworkPolicy is TCP (`ValidateNetworkPolicy`).
  */
 export const networkPolicyStrategy = {
   ...strategy({

@@ -10,7 +10,7 @@ import { internalForm } from '../internal/form.ts';
 import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
 
-/** Validates a RuntimeClass. The handler of a RuntimeClass is immutable (`ValidateRuntimeClass`). */
+/** The handler of a RuntimeClass is immutable (`ValidateRuntimeClass`). */
 function causesOf(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   const handler = text(object, 'handler');

@@ -222,7 +222,7 @@ export const csiDriverStrategy = strategy({
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // Each change of the spec increases the generation. The first change sets the generation of a CSIDriver.
+    // Each change of the spec increases the generation.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {

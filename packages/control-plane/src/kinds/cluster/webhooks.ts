@@ -45,7 +45,6 @@ function clientCauses(webhook: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Validates a webhook. The errors have the order of kube-apiserver. */
 function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   const findings = new Findings();
   const name = text(webhook, 'name');

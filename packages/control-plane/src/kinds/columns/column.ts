@@ -73,7 +73,6 @@ export function shownLabels(labels: Readonly<Record<string, unknown>>): string {
 
 const OPERATORS: Readonly<Record<string, string>> = { In: 'in', NotIn: 'notin' };
 
-/** Formats a label selector. */
 export function shownSelector(selector: unknown): string {
   const parts = Object.entries(look(selector, 'matchLabels')).map(([key, value]) => `${key}=${value}`);
   const expressions = look({ selector }, 'selector').matchExpressions;

@@ -27,7 +27,7 @@ const rename = (object: ApiObject, names: Readonly<Record<string, string>>, apiV
   return { ...renamed, apiVersion, kind: 'Event', metadata: object.metadata };
 };
 
-/** Converts events of `events.k8s.io` to core events. The server stores core events, which have other field names. */
+/** Converts events of `events.k8s.io` to core events. */
 export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: '/events',
   encode: (object) => ({ reportingComponent: '', reportingInstance: '', ...rename(object, EVENTS_TO_CORE, 'v1') }),
@@ -40,7 +40,7 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const REFERENCE = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Returns functions that read the fields of an event. The two event APIs have different field names. */
+/** Returns functions that read the fields of an event. */
 function readersOf(subject: string, controller: string, source: string) {
   const read = fieldAt(controller);
   const component = fieldAt(`${source}.component`);
@@ -65,10 +65,7 @@ export const eventFields = { selectableFields: OF_EVENTS.events, otherFields: OF
 
 const TYPES = ['Normal', 'Warning'];
 
-/**
- * Returns the errors that both event APIs report (`legacyValidateEvent`). Errors always contain the field name
- * `involvedObject` of the core group.
- */
+/** Returns the errors that both event APIs report (`legacyValidateEvent`). */
 function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
   const namespace = text(look(event, core ? 'involvedObject' : 'regarding'), 'namespace');
   const own = event.metadata.namespace ?? '';
@@ -137,10 +134,7 @@ function eventCauses(event: ApiObject): StatusCause[] {
   return causes;
 }
 
-/**
- * The immutable fields have the order of the errors in kube-apiserver. Each row contains the field name in
- * `events.k8s.io` and in the core group.
- */
+/** The immutable fields have the order of the errors in kube-apiserver. */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],

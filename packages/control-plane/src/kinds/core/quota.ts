@@ -252,7 +252,6 @@ function rangeOf(findings: Findings, name: string, range: Range, at: string): vo
 
 const MOST_MILLI = (2n ** 63n - 1n) / 1000n;
 
-/** Validates a limit range (`ValidateLimitRange`). */
 export function limitRangeCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

@@ -38,10 +38,7 @@ function pairFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/**
- * Validates the addresses of a service, and returns whether an address is invalid. The addresses of the old service
- * count as valid.
- */
+/** Validates the addresses of a service, and returns whether an address is invalid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain | undefined): boolean {
   const addresses = strings(spec, 'clusterIPs');
   const known = strings(before, 'clusterIPs');
@@ -100,10 +97,7 @@ const keepsPreference = (spec: Plain, before: Plain | undefined): boolean =>
   sameStrings(before, spec, 'clusterIPs') &&
   sameStrings(before, spec, 'ipFamilies');
 
-/**
- * If the policy changes to a single family, removes the second address and the second family of a service. If the
- * policy stays, the removal of the second family is an error.
- */
+/** If the policy changes to a single family, removes the second address and the second family of a service. */
 function releaseSecond(findings: Findings, spec: Plain, before: Plain): void {
   const parts = [
     ['clusterIPs', 'secondary cluster IP'],
@@ -138,7 +132,6 @@ function inferFamilies(findings: Findings, spec: Plain): void {
 
 /**
  * Sets the family policy and the families of a service before the allocation of addresses (`initIPFamilyFields`).
- * Returns the errors.
  * @param before the spec of the service before an update
  */
 export function initFamilies(spec: Plain, before?: Plain): readonly StatusCause[] {

@@ -26,7 +26,7 @@ function spread(seed: string, range: number): number {
 
 /**
  * Returns the cluster IP of a service, computed from its UID and the number of the attempt (see
- * `admission/built-in/service.ts`). After the last attempt, the result is undefined.
+ * `admission/built-in/service.ts`).
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -40,7 +40,7 @@ export const nodePort = (uid: string, index: number, attempt = 0): number | unde
 const notInRange = `provided port is not in the valid range. The range of valid ports is ${PORT_RANGE}`;
 const isInRange = (port: number): boolean => port >= FIRST_NODE_PORT && port < FIRST_NODE_PORT + NODE_PORTS;
 
-/** Returns the ranges of service addresses that are ready. The default range is always ready. */
+/** Returns the ranges of service addresses that are ready. */
 function readyRanges(stored: StrategyContext['stored']): readonly string[] {
   const ranges = (stored?.(SERVICE_RANGES) ?? []).filter(
     ({ metadata, status }) =>

@@ -43,9 +43,7 @@ function portFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/**
- * Validates node ports. Only some types of services have node ports, and two ports must not have the same node port.
- */
+/** Only some types of services have node ports, and two ports must not have the same node port. */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
   if (spec.type === 'ClusterIP') {
@@ -74,7 +72,6 @@ function nodePortFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates external addresses. The addresses of the old service count as valid. */
 function addressFindings(findings: Findings, spec: Plain, before: Plain): void {
   const known = strings(before, 'externalIPs');
   for (const [index, address] of strings(spec, 'externalIPs').entries()) {
@@ -142,7 +139,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Validates the load balancer class. Only a service of type LoadBalancer may have a class. */
+/** Only a service of type LoadBalancer may have a class. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';
@@ -152,7 +149,7 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   return findings.causes;
 }
 
-/** Validates a service, as `ValidateService` in Kubernetes. The errors have the order of kube-apiserver. */
+/** Validates a service, as `ValidateService` in Kubernetes. */
 export function serviceCauses(service: ApiObject, old?: ApiObject): StatusCause[] {
   const before = look(old, 'spec');
   const findings = new Findings();

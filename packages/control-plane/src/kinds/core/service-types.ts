@@ -14,10 +14,7 @@ export const needsHealthPort = (spec: Plain): boolean =>
 
 export const nodePortOf = (port: Plain | undefined): number => number(port, 'nodePort') ?? 0;
 
-/**
- * Copies addresses, the health check port and node ports from the old service if the client omits them. A port is the
- * same port if its name is the same.
- */
+/** Copies addresses, the health check port and node ports from the old service if the client omits them. */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
     if (text(spec, 'clusterIP') === '' && text(before, 'clusterIP') !== '') spec.clusterIP = before.clusterIP;

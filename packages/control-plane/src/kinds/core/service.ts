@@ -57,7 +57,7 @@ function allocate(service: ApiObject, context: StrategyContext, before?: Plain):
   }
 }
 
-/** Validates an update of a service. Immutable fields are validated first. */
+/** Validates an update of a service. */
 function changeCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [...familyChangeCauses(spec, before)];
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer') {
@@ -70,10 +70,7 @@ function changeCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
 
-/**
- * Validates the load balancer addresses in the status of a service (`ValidateLoadBalancerStatus`). Addresses of the old
- * status count as valid.
- */
+/** Validates the load balancer addresses in the status of a service (`ValidateLoadBalancerStatus`). */
 function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const points = pointsOf(service);

@@ -365,7 +365,7 @@ function claimStatusCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Sets the defaults of a claim. Claims in a StatefulSet get these defaults too. */
+/** Sets the defaults of a claim. */
 export function defaultClaim(claim: Plain | ApiObject): void {
   const spec = child(claim, 'spec');
   const status = child(claim, 'status');

@@ -123,9 +123,7 @@ export function rawFindings(findings: Findings, data: unknown, at: string, isSto
   else if (!isRecord(data)) findings.invalid(at, '<value omitted>', 'must be a valid JSON object');
 }
 
-/**
- * @param isStored Whether the stored object contains the same configuration. A stored configuration may be too large.
- */
+/** @param isStored Whether the stored object contains the same configuration. */
 export function configurationFindings(findings: Findings, config: Plain, at: string, isStored = false): void {
   const here = `${at}.opaque`;
   if (config.opaque === undefined) {

@@ -31,7 +31,7 @@ const LONGEST_HARDWARE = 128;
 const ADDRESS = 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)';
 const SOURCES = ['FromClaim', 'FromClass'];
 
-/** Returns the ID of an allocated device. Several claims may share a device, so the ID includes the share. */
+/** Returns the ID of an allocated device. */
 const deviceId = (device: Plain): string => {
   const id = ['driver', 'pool', 'device'].map((field) => text(device, field)).join('/');
   const share = text(device, 'shareID');
@@ -137,10 +137,7 @@ function allocationFindings(findings: Findings, allocation: Plain, known: Reques
   if (nodeSelector !== undefined) nodeSelectorFindings(findings, nodeSelector, `${at}.nodeSelector`);
 }
 
-/**
- * Validates the status of a ResourceClaim, as `ValidateResourceClaimStatusUpdate` in Kubernetes. An allocation is
- * immutable.
- */
+/** Validates the status of a ResourceClaim, as `ValidateResourceClaimStatusUpdate` in Kubernetes. */
 export function claimStatusCauses(claim: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const [status, before] = [look(claim, 'status'), look(old, 'status')];

@@ -30,7 +30,7 @@ const MOST_NAMES = 32;
 const LONGEST_VALUE = 64;
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;
-/** The attribute types of alpha features. The server drops these fields. */
+/** The attribute types of alpha features. */
 const ALPHA_VALUES = ['bools', 'ints', 'strings', 'versions'];
 const SINGLES = ['bool', 'int', 'string', 'version'];
 
@@ -160,7 +160,7 @@ function poolFindings(findings: Findings, pool: Plain, at: string): void {
   if (generation < 0) findings.invalid(`${at}.generation`, generation, 'must be greater than or equal to zero');
 }
 
-/** Returns whether a device has taints or counters. A ResourceSlice with such devices may contain fewer devices. */
+/** Returns whether a device has taints or counters. */
 const isSpecial = (device: Plain): boolean =>
   items(device, 'taints').length > 0 || items(device, 'consumesCounters').length > 0;
 

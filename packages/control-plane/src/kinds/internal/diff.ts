@@ -27,7 +27,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** Returns the longest run of equal lines. Frequent lines may extend the run at both ends. */
+/** Returns the longest run of equal lines. */
 function longest(
   a: readonly string[],
   b: readonly string[],

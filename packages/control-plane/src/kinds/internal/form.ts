@@ -28,7 +28,6 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Host fields of the pod spec. In the internal form, the security context contains these fields. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
 /** Converts a pod spec to the internal form. */
@@ -45,7 +44,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** Converts a label selector to the internal form. The fields have the order of the Go structure. */
+/** Converts a label selector to the internal form. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return defined({

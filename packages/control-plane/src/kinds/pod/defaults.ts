@@ -111,10 +111,7 @@ function defaultVolume(volume: Plain): void {
   defaultSources(volume);
 }
 
-/**
- * Sets the defaults of a pod, as `SetDefaults_Pod` in Kubernetes. Pod templates do not get these defaults. Mutates the
- * spec.
- */
+/** Sets the defaults of a pod, as `SetDefaults_Pod` in Kubernetes. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -123,10 +120,7 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/**
- * Sets the defaults of a pod spec, as `SetDefaults_PodSpec` in Kubernetes. Pods and pod templates get these defaults.
- * Mutates the spec.
- */
+/** Sets the defaults of a pod spec, as `SetDefaults_PodSpec` in Kubernetes. */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);

@@ -18,10 +18,7 @@ function withDomain(image: string): string {
   return isDomain ? image : `docker.io/${image}`;
 }
 
-/**
- * Returns whether an image has the tag `latest`, explicitly or by default. An invalid image reference has no tag
- * (`ParseImageName`).
- */
+/** Returns whether an image has the tag `latest`, explicitly or by default. */
 export function isLatestImage(image: string): boolean {
   const { path = '', tag, digest } = (ID.test(image) ? undefined : REFERENCE.exec(withDomain(image))?.groups) ?? {};
   if (path === '' || path.length > LONGEST_PATH) return false;

@@ -20,10 +20,7 @@ function qosSums(holders: readonly Plain[], list: 'requests' | 'limits'): Readon
   return sums;
 }
 
-/**
- * Returns the QoS class of a pod, which depends on the CPU and memory that the pod itself sets. If the pod sets neither
- * of them, the QoS class depends on all containers.
- */
+/** Returns the QoS class of a pod, which depends on the CPU and memory that the pod itself sets. */
 export function qosClass(spec: Plain): string {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   const holders = isRecord(spec.resources)
@@ -47,7 +44,7 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** Sets the status of a new pod to Pending. From the status in the request, only the QoS class stays (`GetPodQOS`). */
+/** Sets the status of a new pod to Pending. */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   // The shortest grace period is one second, so a negative value becomes one second.
@@ -81,10 +78,7 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject, subresource: st
   if (isRecord(status) && before !== undefined && !isKept) status.qosClass = before;
 }
 
-/**
- * Returns the default grace period of a pod. Without a node, or after the end of the pod, the period is zero. For a
- * running pod, the period is in its spec.
- */
+/** Returns the default grace period of a pod. */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;
   const spec = look(pod, 'spec');

@@ -18,10 +18,7 @@ function put(holder: Plain, field: string, value: unknown): void {
   else holder[field] = value;
 }
 
-/**
- * Returns the old containers with the resources from the request. Containers with new names are in the result, and the
- * validation refuses them.
- */
+/** Returns the old containers with the resources from the request. */
 function resized(sent: readonly Plain[], before: readonly Plain[]): readonly Plain[] {
   if (sent.some((container, index) => text(container, 'name') !== text(before[index] ?? {}, 'name'))) return sent;
   return sent.map((container, index) => {
@@ -133,7 +130,7 @@ function containerCauses(spec: Plain, before: Plain): StatusCause[] {
   ];
 }
 
-/** Returns whether the kubelet reports resources. A kubelet that reports none cannot resize pods. */
+/** Returns whether the kubelet reports resources. */
 function isResizable(old: ApiObject): boolean {
   const running = items(look(old, 'status'), 'containerStatuses').find(
     (status) => look(status, 'state').running !== undefined,

@@ -129,7 +129,7 @@ function extendedClaimFindings(findings: Findings, pod: ApiObject): void {
 
 const isSix = (address: string): boolean => (parseAddress(address)?.bytes.length ?? 0) > 4;
 
-/** Validates the addresses of a pod. The addresses of the old status count as valid. */
+/** Validates the addresses of a pod. */
 function addressFindings(findings: Findings, pod: ApiObject, old: ApiObject, list: 'podIPs' | 'hostIPs'): void {
   const field = `status.${list}`;
   const entries = items(pod.status, list);
@@ -225,10 +225,7 @@ function allocatedFindings(findings: Findings, pod: ApiObject): void {
   }
 }
 
-/**
- * Validates an update of the pod status, as `ValidatePodStatusUpdate` in Kubernetes. The errors have the order of
- * kube-apiserver.
- */
+/** Validates an update of the pod status, as `ValidatePodStatusUpdate` in Kubernetes. */
 export function podStatusCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const status = look(pod, 'status');

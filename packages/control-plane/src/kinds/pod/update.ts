@@ -29,10 +29,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/**
- * Returns the new spec, with the old values in all mutable fields. If the update is valid, the result equals the old
- * spec.
- */
+/** Returns the new spec, with the old values in all mutable fields. */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -58,7 +55,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Copies the old node affinity to the new spec. An affinity without content is removed. */
+/** Copies the old node affinity to the new spec. */
 function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -84,7 +81,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** Validates the placement of a pod with scheduling gates. A change may only exclude nodes. */
+/** Validates the placement of a pod with scheduling gates. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -132,7 +129,7 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** Returns whether all old tolerations remain. Only their seconds may change. */
+/** Returns whether all old tolerations remain. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);

@@ -187,7 +187,7 @@ function restFindings(findings: Findings, spec: Plain, path: string): void {
   systemFindings(findings, spec, path);
 }
 
-/** Validates the spec of a pod, as `ValidatePodSpec` in Kubernetes. The errors have the order of kube-apiserver. */
+/** Validates the spec of a pod, as `ValidatePodSpec` in Kubernetes. */
 export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCause[] {
   const findings = new Findings();
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;

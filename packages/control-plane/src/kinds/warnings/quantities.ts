@@ -3,10 +3,7 @@ import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 
 const NANO = 1_000_000_000n;
 
-/**
- * Returns a warning for each amount of bytes that is not an integer. As in kube-apiserver, only some resources of the
- * list are checked.
- */
+/** Returns a warning for each amount of bytes that is not an integer. */
 export function fractionWarnings(holder: Plain, list: string, resources: readonly string[], at: string): string[] {
   return resources.flatMap((resource) => {
     const quantity = look(holder, list)[resource];

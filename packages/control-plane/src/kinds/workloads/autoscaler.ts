@@ -123,7 +123,7 @@ function withRules(rules: Plain, usual: Plain): Plain {
   return defined({ ...others, policies: given(rules, 'policies') === null ? policies : undefined, ...rules });
 }
 
-/** Returns the rules of an autoscaler. `inner` converts an object to `autoscaling/v2` before its validation. */
+/** Returns the rules of an autoscaler. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>

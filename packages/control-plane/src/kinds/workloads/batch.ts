@@ -24,7 +24,7 @@ import { defaultTemplate, matchCauses, podTemplateCauses } from './template.ts';
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** @param template Whether the spec is the template of a CronJob. Some defaults do not apply to such a template. */
+/** @param template Whether the spec is the template of a CronJob. */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   for (const rule of items(spec.podFailurePolicy, 'rules')) {
@@ -100,8 +100,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
 }
 
 /**
- * Validates the labels that the server generates for a Job. An old server generated only labels without a prefix, so
- * its Jobs need only these labels.
+ * Validates the labels that the server generates for a Job.
  * @see k8s.io/kubernetes pkg/apis/batch/validation `validateGeneratedSelector`
  */
 function ownSelectorCauses(object: ApiObject, old?: ApiObject): StatusCause[] {
@@ -209,7 +208,7 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/** Validates a change of the completions. Only an indexed job may change them, together with the parallelism. */
+/** Validates a change of the completions. */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -235,7 +234,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** Validates an update of a Job (`ValidateJobSpecUpdate`). The whole spec is validated again. */
+/** Validates an update of a Job (`ValidateJobSpecUpdate`). */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -254,8 +253,7 @@ const jobRules = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // As in kube-apiserver, the Job and its template share one map of labels. A label that the server later adds to the
-    // template therefore also appears on the Job.
+    // As in kube-apiserver, the Job and its template share one map of labels.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }

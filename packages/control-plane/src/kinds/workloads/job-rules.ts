@@ -121,7 +121,6 @@ export function failurePolicyFindings(findings: Findings, spec: Plain, path: str
   }
 }
 
-/** Validates the success policy (`validateSuccessPolicy`). */
 export function successPolicyFindings(findings: Findings, spec: Plain, path: string): void {
   const at = `${path}.successPolicy`;
   const policy = look(spec, 'successPolicy');

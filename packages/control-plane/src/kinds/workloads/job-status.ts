@@ -39,7 +39,6 @@ const invalid = (field: string, value: unknown, why: string): StatusCause =>
 const broken = (...rules: readonly (readonly [isBroken: boolean, cause: () => StatusCause])[]): StatusCause[] =>
   rules.filter(([isBroken]) => isBroken).map(([, cause]) => cause());
 
-/** Validates the uncounted pods. Each entry must be a UID, and a UID must not be in both lists. */
 function uncountedCauses(status: Plain): StatusCause[] {
   const seen = new Set<string>();
   const causes: StatusCause[] = [];

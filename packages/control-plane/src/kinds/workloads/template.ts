@@ -20,7 +20,6 @@ const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
 export interface SelectorWords {
-  /** The kind in error texts, such as `deployment`. */
   readonly kind: string;
   /** If `unreadable` is null, an invalid selector is not reported. */
   readonly unreadable: string | null;
@@ -35,14 +34,14 @@ const DEPLOYMENT: SelectorWords = {
 
 /**
  * Validates the selector and the template of a workload. The selector must not be empty, and must match the template's
- * labels. Pods must have the restart policy Always.
+ * labels.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A DaemonSet without a selector is valid. The DaemonSet selects no pods.
+    // A DaemonSet without a selector is valid.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {
@@ -109,7 +108,7 @@ export function templateCauses(spec: Plain, policies: readonly string[], control
   return causes;
 }
 
-/** Validates an integer or percentage such as `1` or `"25%"`. A negative value is an error. */
+/** Validates an integer or percentage such as `1` or `"25%"`. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];

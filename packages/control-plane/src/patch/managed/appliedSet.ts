@@ -85,8 +85,7 @@ export class AppliedReader {
       this.errors.push(`${path}: nested too deep`);
       return LEAF;
     }
-    // A type with several JSON types, such as a quantity, is a named definition. In a custom kind, kube-apiserver does
-    // not check fields of such types.
+    // A type with several JSON types, such as a quantity, is a named definition.
     if (node?.intOrString === true && node.schema.$id !== undefined && value !== null && !isScalar(value)) {
       this.errors.push(`${path}: expected any scalar, got &{${goPlain(value)}}`);
       return LEAF;

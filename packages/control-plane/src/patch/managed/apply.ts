@@ -214,8 +214,8 @@ export function serverSideApply(input: ApplyInput): ApiObject {
     if (refused.length > 0) throw conflictError(refused);
   }
   const remaining = others.map((owner) => withoutChanges(owner, changesIn));
-  // If an apply changes nothing, its managedFields entry keeps the old time. If the first apply of a manager changes
-  // nothing, its new entry has no time. In an apply, a creationTimestamp of null counts as a change.
+  // If an apply changes nothing, its managedFields entry keeps the old time. In an apply, a creationTimestamp of null
+  // counts as a change.
   const isNoop =
     equalJson(current, result) && !(live !== undefined && input.applied.metadata?.creationTimestamp === null);
   const time = isNoop ? previous?.time : entryTime(input.now);

@@ -29,7 +29,6 @@ function compareLeaf(old: unknown, next: unknown): Changes {
 const sameValue = (old: unknown, next: unknown): boolean =>
   equalJson(old, next) && !(Array.isArray(next) && holdsEmpties(next));
 
-/** Collects changed paths. If a map or list is added or removed, its own path has changed too. */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -105,12 +104,10 @@ function compareMap(
 type Skip = (key: string) => boolean;
 const NONE: Skip = () => false;
 
-/** Returns the items of a list by their path elements. */
 function index(list: unknown, node: SchemaNode): Map<string, unknown[]> {
   return Array.isArray(list) ? Map.groupBy(list, (item: unknown) => itemElement(item, node)) : new Map();
 }
 
-/** Compares list items with the same path element. */
 function compareItems(old: readonly unknown[], next: readonly unknown[], node: SchemaNode): Changes {
   if (old.length <= 1 && next.length <= 1) return compareValues(old[0], next[0], node.items);
   if (old.length > 1 && next.length > 1) return equalJson(old, next) ? NOTHING : CHANGED;
@@ -140,10 +137,6 @@ function compareAs(shape: Shape, old: unknown, next: unknown, node: SchemaNode |
 const both = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
   a === undefined || b === undefined ? (a ?? b) : union(a, b);
 
-/**
- * Compares two values. Without a schema, the types of the values determine the comparison. If a list becomes a map, its
- * own path and the paths of all keys have changed.
- */
 function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined): Changes {
   if (old === next) return NOTHING;
   const before = shapeOf(node, old ?? next ?? {});
@@ -186,9 +179,7 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
   return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
 }
 
-/**
- * Returns whether a field can have a manager. Names, timestamps, and fields that the endpoint does not write have none.
- */
+/** Returns whether a field can have a manager. */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;
   if (first === undefined) return true;

@@ -10,9 +10,7 @@ export interface Conflict {
   readonly fields: FieldSet;
 }
 
-/**
- * Returns the name of a manager in a conflict message. If the manager used updates, the name contains the API version.
- */
+/** Returns the name of a manager in a conflict message. */
 function nameOf(owner: Ownership): string {
   const subresource = owner.subresource === '' ? '' : ` with subresource ${goQuote(owner.subresource)}`;
   const version = owner.operation === 'Update' ? ` using ${owner.apiVersion}` : '';

@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../schema/model/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/** Merges an applied configuration into live values. Live fields that the configuration omits stay. */
+/** Merges an applied configuration into live values. */
 export function mergeValues(
   live: unknown,
   applied: unknown,
@@ -39,10 +39,7 @@ function mergeMaps(
   return merged;
 }
 
-/**
- * Merges two lists. The applied items keep their order. A live item outside of the configuration stays before the next
- * item that both lists contain. The result has the order of structured-merge-diff 4.4.
- */
+/** The result has the order of structured-merge-diff 4.4. */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));
   const right = applied.map((item) => itemElement(item, node));

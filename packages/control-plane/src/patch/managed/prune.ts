@@ -42,7 +42,7 @@ export function pruneDropped(
  */
 const isDropped = (dropped: FieldSet, still: FieldSet | undefined): boolean => dropped.self && still?.self !== true;
 
-/** Returns null for a list or map that lost its last item. A schema may refuse the value null. */
+/** Returns null for a list or map that lost its last item. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

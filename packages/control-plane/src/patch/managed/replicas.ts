@@ -29,8 +29,7 @@ export function scaleEntries(
 
 /**
  * Returns the entries of the scaled object, as `ScaleHandler.ToParent` in Kubernetes. A manager with updates gets an
- * additional entry without a time, because each API version has its own entry. A manager with applies has one entry for
- * all API versions.
+ * additional entry without a time, because each API version has its own entry.
  * @param scale the managedFields of the written Scale
  */
 export function parentEntries(

@@ -72,7 +72,7 @@ export function scopeOf(kind: KindDefinition, subresource: string, requested: Ki
 
 /**
  * Returns the managedFields entries from the client, or the stored entries if the client sent none. The value `[{}]`
- * removes all entries. A write of a subresource cannot change the entries directly.
+ * removes all entries.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
@@ -105,10 +105,7 @@ export function withoutChanges(owner: Ownership, changesIn: ChangesIn): Ownershi
   return set === owner.set ? owner : { ...withoutEntry(owner), set };
 }
 
-/**
- * Records a write in the managedFields. The manager of the write gets the changed fields. Removed fields have no
- * manager.
- */
+/** Records a write in the managedFields. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changesIn: ChangesIn,
@@ -154,8 +151,7 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   // If a patch has changed the kind of an object, kube-apiserver cannot compare the object.
   if (kind.custom && updated.kind !== kind.kind) return [];
   const areOfKind = given.every((entry) => isOfKind(entry, kind));
-  // If an entry has the API version of another kind, a custom object loses all managers. A built-in object loses only
-  // this entry.
+  // If an entry has the API version of another kind, a custom object loses all managers.
   if (kind.custom && !areOfKind) return [];
   const entries = areOfKind ? given : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);

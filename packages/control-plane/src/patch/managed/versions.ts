@@ -14,10 +14,7 @@ function converted(object: ApiObject, from: KindDefinition, to: KindDefinition):
   return to.storedAs?.decode(stored) ?? stored;
 }
 
-/**
- * Returns the changes of a write in the API version of each manager. Fields can differ between versions, as in
- * autoscaling v1 and v2.
- */
+/** Returns the changes of a write in the API version of each manager. */
 export function changesByVersion(
   old: ApiObject,
   next: ApiObject,

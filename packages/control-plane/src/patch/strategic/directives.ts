@@ -17,7 +17,7 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** Formats a value like `%s` in Go. If the value is not a string, the text contains its type. */
+/** Formats a value like `%s` in Go. */
 function goString(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.map(goString).join(' ')}]`;
@@ -41,7 +41,7 @@ export function goType(value: unknown): string {
   return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
 }
 
-/** Returns the error for a patch that contradicts the schema. The error has the code 500 and only a message. */
+/** Returns the error for a patch that contradicts the schema. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
 export const formatError = (message: string): StatusError =>
@@ -59,7 +59,6 @@ export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
 export const badType = (expected: string, actual: unknown): StatusError =>
   patchError(`expected a ${expected}, but received a ${goType(actual)}`);
 
-/** Removes null values from maps. Mutates the value. */
 export function discardNulls(value: unknown): void {
   if (Array.isArray(value)) for (const item of value) discardNulls(item);
   if (!isRecord(value)) return;
@@ -69,7 +68,7 @@ export function discardNulls(value: unknown): void {
   }
 }
 
-/** Removes all maps with the key `$patch` from a value. Mutates the value. */
+/** Removes all maps with the key `$patch` from a value. */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isRecord(value)) return value;

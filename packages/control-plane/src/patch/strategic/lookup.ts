@@ -26,7 +26,7 @@ const goKind = (node: SchemaNode): string =>
   node.types[0] === 'array' ? 'slice' : node.types[0] === 'object' ? 'map' : (node.types[0] ?? 'interface');
 
 /**
- * Finds a field in the schema of an object. Only a structure has known fields.
+ * Finds a field in the schema of an object.
  * @throws StatusError 500 for an unknown
  * field
  */

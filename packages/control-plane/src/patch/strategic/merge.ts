@@ -132,7 +132,7 @@ function mergeField(
 }
 
 /**
- * Merges the patch into the original map. Mutates both maps.
+ * Merges the patch into the original map.
  * @throws StatusError 400, 422 or 500 if the patch is invalid
  */
 export function mergeMaps(original: Fields, patch: Fields, node: SchemaNode | undefined): Fields {

@@ -7,10 +7,7 @@ export function keyText(value: unknown): string {
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
-/**
- * Finds the position of list items. A map is identified by its merge key, and a scalar by its value. If several items
- * are equal, the first position counts.
- */
+/** Finds the position of list items. */
 class Positions {
   readonly #mergeKey: string;
   readonly #positions = new Map<string, number>();
@@ -44,10 +41,7 @@ function requireKeys(items: readonly unknown[], mergeKey: string): void {
 
 const isDeleted = (item: unknown): boolean => isRecord(item) && item[PATCH] === 'delete';
 
-/**
- * Sorts items by their position in `order`. Items that will be deleted are last. As with the stable sort of Go, items
- * without a position move to the front.
- */
+/** Items that will be deleted are last. */
 function sorted(items: readonly unknown[], order: readonly unknown[], mergeKey: string, areMaps: boolean): unknown[] {
   if (areMaps) requireKeys([...items, ...order], mergeKey);
   const positions = new Positions(order, mergeKey);
@@ -73,7 +67,7 @@ function split(items: readonly unknown[], list: readonly unknown[], mergeKey: st
   return [items.filter(inList), items.filter((item) => !inList(item))];
 }
 
-/** Returns the items in the requested order. Items that are not in `order` keep the order of the server. */
+/** Returns the items in the requested order. */
 export function inOrder(
   merged: readonly unknown[],
   order: readonly unknown[],

@@ -71,8 +71,7 @@ export function readCarried(made: ApiObject, { carries, object }: AdmissionAttri
 }
 
 /**
- * Decodes an object that an admission plugin returned. An object without a kind or version gets the kind and
- * `apiVersion` of the request.
+ * Decodes an object that an admission plugin returned.
  * @param strict Whether an unknown field is an error.
  * @throws StatusError 500 if the object is invalid.
  */

@@ -93,8 +93,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
       if (!Array.isArray(list) || !list.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
       meta[field] = list;
     }
-    // Like a list with one empty entry, an empty managedFields list removes all managers. A body without managedFields
-    // keeps the managers.
+    // Like a list with one empty entry, an empty managedFields list removes all managers.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
     // In a custom object, kube-apiserver treats an empty list as an absent field.
     if (kind.custom) delete meta[field];
@@ -102,7 +101,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   }
 }
 
-/** Removes unknown metadata fields, and returns their paths. Mutates the metadata. */
+/** Removes unknown metadata fields, and returns their paths. */
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
@@ -186,7 +185,7 @@ export function decodeObject(
   return object;
 }
 
-/** Reports the problems of a body as an error or as warnings. The client chooses between errors and warnings. */
+/** Reports the problems of a body as an error or as warnings. */
 function reportProblems(
   { yaml, fields }: Problems,
   { kind: { kind, version } }: ServedKind,
@@ -227,7 +226,7 @@ export function checkFields(
 }
 
 /**
- * Removes unknown fields of an object, and returns their paths. Mutates the object.
+ * Removes unknown fields of an object, and returns their paths.
  * @param applied whether the nulls of a custom object stay until its validation
  */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {

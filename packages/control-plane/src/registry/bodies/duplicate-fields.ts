@@ -56,8 +56,7 @@ export const repeatedField = (path: string): string => `duplicate field "${path}
 export const unknownField = (path: string): string => `unknown field "${path}"`;
 
 /**
- * Returns problems in the order of the text, like Go's decoder for built-in kinds. A repeated unknown field is reported
- * once, as unknown. Fields inside of an unknown field are not reported.
+ * Returns problems in the order of the text, like Go's decoder for built-in kinds.
  * @param unknown the paths of unknown fields
  */
 export function problemsInOrder(text: string, unknown: readonly string[]): string[] {
@@ -72,7 +71,7 @@ export function problemsInOrder(text: string, unknown: readonly string[]): strin
 }
 
 /**
- * Returns the messages about a patched object of a built-in kind. The keys of a patched object are sorted.
+ * Returns the messages about a patched object of a built-in kind.
  * @param repeated the paths of repeated fields
  * @param unknown the paths of unknown fields
  */

@@ -20,8 +20,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   const { $id: id, ...of } = schema ?? {};
   const structure = holder?.$id;
   if (typeof structure !== 'string' || schema === undefined) return null;
-  // In Go's decoder, a null leaves a RawExtension unchanged. Only one RawExtension is a pointer, in the status of a
-  // device.
+  // In Go's decoder, a null leaves a RawExtension unchanged.
   if (id === SHARED_SCALARS.raw && !structure.endsWith('.AllocatedDeviceStatus')) return first;
   if (isPointer(structure, key)) return null;
   // As in kube-apiserver, the printed quantity keeps its first text, although its value is zero after the null.
@@ -32,7 +31,7 @@ function readNull(first: unknown, holder: JsonSchema | undefined, key: string): 
   return (isCleared && !numeric) || of.type === undefined ? null : first;
 }
 
-/** Returns whether Go stores the JSON text of a field without decoding the text. A repeated field then keeps its last value. */
+/** Returns whether Go stores the JSON text of a field without decoding the text. */
 const isRaw = (schema: JsonSchema | undefined): boolean =>
   schema?.type === undefined && schema?.['x-kubernetes-preserve-unknown-fields'] === true;
 
@@ -57,7 +56,6 @@ function readInto(first: unknown, second: unknown, schema: JsonSchema | undefine
   return merged;
 }
 
-/** Checks of JSON types. */
 const FITS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isRecord,
   array: Array.isArray,
@@ -78,10 +76,7 @@ function isReadable(value: unknown, schema: JsonSchema | undefined): boolean {
   return Object.entries(value).every(([key, item]) => isReadable(item, inner ?? schemaOf(schema, key)));
 }
 
-/**
- * Merges two values of a field. If one of them has a wrong type, Go's decoder refuses the body. If the first value of a
- * repeated field has a wrong type, a later check refuses the body.
- */
+/** Merges two values of a field. */
 function readField(first: unknown, second: unknown, holder: JsonSchema | undefined, key: string): unknown {
   if (first === undefined || first === null) return second;
   const schema = schemaOf(holder, key);

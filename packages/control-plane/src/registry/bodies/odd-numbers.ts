@@ -13,7 +13,6 @@ const mayHold = (text: string): boolean =>
 
 /**
  * Returns the numbers in a JSON text, such as `1e3` and `5.0`, that are integers but that Go does not read as integers.
- * A map key consists of the path without indexes, a space and the value.
  */
 export function oddNumbersOf(text: string): ReadonlyMap<string, string> {
   if (!mayHold(text)) return NONE;

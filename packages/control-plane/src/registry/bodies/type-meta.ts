@@ -33,7 +33,7 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
   if (problem !== undefined) throw badRequest(problem);
 }
 
-/** Splits an apiVersion into group and version. For an empty text, both are empty. */
+/** Splits an apiVersion into group and version. */
 export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
   if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
   const parts = apiVersion.split('/');
@@ -44,7 +44,7 @@ export function parseApiVersion(apiVersion: string): { readonly group: string; r
 
 const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
 
-/** Checks apiVersion and kind of a body. Some built-in kinds may omit both, so the function sets them. */
+/** Checks apiVersion and kind of a body. */
 export function checkType(
   body: Record<string, unknown>,
   served: ServedKind,
@@ -104,7 +104,7 @@ export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: S
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
 /**
- * Validates a custom object whose kind or version was changed. Only the CEL rules are evaluated.
+ * Validates a custom object whose kind or version was changed.
  * @throws StatusError 422 for a changed kind or version
  */
 export function checkCustomType(object: ApiObject, served: ServedKind, old: ApiObject | undefined): void {

@@ -49,7 +49,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/** Stops the YAML composer at its first error. A text may contain many errors, and each error needs much time. */
+/** Stops the YAML composer at its first error. */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -119,10 +119,7 @@ export function parseYamlText(text: string, prefix = ''): unknown {
   }
 }
 
-/**
- * Returns the repeated keys of a YAML text. Each key has the line of its repeated value. As in Go's strict decoder,
- * repeated keys inside of a value come before the key of the value. JSON is accepted, because JSON is valid YAML.
- */
+/** Returns the repeated keys of a YAML text. JSON is accepted, because JSON is valid YAML. */
 export function repeatedKeys(text: string): string[] {
   const found: string[] = [];
   const { isMap, isNode, isScalar, isSeq } = yaml();

@@ -17,7 +17,7 @@ const refuseCreate: AdmissionPlugin['validate'] = ({ operation, served, name }) 
   throw forbidden(served.kind, name, 'create not allowed while custom resource definition is terminating');
 };
 
-/** Refuses new objects of a CRD that is being deleted. The plugin runs before all other plugins. */
+/** Refuses new objects of a CRD that is being deleted. */
 export const terminatingCrds: AdmissionPlugin = {
   name: 'TerminatingCustomResources',
   admit: (attributes) => refuseCreate(attributes),

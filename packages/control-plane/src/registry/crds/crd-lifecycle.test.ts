@@ -38,10 +38,7 @@ async function namesOf(client: TestClient): Promise<unknown> {
   return status === 200 ? body.items.map(({ metadata }) => metadata.name) : status;
 }
 
-/**
- * Sends a GET until its status is the expected one, or until many turns have passed. A store on disk needs several turns for
- * a write.
- */
+/** Sends a GET until its status is the expected one, or until many turns have passed. */
 async function statusOf(client: TestClient, path: string, expected: number): Promise<number> {
   for (let turn = 1; ; turn += 1) {
     await settle();
@@ -79,7 +76,6 @@ test('an object that was admitted before its CRD was deleted, and stored after, 
     admissionReviewVersions: ['v1'],
   };
   const hooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-  // The CRD must wait for this object.
   expect((await client.send('POST', THINGS, thing('first', HELD))).status).toBe(201);
   expect((await client.send('POST', hooks, { metadata: { name: 'slow' }, webhooks: [webhook] })).status).toBe(201);
   const late = client.send('POST', THINGS, thing('late'));

@@ -33,10 +33,7 @@ function markCrd(crd: ApiObject, now: Date): void {
   crd.status = terminatingStatus(crd, 'InstanceDeletionPending', now);
 }
 
-/**
- * Adds the strategy of CustomResourceDefinitions to their kind, and returns the result. All other kinds are returned
- * unchanged.
- */
+/** Adds the strategy of CustomResourceDefinitions to their kind, and returns the result. */
 export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   if (`${kind.group}/${kind.plural}` !== CRDS) return kind;
   return {

@@ -135,7 +135,7 @@ function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> 
 const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
 
 /**
- * Checks the types in a continue token. The error has the text of Go's decoder.
+ * Checks the types in a continue token.
  * @throws StatusError 400 for an invalid token
  */
 function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
@@ -158,10 +158,7 @@ const INCONSISTENT =
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/**
- * Parses a resourceVersion.
- * @throws StatusError 400 for a list, and 500 for a get or a watch, if the text is invalid
- */
+/** @throws StatusError 400 for a list, and 500 for a get or a watch, if the text is invalid */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
   const digits = /^\d+$/.test(text);
@@ -178,7 +175,7 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * Returns a page of a list. The page shows the current objects, the snapshot of the first page, or an exact version.
+ * Returns a page of a list.
  * @throws StatusError 400, 410, 422 or 504 if the server cannot return the page
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -272,7 +269,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   return failure;
 }
 
-/** Returns the text of a list item. Items of built-in kinds contain no apiVersion and no kind. */
+/** Returns the text of a list item. */
 function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;

@@ -27,7 +27,7 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 export class WrongFormError extends Error {}
 
 export interface WatchFormat {
-  /** Watches with the same key share encoded events. A watch without a key shares no events. */
+  /** Watches with the same key share encoded events. */
   readonly shareKey: string | undefined;
   /** @throws WrongFormError if the format cannot represent the object */
   object(text: string, first: boolean): string;
@@ -44,8 +44,7 @@ export const frame = (type: EventType, object: string): Uint8Array =>
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only the current event is cached, because all watches receive an event in one turn of the event loop. A cache with
-  // more events would double the memory for the history.
+  // Only the current event is cached, because all watches receive an event in one turn of the event loop.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -61,7 +60,7 @@ export interface Watch {
 }
 
 /**
- * Prepares a watch. The function throws all errors of the request before the response starts.
+ * Prepares a watch.
  * @throws StatusError 400, 422 or 500 for an invalid request
  */
 export async function openWatch(
@@ -184,7 +183,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** Sends the changes since a version. If the changes are no longer available, ends the watch and returns false. */
+  /** Sends the changes since a version. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -216,7 +215,7 @@ class Watcher {
    * events.
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // The store delivers an event again when the event becomes durable. The watch skips events that it has sent.
+    // The store delivers an event again when the event becomes durable.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);

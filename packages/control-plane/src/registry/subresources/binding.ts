@@ -23,10 +23,7 @@ interface Condition {
 
 const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
 
-/**
- * Validates a Binding. The errors have another form than errors about an invalid object.
- * @throws StatusError 400 or 500 for an invalid Binding
- */
+/** @throws StatusError 400 or 500 for an invalid Binding */
 function check({ metadata, target }: Binding, name: string): void {
   if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const { kind = '', name: node = '' } = target ?? {};
@@ -42,7 +39,7 @@ function check({ metadata, target }: Binding, name: string): void {
 
 const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** Binds a pod to a node. A second Binding of the same pod is refused. */
+/** Binds a pod to a node. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();

@@ -17,7 +17,7 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
 /**
- * Checks the name of the container in a request. If the pod has only one container, the name is optional.
+ * Checks the name of the container in a request.
  * @throws StatusError 400 with the error text
  * of kube-apiserver
  */
@@ -116,10 +116,7 @@ function checkPorts(query: URLSearchParams): void {
   throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(wrong)}: invalid syntax`);
 }
 
-/**
- * Handles requests for `exec`, `attach` and `portforward` of a pod. A kubelet would serve these subresources, but this
- * control plane has no kubelet.
- */
+/** Handles requests for `exec`, `attach` and `portforward` of a pod. */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed();
@@ -133,10 +130,7 @@ export async function podStream(request: SubresourceRequest): Promise<Subresourc
   throw unreached(request, node);
 }
 
-/**
- * Parses `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
- * @throws StatusError 400 if the text is invalid
- */
+/** @throws StatusError 400 if the text is invalid */
 function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; readonly port: string } {
   const parts = id.split(':');
   const [first = '', second = '', third = ''] = parts;
@@ -158,7 +152,7 @@ export async function podProxy(request: SubresourceRequest): Promise<Subresource
 const unavailable = (message: string): StatusError =>
   new StatusError({ message, reason: 'ServiceUnavailable', code: 503 });
 
-/** Handles requests to a service (`services/NAME/proxy`). The server connects to an endpoint of the service. */
+/** Handles requests to a service (`services/NAME/proxy`). */
 export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const { registry, target } = request;

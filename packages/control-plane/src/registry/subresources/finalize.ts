@@ -5,7 +5,6 @@ import type { SubresourceAnswer, SubresourceRequest } from '../../resources/subr
 import { decodeObject } from '../bodies/decode.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
-/** Handles requests to `namespaces/NAME/finalize`. Only these requests can change `spec.finalizers`. */
 export async function finalizeNamespace(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'PUT') throw methodNotAllowed();

@@ -5,10 +5,7 @@ import { decodeObject } from '../bodies/decode.ts';
 import { type PatchType, patchObject } from '../writes/patch.ts';
 import { checkName, updateObject } from '../writes/update.ts';
 
-/**
- * Handles writes of subresources that are a part of their object, such as `status`. `prepareForUpdate` restores all
- * other parts of the object.
- */
+/** Handles writes of subresources that are a part of their object, such as `status`. */
 export async function partUpdate(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
   const { served } = target;

@@ -17,7 +17,7 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/** API versions that Kubernetes no longer serves. Old entries in managedFields may still contain these versions. */
+/** API versions that Kubernetes no longer serves. */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],

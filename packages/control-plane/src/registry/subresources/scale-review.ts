@@ -23,7 +23,7 @@ export function managedScale(served: ServedKind, object: ApiObject, pathOf: Repl
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Records the field manager of a write. An apply has already recorded its manager. */
+/** Records the field manager of a write. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');

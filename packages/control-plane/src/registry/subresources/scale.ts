@@ -40,10 +40,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/**
- * Validates the name in the body before the scaled object is read. Invalid metadata other than the name is reported
- * later.
- */
+/** Validates the name in the body before the scaled object is read. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {

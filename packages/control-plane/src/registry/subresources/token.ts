@@ -38,10 +38,7 @@ interface Spec {
 
 const NO_TOKEN = { token: '', expirationTimestamp: null };
 
-/**
- * After the deletion of its bound object, a token is invalid. A token can be bound to a Node, or to a Pod or Secret in
- * the namespace of the service account.
- */
+/** After the deletion of its bound object, a token is invalid. */
 const BINDABLE: Readonly<Record<string, { readonly plural: string; readonly namespaced: boolean }>> = {
   Pod: { plural: 'pods', namespaced: true },
   Secret: { plural: 'secrets', namespaced: true },
@@ -119,7 +116,7 @@ function checkExpiration(seconds: number): void {
 function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef: ref }: Spec): BoundObject | undefined {
   if (ref === undefined || ref === null) return undefined;
   const { kind = '', apiVersion = '', name = '', uid = '' } = ref;
-  // As in kube-apiserver, the check of the apiVersion ignores the version. An invalid apiVersion has no group.
+  // As in kube-apiserver, the check of the apiVersion ignores the version.
   const { group, version } = parseApiVersion(apiVersion) ?? { group: '', version: '' };
   const bindable = Object.hasOwn(BINDABLE, kind) && group === '' ? BINDABLE[kind] : undefined;
   if (bindable === undefined) {

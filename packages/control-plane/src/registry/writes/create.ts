@@ -32,9 +32,7 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/**
- * Sets the namespace of the path in a body without a namespace. The namespace of a cluster-scoped object is removed.
- */
+/** Sets the namespace of the path in a body without a namespace. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
@@ -95,16 +93,11 @@ export function track(
   });
 }
 
-/**
- * Returns whether the status has valid types. If not, no field gets a manager, although the write ignores the status.
- */
+/** Returns whether the status has valid types. */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
-/**
- * Stores the status of an object that the server changes because of a request for another object. As in kube-apiserver,
- * the manager of the new fields is an internal client.
- */
+/** Stores the status of an object that the server changes because of a request for another object. */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
   track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');
@@ -164,17 +157,14 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject, 
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
-/**
- * Adds the default status of a custom object, as kube-apiserver does for each object that it reads from the store.
- * Returns whether the schema has a default status.
- */
+/** Adds the default status of a custom object, as kube-apiserver does for each object that it reads from the store. */
 function gainsStatus(served: ServedKind, object: ApiObject): boolean {
   if (served.kind.subresources?.status !== true) return false;
   served.schema?.setDefaults(object);
   return object.status !== undefined;
 }
 
-/** Returns whether the metadata contains a resourceVersion. The store ignores a text that is not a number. */
+/** Returns whether the metadata contains a resourceVersion. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
@@ -260,8 +250,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   const gained = kind.custom ? gainsStatus(served, admitted) : kind.defaultsOnRead?.(admitted) === true;
-  // In a creation, the store removes `selfLink` and `resourceVersion`. A dry run does not write to the store, so the
-  // code removes both.
+  // In a creation, the store removes `selfLink` and `resourceVersion`.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

@@ -12,8 +12,7 @@ export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * Returns the options for the deletion of a namespace or a CRD, which the server first marks for deletion. The UID of
- * the object becomes a precondition, and webhooks can see it.
+ * Returns the options for the deletion of a namespace or a CRD, which the server first marks for deletion.
  *
  * @see kubernetes pkg/registry/core/namespace/storage
  * @throws StatusError 409 if a precondition does not match

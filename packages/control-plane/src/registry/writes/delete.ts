@@ -24,8 +24,7 @@ const ATTEMPTS = 8;
  * If the object has finalizers, a grace period (pods), or dependents that are deleted first, the object is only marked
  * for deletion.
  *
- * @param how `admitted`: admission has already processed the request as another operation, an eviction. `listed`: the
- * request deletes a collection, so admission gets no name.
+ * @param how `admitted`: admission has already processed the request as another operation, an eviction.
  * @throws StatusError 403, 404 or 409 if the object cannot be deleted
  */
 export async function deleteObject(
@@ -64,7 +63,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Deletes an object for the server itself. Admission does not run, but finalizers are respected. */
+/** Deletes an object for the server itself. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);
@@ -198,10 +197,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/**
- * Returns the finalizers of an object with the finalizer that the propagation policy requires. Finalizers of another
- * propagation policy are removed.
- */
+/** Returns the finalizers of an object with the finalizer that the propagation policy requires. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,

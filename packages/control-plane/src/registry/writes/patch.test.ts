@@ -91,8 +91,7 @@ test.each(ALL_FORMS)('an error in the metadata of an update is reported once per
   };
   await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
   const BAD = { 'a b': 'x' };
-  // Updates of config maps are validated as changes and as new objects. Updates of budgets and events are validated
-  // only in the general step.
+  // Updates of config maps are validated as changes and as new objects.
   expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
   expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
   expect(await causes(lease, 'labels', BAD)).toBe(3);

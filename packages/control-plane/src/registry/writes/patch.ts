@@ -101,7 +101,6 @@ interface Patched {
   readonly repeated: readonly string[];
 }
 
-/** Applies a JSON patch. */
 function jsonPatcher(
   bytes: Uint8Array,
   patch: unknown,
@@ -115,7 +114,7 @@ function jsonPatcher(
   };
 }
 
-/** Parses a patch, and returns a function that applies it. The caller must decode the patched object. */
+/** Parses a patch, and returns a function that applies it. */
 function patcher(
   type: PatchType,
   bytes: Uint8Array,
@@ -150,7 +149,7 @@ function mergePatcher(
   return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
 }
 
-/** Sorts the keys of changed maps, as Go's patch libraries do. An unchanged object keeps its order. */
+/** Sorts the keys of changed maps, as Go's patch libraries do. */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
@@ -226,8 +225,7 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // If a patch changed the kind, no schema exists for the object. If a patch changed the version, all fields are
-    // unknown.
+    // If a patch changed the kind, no schema exists for the object.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -258,7 +256,6 @@ const UNVERSIONED: ReadonlySet<string> = new Set([
 
 /**
  * Returns the error for a patched object without an apiVersion, which kube-apiserver decodes as the internal version.
- * The internal version has other field names, so the decoded object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -290,10 +287,7 @@ function unversioned(
   return nameless(live.metadata.name ?? '');
 }
 
-/**
- * Refuses a patch that changes the kind or version of an object. If the new kind is unknown, this error is reported
- * first.
- */
+/** Refuses a patch that changes the kind or version of an object. */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
@@ -383,7 +377,7 @@ const INTEGERS = ['deletionGracePeriodSeconds', 'generation'] as const;
 const isInt64 = (value: unknown): boolean =>
   typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
 
-/** Removes invalid integers from the metadata. In a custom object, an apply ignores such numbers. */
+/** Removes invalid integers from the metadata. */
 function dropMalformed(metadata: ApiObject['metadata']): void {
   for (const field of INTEGERS) {
     const value: unknown = metadata[field];
@@ -451,7 +445,6 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // For all other errors, an apply has its own texts.
     if (!isRecord(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };
@@ -500,19 +493,13 @@ function applyObject(
   });
 }
 
-/**
- * Returns whether the server stores the metadata of an applied object unchanged. If the stored version differs, the
- * metadata is converted.
- */
+/** Returns whether the server stores the metadata of an applied object unchanged. */
 const storesAsSent = ({ served: { kind }, subresource }: Target): boolean =>
   kind.custom === true && subresource === '' && (kind.storageVersion ?? kind.version) === kind.version;
 
 const STORES_FIELDS = new Set(['generation', 'managedFields', 'resourceVersion', 'selfLink']);
 
-/**
- * Returns whether metadata contains nulls, empty values or invalid numbers. A stored custom object keeps such values
- * until its next write, but responses omit them.
- */
+/** Returns whether metadata contains nulls, empty values or invalid numbers. */
 const isOddMeta = (metadata: ApiObject['metadata'], { kind }: ServedKind): boolean =>
   Object.entries(metadata).some(([field, value]: [string, unknown]) => {
     if (STORES_FIELDS.has(field) || (field === 'namespace' && kind.namespaced)) return false;

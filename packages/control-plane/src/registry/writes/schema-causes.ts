@@ -21,7 +21,6 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * Validates an object with its schema. For built-in kinds, the decoder has already checked the types.
  * @param meta errors in the metadata
  * @param warn called with each error that is allowed because the old object already has it
  */

@@ -24,17 +24,10 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { schemaCauses } from './schema-causes.ts';
 
 export interface Transformation {
-  /**
-   * Returns the changed object. The function may mutate `live`, but not `old`. If the object does not exist, `live` is
-   * undefined (only with `create`).
-   */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Returns the new object if the object does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
-  /**
-   * Whether the stored metadata differs from the metadata in responses. With odd stored metadata, a write without
-   * changes creates a new version.
-   */
+  /** Whether the stored metadata differs from the metadata in responses. */
   readonly isOdd?: () => boolean;
   /** Whether the object from `next` already contains its managedFields. */
   readonly managed?: boolean;
@@ -44,10 +37,7 @@ export interface Transformation {
   readonly unchecked?: boolean;
   /** Runs validating admission after the validation of the object, with the original body such as a Binding. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
-  /**
-   * Whether the write is a patch. In a patch, a changed UID is an invalid field, and in any other write, a failed
-   * precondition.
-   */
+  /** Whether the write is a patch. */
   readonly patched?: boolean;
 }
 
@@ -56,7 +46,7 @@ const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 const ATTEMPTS = 8;
 
 /**
- * Changes an object. After a conflict, the function tries again with the new version of the object.
+ * After a conflict, the function tries again with the new version of the object.
  * @throws StatusError 400, 404, 409, 422 or 500 if the write fails
  */
 export async function updateObject(
@@ -144,7 +134,7 @@ async function attemptUpdate(
     return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
-  // The store removes `selfLink` from the metadata. A dry run and the end of a deletion do not write to the store.
+  // The store removes `selfLink` from the metadata.
   if (!options.dryRun) delete updated.metadata.selfLink;
   const shown = (each: StoredRecord): string => served.textOf(each, subresource);
   const before: Before = { record, part: subresource === 'status' ? 'status' : 'spec' };
@@ -324,7 +314,7 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
   else to[field] = value;
 }
 
-/** Restores everything except the status. For some built-in kinds, a write of the status may also change metadata. */
+/** Restores everything except the status. */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
   for (const field of Object.keys(updated)) {
@@ -351,10 +341,7 @@ function emptyIsNew(updated: ApiObject): boolean {
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
-/**
- * Returns whether a write increases the generation. Changes of the metadata leave the generation unchanged. If the kind
- * has a status subresource, changes of the status leave it unchanged too.
- */
+/** Returns whether a write increases the generation. Changes of the metadata leave the generation unchanged. */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });

@@ -77,7 +77,6 @@ function commonType(scope: Scope, parts: readonly Part[]): CelType {
   return DYN;
 }
 
-/** Compiles a list literal. The item type of the list is the common type of all items. */
 export function list(scope: Scope, expr: Extract<Expr, { kind: 'list' }>): Compiled {
   const items = expr.items.map((item) => ({
     ...scope.compile(item.value),

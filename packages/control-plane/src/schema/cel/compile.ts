@@ -27,10 +27,7 @@ export interface Program {
   readonly type: CelType;
   readonly cost: number;
   readonly uses: ReadonlySet<string>;
-  /**
-   * Evaluates the expression. The values have the order of the declared variables.
-   * @throws CelRuntimeError if the evaluation fails
-   */
+  /** @throws CelRuntimeError if the evaluation fails */
   run(values: readonly unknown[]): unknown;
 }
 
@@ -168,8 +165,7 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // The name of a variable may contain a dot, as in `authorizer.requestResource`. The longest name that matches takes
-    // precedence.
+    // The name of a variable may contain a dot, as in `authorizer.requestResource`.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }

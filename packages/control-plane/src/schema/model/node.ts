@@ -163,7 +163,6 @@ export class SchemaNode {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Searches a schema and the schemas inside of it. A schema may be recursive, so each one is visited once. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {

@@ -42,7 +42,7 @@ interface Named {
 }
 
 export interface Running {
-  /** Counts the response and returns it. A streamed response counts as running until the stream ends. */
+  /** A streamed response counts as running until the stream ends. */
   done(response: ServerResponse): ServerResponse;
 }
 

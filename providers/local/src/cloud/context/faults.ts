@@ -72,7 +72,7 @@ export interface FaultDecision {
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The active fault rules. Fault rules are not stored, so a restart of the cloud removes them. */
+/** The active fault rules. */
 export class Faults {
   readonly #random: Random;
   readonly #rules = new Map<string, OrderedFault>();
@@ -93,7 +93,6 @@ export class Faults {
     return [...this.#rules.values()];
   }
 
-  /** Removes a rule. */
   cancel(id: string): boolean {
     return this.#rules.delete(id);
   }
@@ -103,14 +102,13 @@ export class Faults {
   }
 
   /**
-   * Decides at random which rules affect a request. Latencies are added. If several rules delay the visible data, the
-   * longest delay is used.
+   * Decides at random which rules affect a request. If several rules delay the visible data, the longest delay is used.
    */
   decide(operation: string, subject: FaultSubject = {}): FaultDecision {
     let decision: FaultDecision = { latencyMs: 0, staleMs: 0, effect: false, kubelet: [] };
     for (const rule of this.#rules.values()) {
       if (!matches(rule, operation, subject)) continue;
-      // A request can have only one failure. A second matching rule is kept for a later request.
+      // A request can have only one failure.
       if ((rule.error || rule.timeout) && isFailing(decision)) continue;
       if (rule.probability !== undefined && this.#random.next() >= rule.probability) continue;
       rule.acted += 1;

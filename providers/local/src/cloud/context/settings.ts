@@ -17,7 +17,7 @@ export interface CloudContext {
   readonly log: Logger;
   readonly latencies: Latencies;
   readonly zones: readonly string[];
-  /** Whether the cloud accepts images that are not registered. `any` means that it does. */
+  /** Whether the cloud accepts images that are not registered. */
   readonly imagePolicy: 'any' | 'registered';
   readonly host: InstanceHost;
 }

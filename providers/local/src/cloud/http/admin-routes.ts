@@ -8,7 +8,7 @@ import type { RequestLog } from '../context/request-log.ts';
 import { readBody } from './input.ts';
 import { errorBody, toCloudError } from './operation.ts';
 
-/** The routes of the emulator's own API. These requests are not logged, and fault rules do not affect them. */
+/** The routes of the emulator's own API. */
 export function adminRoutes(
   app: Hono,
   parts: {
@@ -57,9 +57,7 @@ function required(behaviour: KubeletBehaviour | undefined, id: string): KubeletB
   return behaviour;
 }
 
-/**
- * Converts errors in the emulator's own API to error responses. For the cloud API, `operationRunner` converts errors.
- */
+/** Converts errors in the emulator's own API to error responses. */
 const errorsAnswered =
   (log: Logger) =>
   async (c: Context, work: () => Response | Promise<Response>): Promise<Response> => {

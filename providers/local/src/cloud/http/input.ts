@@ -37,10 +37,7 @@ function check<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new CloudError('InvalidParameter', problems.join('; '));
 }
 
-/**
- * Returns one page of `items` for the query `?limit=…&pageToken=…`, with the token of the next page. The items are
- * sorted by ID.
- */
+/** Returns one page of `items` for the query `?limit=…&pageToken=…`, with the token of the next page. */
 export function page<T extends { readonly id: string }>(
   context: Context,
   items: readonly T[],
@@ -63,9 +60,7 @@ function decodeToken(token: string | undefined): string {
   return id;
 }
 
-/**
- * Returns the filter for the query `?tag.<key>=<value>`. An empty value in the query matches every value of the key.
- */
+/** Returns the filter for the query `?tag.<key>=<value>`. */
 export function tagFilter(context: Context): (object: { readonly tags: Readonly<Record<string, string>> }) => boolean {
   const wanted = Object.entries(context.req.query()).flatMap(([name, value]) =>
     name.startsWith('tag.') ? [[name.slice('tag.'.length), value] as const] : [],

@@ -99,7 +99,7 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
   };
 }
 
-/** Prepares a request about an instance. If the ID is unknown, the handler refuses the request. */
+/** Prepares a request about an instance. */
 function onInstance(c: Context, parts: InstanceRouteParts, work: Prepared['work']): Prepared {
   const instance = parts.state.instances.get(idOf(c));
   if (!instance) return { instance: idOf(c), work };

@@ -94,7 +94,7 @@ async function fail(clock: Clock, decision: FaultDecision, signal: AbortSignal):
   throw new CloudError(code, message, { status, retryAfterSeconds });
 }
 
-/** Delays an operation. If the client disconnects, the delay ends, and the cloud performs the operation. */
+/** If the client disconnects, the delay ends, and the cloud performs the operation. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(clock, ms, signal);
@@ -103,10 +103,7 @@ async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
   }
 }
 
-/**
- * Converts an unexpected error, which is a bug of the emulator. The error is logged, and the client gets a general
- * message.
- */
+/** Converts an unexpected error, which is a bug of the emulator. */
 export function toCloudError(thrown: unknown, log: Logger): CloudError {
   if (thrown instanceof CloudError) return thrown;
   log.error('A request failed with an unexpected error', {

@@ -67,9 +67,7 @@ const ok = (status: number, volume: Volume): Answer => {
   return { status, body: reported };
 };
 
-/**
- * Waits for a volume. With `?wait=attached|available`, the response is sent when the volume has the requested state.
- */
+/** With `?wait=attached|available`, the response is sent when the volume has the requested state. */
 async function settled(c: Context, parts: VolumeRouteParts, volume: Volume): Promise<Answer> {
   const wait = waitFor(c, ['attached', 'available']);
   if (wait) {

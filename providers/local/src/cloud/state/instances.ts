@@ -174,7 +174,7 @@ export class Instances {
     return instance;
   }
 
-  /** Adds a line to the console output. The line is stored when the state of the instance changes next. */
+  /** Adds a line to the console output. */
   appendConsole(id: string, line: string): void {
     const instance = this.#state.instances.get(id);
     if (!instance) return;
@@ -186,7 +186,7 @@ export class Instances {
     const { settlesAt } = instance;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later transition has started, it has its own timer. The timer of an earlier transition has no effect.
+      // If a later transition has started, it has its own timer.
       if (instance.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding, or because the clock was set back.
       if (delay() > 0) this.#after(delay(), look);
@@ -215,8 +215,7 @@ export class Instances {
 
   #powerOff(instance: Instance): void {
     delete instance.settlesAt;
-    // After a stop, a late request of the kubelet could register the Node again. The kubelet ends before the
-    // transition.
+    // After a stop, a late request of the kubelet could register the Node again.
     const from = instance.state;
     const off = (): void => {
       if (instance.state !== from) return;

@@ -37,10 +37,7 @@ export class Interruptions {
     this.#closed = true;
   }
 
-  /**
-   * Adds an interruption notice.
-   * @throws {CloudError} NotFound
-   */
+  /** @throws {CloudError} NotFound */
   announce(id: string, { kind, noticeMs, detail }: InterruptionRequest): Instance {
     const { instances, state, waiters } = this.#parts;
     const { clock, random } = this.#context;
@@ -93,10 +90,7 @@ export class Interruptions {
     clock.setTimeout(() => this.#end(instance, interruption), Math.max(left, 0));
   }
 
-  /**
-   * Terminates the instance at the deadline. If a later interruption replaced this interruption, nothing happens,
-   * because the later interruption has its own timer.
-   */
+  /** Terminates the instance at the deadline. */
   #end({ id }: Instance, interruption: Interruption): void {
     const instance = this.#parts.state.instances.get(id);
     if (this.#closed || instance?.interruption?.id !== interruption.id) return;

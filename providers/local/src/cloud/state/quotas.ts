@@ -31,10 +31,7 @@ export function requireRoom(state: CloudState, demand: Demand): void {
   if (demand.volumes > 0) limit('volumes', state.volumes.size + demand.volumes, volumes);
 }
 
-/**
- * Checks the quota of volumes.
- * @throws {CloudError} QuotaExceeded
- */
+/** @throws {CloudError} QuotaExceeded */
 export function requireVolumeRoom(state: CloudState): void {
   limit('volumes', state.volumes.size + 1, state.quotas.volumes);
 }

@@ -1,10 +1,7 @@
 import type { Image, Instance, Quotas, Volume } from '../../machine/model.ts';
 import type { CloudStore } from '../store/store.ts';
 
-/**
- * To change an object, code changes the object in memory and then calls `save…`. After `save…`, the change is
- * permanent.
- */
+/** To change an object, code changes the object in memory and then calls `save…`. */
 export class CloudState {
   readonly instances = new Map<string, Instance>();
   readonly volumes = new Map<string, Volume>();

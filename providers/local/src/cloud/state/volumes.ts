@@ -107,10 +107,7 @@ export class Volumes {
     return volume;
   }
 
-  /**
-   * Deletes a volume.
-   * @throws {CloudError} NotFound, ResourceInUse if the volume is attached
-   */
+  /** @throws {CloudError} NotFound, ResourceInUse if the volume is attached */
   delete(id: string): void {
     const volume = this.get(id);
     if (volume.state !== 'available')
@@ -150,7 +147,7 @@ export class Volumes {
     const { settlesAt } = volume;
     const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
     const look = (): void => {
-      // If a later change has started, it has its own timer. The timer of an earlier change has no effect.
+      // If a later change has started, it has its own timer.
       if (volume.settlesAt !== settlesAt) return;
       // A timer can fire too early because of rounding or a changed clock.
       if (delay() > 0) this.#context.clock.setTimeout(look, delay());

@@ -46,10 +46,7 @@ export const NEW_MACHINE: StoredMachine = {
   commandLine: 'ro quiet',
 };
 
-/**
- * Simulates the machine-config daemon of a node. The agent uses the code of the real daemon, with a disk in memory. A
- * reboot is only a delay.
- */
+/** Simulates the machine-config daemon of a node. The agent uses the code of the real daemon, with a disk in memory. */
 export class ConfigAgent {
   readonly #options: ConfigAgentOptions;
   readonly #disk: MemoryDisk;

@@ -25,7 +25,7 @@ export interface LeaseRenewerOptions {
 /** Formats a time as `metav1.MicroTime`: RFC 3339 with microseconds. */
 const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
 
-/** Renews the Lease of a node. Each renewal is one small request. */
+/** Renews the Lease of a node. */
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
@@ -68,7 +68,6 @@ export class LeaseRenewer {
     else life.run(async () => this.start(await this.#renew()));
   }
 
-  /** Renews the Lease. Returns the time until the next renewal, in milliseconds. */
   async #renew(): Promise<number> {
     const { client, clock, life, nodeName, outage } = this.#options;
     const now = clock.now();

@@ -36,9 +36,8 @@ function dueResult(node: Node | undefined, behaviour: KubeletBehaviour): string 
 }
 
 /**
- * Simulates the agent that updates the software of a machine in place. A condition on the Node starts an update. After
- * a delay, the agent writes the result to a label of the Node. After a restart, the agent reads the Node again, because
- * it stores nothing.
+ * Simulates the agent that updates the software of a machine in place. After a restart, the agent reads the Node again,
+ * because it stores nothing.
  */
 export class UpdateAgent {
   readonly #options: UpdateAgentOptions;
@@ -97,7 +96,7 @@ export class UpdateAgent {
       outage.worked();
       return 0;
     } catch (error) {
-      // The Node was deleted or replaced. The agent of the new Node continues.
+      // The Node was deleted or replaced.
       if (isNotFound(error) || isConflict(error)) return 0;
       if (!life.over) outage.failed(error);
       return RETRY_MS;

@@ -8,5 +8,5 @@ export interface ApiAddress {
   readonly clientCertificate?: KubeletCertificate;
 }
 
-/** A transport to an API server. `close` ends its TCP connections. */
+/** A transport to an API server. */
 export type ApiTransport = Transport & { close?(): Promise<void> };

@@ -7,7 +7,7 @@ class LifeEnded extends Error {
   override readonly name = 'LifeEnded';
 }
 
-/** All functions of the machine run in its `Life`. After `end`, no request of the machine is in progress. */
+/** After `end`, no request of the machine is in progress. */
 export class Life {
   readonly #clock: Clock;
   readonly #waits = new AbortController();
@@ -43,10 +43,7 @@ export class Life {
     this.#working.add(task);
   }
 
-  /**
-   * Waits for a time.
-   * @throws {LifeEnded} if the machine is powered off during the pause
-   */
+  /** @throws {LifeEnded} if the machine is powered off during the pause */
   async pause(ms: number): Promise<void> {
     await sleep(this.#clock, ms, this.ending);
   }

@@ -7,10 +7,7 @@ export interface KubeletCertificate {
 }
 
 export interface KubeletState {
-  /**
-   * Whether the API server has accepted the bootstrap token. The machine controller may then delete the bootstrap
-   * token.
-   */
+  /** Whether the API server has accepted the bootstrap token. */
   readonly enrolled?: boolean;
   readonly joined?: boolean;
   readonly certificate?: KubeletCertificate;

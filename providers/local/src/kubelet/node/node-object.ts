@@ -19,7 +19,6 @@ export interface NodeFacts {
   readonly behaviour: KubeletBehaviour;
 }
 
-/** Returns a new Node with its status. */
 export function draftNode(facts: NodeFacts, now: Date, ready: boolean): Draft<Node> {
   const { name, instance, boot } = facts;
   const taints = boot.taints?.map(
@@ -89,10 +88,7 @@ function nodeInfo({ id, image, createdAt }: Instance): Record<string, string> {
   };
 }
 
-/**
- * The standard Node conditions. Each entry contains the type, the healthy status, and the reasons and messages for both
- * states.
- */
+/** Each entry contains the type, the healthy status, and the reasons and messages for both states. */
 const STANDARD: readonly (readonly [type: string, reason: string, message: string])[] = [
   ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],

@@ -7,7 +7,7 @@ export type PodStep =
   | { readonly do: 'nothing' }
   /** The kubelet waits until the given time in milliseconds, and then plans the pod again. */
   | { readonly do: 'wait'; readonly until: number }
-  /** The kubelet starts the containers. The phase becomes Running, and with `ready`, the pod becomes Ready. */
+  /** The kubelet starts the containers. */
   | { readonly do: 'start'; readonly ready: boolean }
   | { readonly do: 'becomeReady' }
   /** The kubelet reports that containers have ended although the pod was not deleted. */
@@ -76,10 +76,7 @@ function planTermination(view: PodView, deletionTimestamp: string): PodStep {
   return { do: 'remove' };
 }
 
-/**
- * Returns the time at which the containers of a deleted pod end. The latest possible time is the deletion timestamp,
- * which is the end of the grace period.
- */
+/** Returns the time at which the containers of a deleted pod end. */
 function terminationEnd({ pod, behaviour, now, deletionSeenAt }: PodView, graceEnd: number): number {
   const wish = shutdownWish(pod) ?? behaviour.podShutdown ?? 'grace';
   if (wish === 'grace') return graceEnd;
@@ -92,7 +89,7 @@ function shutdownWish(pod: Pod): 'grace' | 'immediate' | number | undefined {
   return text === 'grace' || text === 'immediate' ? text : duration(pod, PodAnnotations.ShutdownAfter);
 }
 
-/** Parses a duration in an annotation. An invalid duration counts as absent. */
+/** Parses a duration in an annotation. */
 function duration(pod: Pod, annotation: string): number | undefined {
   const text = pod.metadata.annotations?.[annotation];
   return text === undefined ? undefined : parseDuration(text);

@@ -31,10 +31,7 @@ const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 const TOLD_TO_END = { phase: 'Failed', exitCode: 137 } as const;
 
-/**
- * Runs the pods of one node. For each pod, at most one request is in progress. After a write, the next watch event
- * starts the next step.
- */
+/** Runs the pods of one node. */
 export class PodRunner {
   readonly #options: PodRunnerOptions;
   readonly #pods = new Map<string, Tracked>();
@@ -59,7 +56,6 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Plans all pods again. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }

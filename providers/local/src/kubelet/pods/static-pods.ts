@@ -13,7 +13,7 @@ export interface StaticPodsOptions {
 
 const RETRY_MS = 5_000;
 
-/** Creates a mirror pod in the API server for each static pod. A deleted mirror pod is created again. */
+/** Creates a mirror pod in the API server for each static pod. */
 export class StaticPods {
   readonly #options: StaticPodsOptions;
   readonly #mirrors: ReadonlyMap<string, Draft<Pod>>;

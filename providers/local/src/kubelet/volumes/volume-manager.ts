@@ -14,7 +14,7 @@ export interface VolumeManagerOptions {
   readonly client: KubeClient;
   readonly life: Life;
   readonly nodeName: string;
-  /** Returns the cache of all nodes. The cache starts when a pod uses a claim for the first time. */
+  /** Returns the cache of all nodes. */
   readonly nodes: () => Informer<Node>;
   readonly outage: { failed(error: unknown): void; worked(): void };
   readonly onChange: () => void;
@@ -22,20 +22,14 @@ export interface VolumeManagerOptions {
 
 const RETRY_MS = 2_000;
 
-/**
- * The name of a PersistentVolumeClaim's volume. The name is undefined while the volume is unknown, and '' for a volume
- * that needs no attachment.
- */
+/** The name of a PersistentVolumeClaim's volume. */
 interface Claim {
   name: string | undefined;
   readonly namespace: string;
   readonly claimName: string;
 }
 
-/**
- * Reports the used volumes of a node in `status.volumesInUse`. A used volume is not detached. Containers start only
- * when their volumes are in `status.volumesAttached`.
- */
+/** Reports the used volumes of a node in `status.volumesInUse`. */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;
   readonly #claims = new Map<string, Claim>();

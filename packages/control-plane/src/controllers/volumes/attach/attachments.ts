@@ -7,17 +7,12 @@ import { conditionOf } from '../../objects/fields.ts';
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/**
- * Returns whether this controller created the VolumeAttachment. Attachments with other names belong to other clients.
- */
+/** Returns whether this controller created the VolumeAttachment. */
 export const isOwnAttachment = ({ metadata }: ApiObject): boolean => /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '');
 
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/**
- * Returns whether a volume may be attached to several nodes. A volume without access modes may be attached to any
- * number.
- */
+/** Returns whether a volume may be attached to several nodes. */
 export function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');

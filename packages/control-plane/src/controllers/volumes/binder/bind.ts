@@ -25,8 +25,7 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** Returns the patch that reserves a volume for a claim. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // A volume that refers to the claim before the binding was reserved by a user. The reservation stays after the claim
-  // is deleted.
+  // A volume that refers to the claim before the binding was reserved by a user.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
@@ -57,10 +56,7 @@ export class BindingWriter {
     return this.patchVolume(volume, { metadata: { resourceVersion }, status }, 'status');
   }
 
-  /**
-   * Writes the status of a claim, and returns whether the status has changed. Without a volume, the status has no
-   * access modes and no capacity.
-   */
+  /** Writes the status of a claim, and returns whether the status has changed. */
   async setClaimStatus(claim: ApiObject, phase: string, volume?: ApiObject): Promise<boolean> {
     const patch = volume === undefined ? unboundStatus(claim, phase) : boundStatus(claim, phase, volume);
     if (Object.keys(patch).length === 0) return false;

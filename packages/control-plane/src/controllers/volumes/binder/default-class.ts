@@ -4,10 +4,7 @@ const DEFAULT = ['storageclass.kubernetes.io/is-default-class', 'storageclass.be
 
 const isDefault = ({ metadata }: ApiObject): boolean => DEFAULT.some((key) => metadata.annotations?.[key] === 'true');
 
-/**
- * Returns the default StorageClass. The newest default class takes precedence. If two classes have the same age, the
- * first name takes precedence.
- */
+/** The newest default class takes precedence. */
 export function defaultClass(classes: Iterable<ApiObject>): ApiObject | undefined {
   const time = ({ metadata }: ApiObject): number => Date.parse(metadata.creationTimestamp ?? '') || 0;
   const name = ({ metadata }: ApiObject): string => metadata.name ?? '';

@@ -38,7 +38,7 @@ export const isFor = (volume: ApiObject, claim: ApiObject): boolean => {
 const storageOf = (amounts: unknown): bigint => quantityNanos(look({ amounts }, 'amounts').storage);
 const sizeOf = (volume: ApiObject): bigint => storageOf(look(volume, 'spec').capacity);
 
-/** Returns the requested size of a claim. Sizes are in billionths of a byte. */
+/** Returns the requested size of a claim. */
 export const requestOf = (claim: ApiObject): bigint => storageOf(look(claim, 'spec', 'resources').requests);
 
 const modeOf = (object: ApiObject): unknown => look(object, 'spec').volumeMode ?? 'Filesystem';

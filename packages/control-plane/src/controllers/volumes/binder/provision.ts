@@ -36,10 +36,7 @@ export interface Provisioning {
   readonly tell: Recorder;
 }
 
-/**
- * Creates a volume for a claim. The built-in provisioner creates a directory of the node. For any other provisioner,
- * the claim only gets an annotation.
- */
+/** Creates a volume for a claim. */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
   const storageClass = classes.get(className);

@@ -48,7 +48,7 @@ async function recycle({ writer, tell, users }: Reclaiming, volume: ApiObject, f
   return writer.unbind(volume);
 }
 
-/** Deletes a volume. External provisioners delete their volumes themselves. */
+/** External provisioners delete their volumes themselves. */
 async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail): Promise<void> {
   const { annotations = {}, finalizers = [], name = '', resourceVersion } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY] ?? '';

@@ -68,10 +68,7 @@ export class CronJobWriter {
     await this.write(cronJob, { ...status, active: [...active, referenceTo(made)], lastScheduleTime: formatTime(due) });
   }
 
-  /**
-   * Handles an existing job with the name of the run. Another owner created the job, or the status of an earlier run
-   * was not written.
-   */
+  /** Handles an existing job with the name of the run. */
   async #recall(cronJob: ApiObject, status: Plain, due: Date): Promise<void> {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const place = { namespace: namespaceOf(cronJob), name: String(name) };

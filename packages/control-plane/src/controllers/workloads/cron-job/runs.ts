@@ -58,7 +58,7 @@ export function zonedTimestamp(at: Date, zone: string): string {
   return `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}${offset}`;
 }
 
-/** Returns the job for a run of a CronJob. The name of the job contains the scheduled minute. */
+/** Returns the job for a run of a CronJob. */
 export function jobOf(cronJob: ApiObject, at: Date): Plain {
   const template = look(cronJob, 'spec', 'jobTemplate');
   const { labels, annotations } = look(template, 'metadata');

@@ -33,7 +33,7 @@ export class DaemonWriter {
 
   /**
    * Creates and deletes the planned pods. A failed creation does not stop the deletions, and a failed deletion does not
-   * stop the creations. Returns the time at which a failed pod may be replaced.
+   * stop the creations.
    */
   async carryOut({ set, hash, now }: DaemonView, plan: DaemonPlan): Promise<Date | undefined> {
     let lookAgainAt: Date | undefined;
@@ -53,7 +53,7 @@ export class DaemonWriter {
     return lookAgainAt;
   }
 
-  /** Keeps one revision for each template. A label of the revision contains the hash of the template. */
+  /** Keeps one revision for each template. */
   async tidy(pods: readonly ApiObject[], { current, duplicates, old }: Revisions): Promise<void> {
     for (const { metadata } of [current, ...old]) {
       const { namespace, name, labels } = metadata;
@@ -72,14 +72,14 @@ export class DaemonWriter {
     await this.#history.forget(duplicates);
   }
 
-  /** Deletes the oldest revisions above the history limit of the DaemonSet. A revision with pods stays. */
+  /** Deletes the oldest revisions above the history limit of the DaemonSet. */
   async cleanUp(set: ApiObject, pods: readonly ApiObject[], { old }: Revisions): Promise<void> {
     const live = new Set(pods.map((pod) => pod.metadata.labels?.[HASH_LABEL]));
     const idle = old.filter((revision) => !live.has(hashOf(revision)));
     await this.#history.forget(idle.slice(0, Math.max(0, old.length - historyLimit(set))));
   }
 
-  /** Writes the status of a DaemonSet. Returns the time at which the status changes without an event, or undefined. */
+  /** Writes the status of a DaemonSet. */
   async report(view: DaemonView): Promise<Date | undefined> {
     const { status, lookAgainAt } = daemonStatus(view);
     const old = look(view.set, 'status');

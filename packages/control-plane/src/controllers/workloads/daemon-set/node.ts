@@ -9,7 +9,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
 
-/** The tolerations of every daemon pod. With these tolerations, a daemon pod stays on an unhealthy node. */
+/** The tolerations of every daemon pod. */
 const TOLERATIONS: readonly Plain[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -24,10 +24,7 @@ const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator
 const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-/**
- * Returns the tolerations of a daemon pod. The tolerations of all daemon pods replace template tolerations for the same
- * taint.
- */
+/** Returns the tolerations of a daemon pod. */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
   const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);

@@ -64,10 +64,7 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
 
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
-/**
- * Returns the surplus pods on a node. One pod stays. With a surge, one pod of each template stays until the new pod is
- * available.
- */
+/** Returns the surplus pods on a node. With a surge, one pod of each template stays until the new pod is available. */
 function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[] {
   const sorted = byAge(running);
   if (!allowsSurge(view)) return sorted.slice(1);

@@ -116,10 +116,7 @@ export class DeploymentWriter {
     await this.#note(deployment, facts, String(revision));
   }
 
-  /**
-   * Handles a ReplicaSet that already has the name of the new ReplicaSet. If the existing ReplicaSet has another owner
-   * or template, the controller tries the next hash.
-   */
+  /** Handles a ReplicaSet that already has the name of the new ReplicaSet. */
   async #collide(deployment: ApiObject, set: ApiObject): Promise<void> {
     const { namespace, name } = set.metadata;
     const there = await this.#api.get(REPLICA_SETS, { namespace: namespaceOf(deployment), name });
@@ -152,7 +149,7 @@ export class DeploymentWriter {
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await this.#scaleTo(deployment, step);
     // Every ReplicaSet with pods gets the new size of the Deployment in an annotation, even if the ReplicaSet keeps its
-    // size. Without the new annotation, the next sync would scale the ReplicaSets again.
+    // size.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await this.#scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -24,10 +24,7 @@ export type Step =
   | { readonly kind: 'refresh'; readonly fresh: ApiObject; readonly change: SetChange }
   | { readonly kind: 'roll back'; readonly revision: bigint }
   | { readonly kind: 'follow size' }
-  /**
-   * Scales the old ReplicaSets to zero. A rollout with the strategy Recreate creates the new ReplicaSet only after this
-   * step.
-   */
+  /** Scales the old ReplicaSets to zero. */
   | { readonly kind: 'stop old' }
   | { readonly kind: 'create'; readonly revision: bigint }
   | { readonly kind: 'roll out' };

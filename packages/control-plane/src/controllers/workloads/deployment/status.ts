@@ -163,7 +163,7 @@ export function rolloutStatus(
   return status;
 }
 
-/** Copies the failure condition of a ReplicaSet to the Deployment. A failure of the new ReplicaSet takes precedence. */
+/** Copies the failure condition of a ReplicaSet to the Deployment. */
 function withFailures(
   conditions: readonly Plain[],
   fresh: ApiObject | undefined,
@@ -206,7 +206,6 @@ export const progressFacts = (status: 'True' | 'False', reason: string, message:
   message,
 });
 
-/** Compares two statuses. Zero equals an absent value, and the order of the conditions has no effect. */
 export function sameStatus(a: Plain, b: Plain): boolean {
   const { conditions: _a, ...countsA } = a;
   const { conditions: _b, ...countsB } = b;

@@ -28,9 +28,7 @@ function saysAlready(old: Plain, status: Plain): boolean {
   });
 }
 
-/**
- * Creates and deletes the pods of a Job, and writes its status. A failed creation or deletion does not stop the write.
- */
+/** Creates and deletes the pods of a Job, and writes its status. */
 export class JobWriter {
   readonly #api: Api;
   readonly #owned: OwnedPods;

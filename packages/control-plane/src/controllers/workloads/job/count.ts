@@ -33,10 +33,7 @@ function annotatedCount(pod: ApiObject, annotation: string): number {
 
 export const failureCountOf = (pod: ApiObject): number => annotatedCount(pod, FAILURE_COUNT);
 export const ignoredCountOf = (pod: ApiObject): number => annotatedCount(pod, IGNORED_COUNT);
-/**
- * Returns the number of failures that determines the delay of the next pod. Failures without an effect on the limit are
- * included.
- */
+/** Returns the number of failures that determines the delay of the next pod. */
 export const triesOf = (pod: ApiObject): number => failureCountOf(pod) + ignoredCountOf(pod);
 
 export const uidOf = (pod: ApiObject): string => pod.metadata.uid ?? '';

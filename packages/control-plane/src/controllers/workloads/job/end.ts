@@ -43,8 +43,7 @@ export function completionOf(job: ApiObject, count: JobCount, active: number): E
 }
 
 /**
- * Returns the result of an indexed job. The job fails if too many indexes have failed. After all indexes are finished,
- * the job fails if at least one index has failed.
+ * Returns the result of an indexed job. After all indexes are finished, the job fails if at least one index has failed.
  */
 function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCount): End | undefined {
   if (failedIndexes === undefined) return undefined;
@@ -57,7 +56,7 @@ function endByIndexes(job: ApiObject, { failedIndexes, succeededIndexes }: JobCo
   return isDone && failedIndexes.size > 0 ? failure('FailedIndexes', 'Job has failed indexes') : undefined;
 }
 
-/** Returns the result of a Job. A result in the conditions stays, although pods of the Job may still exist. */
+/** Returns the result of a Job. */
 export function endOf(job: ApiObject, count: JobCount, pods: readonly ApiObject[], now: Date): End | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const said = conditionOf(job, type);

@@ -10,7 +10,7 @@ export interface Verdict {
 
 const COUNTS: Verdict = { counts: true, action: undefined, message: undefined };
 
-/** Finds an ended container that matches a rule. Main containers take precedence over init containers. */
+/** Finds an ended container that matches a rule. */
 function endedContainer(pod: ApiObject, rule: unknown): { name: string; code: number } | undefined {
   const operator = text(rule, 'operator');
   const { values } = look({ rule }, 'rule');

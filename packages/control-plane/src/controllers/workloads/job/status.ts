@@ -34,10 +34,7 @@ interface Tracking {
   readonly isFull: boolean;
 }
 
-/**
- * Returns whether a pod may lose its finalizer. An annotation of the last failed pod contains the number of failures,
- * which the successor needs.
- */
+/** An annotation of the last failed pod contains the number of failures, which the successor needs. */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
   end !== undefined ||
@@ -76,7 +73,7 @@ interface Facts {
   readonly message: string;
 }
 
-/** Sets a condition of a Job. A condition with the status False is not added if it does not exist. */
+/** Sets a condition of a Job. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = formatTime(now);

@@ -51,16 +51,13 @@ export class StatefulWriter {
     }
   }
 
-  /** Deletes old revisions. A revision that a pod or the status uses stays. */
   async cleanUp(set: ApiObject, { old }: Revisions, live: SetRevisions): Promise<void> {
     const used = new Set(this.#owned.all(set).map(revisionOfPod)).add(live.current).add(live.update);
     const idle = old.filter(({ metadata }) => !used.has(metadata.name ?? ''));
     await this.#history.forget(idle.slice(0, Math.max(0, idle.length - historyLimit(set))));
   }
 
-  /**
-   * Writes the status of a StatefulSet. Returns the time at which the status changes without an event, or undefined.
-   */
+  /** Writes the status of a StatefulSet. */
   async report(set: ApiObject, names: SetRevisions, now: Date): Promise<Date | undefined> {
     const { status, lookAgainAt } = statefulStatus(set, names, this.#owned.all(set), now);
     const old = look(set, 'status');
@@ -75,8 +72,7 @@ export class StatefulWriter {
     await this.#claims.keepOwners(set, ordinal, undefined);
     const template = this.#history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // If another owner has a pod with this name, the creation fails. The deletion of the other pod triggers the next
-    // sync.
+    // If another owner has a pod with this name, the creation fails.
     const creation = allowing(this.#owned.create(set, pod), 409);
     await this.#reported('Create', set, `${set.metadata.name}-${ordinal}`, isDone(creation));
   }

@@ -58,7 +58,7 @@ export function statefulPod(set: ApiObject, ordinal: number, template: Plain, re
   };
 }
 
-/** Returns the identity labels that a pod lacks. The label with the revision is not an identity label. */
+/** Returns the identity labels that a pod lacks. */
 export function missingIdentity(set: ApiObject, pod: ApiObject): Record<string, string> {
   const { name = '', labels = {} } = pod.metadata;
   const wanted = { [POD_NAME_LABEL]: name, [INDEX_LABEL]: String(ordinalOf(set, pod)) };

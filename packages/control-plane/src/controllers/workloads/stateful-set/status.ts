@@ -11,7 +11,7 @@ export interface SetRevisions {
   readonly update: string;
 }
 
-/** Returns the revisions in the status. A terminating StatefulSet gets no new revision, so it keeps these revisions. */
+/** Returns the revisions in the status. */
 export const namesIn = (set: ApiObject): SetRevisions => ({
   current: text(look(set, 'status'), 'currentRevision'),
   update: text(look(set, 'status'), 'updateRevision'),

@@ -89,7 +89,6 @@ export function hostProcessFindings(findings: Findings, spec: Plain, path: strin
   findings.invalid(`${path}.hostNetwork`, false, why);
 }
 
-/** Validates a pod with its own user namespace. */
 export function hostUsersFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostUsers !== false) return;
   const why = 'when `hostUsers` is false';

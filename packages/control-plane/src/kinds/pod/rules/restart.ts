@@ -31,10 +31,7 @@ export function restartFindings(findings: Findings, container: Plain, at: string
   }
 }
 
-/**
- * Validates the restart policy of an init container (`validateInitContainerRestartPolicy`). Rules without a policy are
- * not validated.
- */
+/** Validates the restart policy of an init container (`validateInitContainerRestartPolicy`). */
 export function initRestartFindings(findings: Findings, container: Plain, at: string): void {
   if (container.restartPolicy !== undefined) restartFindings(findings, container, at);
   else if (items(container, 'restartPolicyRules').length > 0) {

@@ -129,7 +129,7 @@ const needs =
   (findings, source, at) =>
     needed(findings, source, at, ...fields);
 
-/** Validates a reference to a Secret. The reference needs a name, and in a persistent volume also a namespace. */
+/** Validates a reference to a Secret. */
 function secretRef(findings: Findings, source: Plain, at: string, ...fields: readonly string[]): void {
   if (isRecord(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, ...fields);
 }

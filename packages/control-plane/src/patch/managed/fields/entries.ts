@@ -21,10 +21,6 @@ const FOLDED_MANAGER = 'ancient-changes';
 /** Returns the time of a managedFields entry: UTC, without fractions of a second. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/**
- * Parses managedFields entries. Invalid managedFields entries are skipped. If a manager has several entries, the last
- * entry counts.
- */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
@@ -115,7 +111,7 @@ function fold(owners: readonly Ownership[]): Ownership[] {
   return [...kept, ...folded.values()];
 }
 
-/** Returns the managedFields entries of managers. A manager without fields has no entry. */
+/** Returns the managedFields entries of managers. */
 export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[] =>
   fold(owners.filter((owner) => !isEmptySet(owner.set)))
     .sort(inOrder)

@@ -23,7 +23,7 @@ export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
-/** Creates a set of field paths. For no members, the result is always the object `EMPTY_SET`. */
+/** Creates a set of field paths. */
 export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
   if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
   return { self, children };
@@ -42,7 +42,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** Returns the members of `a` that are not in `b`. If nothing is removed, the result is the object `a` itself. */
+/** Returns the members of `a` that are not in `b`. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -116,7 +116,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Returns whether a key is a path element of a known type. The server skips all other elements. */
+/** Returns whether a key is a path element of a known type. */
 function isElement(key: string): boolean {
   if (key === '.') return true;
   if (key[1] !== ':') return false;
@@ -125,7 +125,6 @@ function isElement(key: string): boolean {
   return (key[0] !== 'k' && key[0] !== 'v') || isJson(body);
 }
 
-/** Returns whether `fieldsV1` is readable. The server skips the content of unknown path elements. */
 export function isReadableFields(fields: unknown): boolean {
   if (fields === null) return true;
   if (!isRecord(fields)) return false;

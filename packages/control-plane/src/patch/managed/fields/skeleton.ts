@@ -6,7 +6,7 @@ const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
  * Returns an empty object, with which a new object is compared. For a built-in kind, the object contains the zero
- * structures of Go (`spec: {}`), so these structures get no manager. For a custom kind, the object has no fields.
+ * structures of Go (`spec: {}`), so these structures get no manager.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

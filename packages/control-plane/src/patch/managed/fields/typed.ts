@@ -3,7 +3,6 @@ import type { SchemaNode } from '../../../schema/model/node.ts';
 import { itemElement, itemKeys } from './fieldPath.ts';
 import { fieldType, isAnyScalar, isScalar } from './types.ts';
 
-/** Returns whether a value has the type of its schema. The content of a list or map is not checked. */
 function fits(value: unknown, node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {
@@ -33,7 +32,7 @@ const isUnique = (list: readonly unknown[], node: SchemaNode): boolean =>
 
 /**
  * Returns whether an object matches its schema: all values have the right types, and items of associative lists have
- * their keys. Null is valid for every type.
+ * their keys.
  * @param isClosed Whether unknown fields and duplicate items of associative lists are refused.
  */
 export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false, isClosed = false): boolean {

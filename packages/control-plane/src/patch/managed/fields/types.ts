@@ -57,7 +57,7 @@ export interface FieldType {
 const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
 const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
-/** Returns whether a map may have any key. An object without declared properties may have any key. */
+/** Returns whether a map may have any key. */
 const isFree = (node: SchemaNode, isResource: boolean): boolean =>
   !node.closed &&
   (node.preserve || node.additionalAllowed || node.types.length === 0 || (node.properties.size === 0 && !isResource));
@@ -110,10 +110,7 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/**
- * Returns how the server merges a value. Without a schema, the value determines the shape, and lists are replaced as a
- * whole.
- */
+/** Returns how the server merges a value. */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';

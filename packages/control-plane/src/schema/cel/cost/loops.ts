@@ -26,8 +26,7 @@ const STEPS: Readonly<Record<Exclude<MacroName, 'optMap' | 'optFlatMap'>, number
 };
 
 /**
- * As in cel-go, a macro costs as much as the loop that it represents. The macro `map` costs as much as the step
- * `accumulator + [argument]` for each item.
+ * As in cel-go, a macro costs as much as the loop that it represents.
  * @param item the size of the first variable of the macro
  */
 export function loopFacts(macro: keyof typeof STEPS, range: Costed, args: readonly Costed[], item: Size): LoopFacts {

@@ -4,10 +4,7 @@ import { ONE, type Size, UNKNOWN } from './size.ts';
 
 const MAX_REQUEST = 3_145_728;
 
-/**
- * For each type, the minimum size of its JSON text in bytes. An empty string has two quotation marks, and an empty
- * object two braces.
- */
+/** For each type, the minimum size of its JSON text in bytes. */
 const MIN_STRINGS: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
 /** The fields of a resource that a schema can require without a declaration, with their minimum sizes. */
@@ -40,7 +37,7 @@ function minBytes(node: SchemaNode | undefined, isResource = false, depth = 0): 
   }
 }
 
-/** Returns how many values with this schema one request can contain. A comma separates two values. */
+/** Returns how many values with this schema one request can contain. */
 export const maxCount = (node: SchemaNode, isResource: boolean): number =>
   Math.floor(MAX_REQUEST / (minBytes(node, isResource) + 1));
 
@@ -59,10 +56,7 @@ function maxLength(node: SchemaNode): number {
   return words === undefined ? MAX_REQUEST - 2 : Math.max(...words.map((word) => Buffer.byteLength(word)));
 }
 
-/**
- * Returns the maximum size of a value: bytes of a string, items of a list, or entries of a map. As in kube-apiserver,
- * any other value has the size 0.
- */
+/** Returns the maximum size of a value: bytes of a string, items of a list, or entries of a map. */
 function maxSize(node: SchemaNode): number {
   if (node.intOrString) return maxLength(node);
   switch (node.types[0]) {

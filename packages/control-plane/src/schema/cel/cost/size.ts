@@ -14,7 +14,6 @@ export const UNKNOWN: Size = { min: 0, max: Number.POSITIVE_INFINITY };
 export const fixed = (size: number): Size => ({ min: size, max: size });
 export const ONE = fixed(1);
 
-/** Multiplies two numbers. If one of them is 0, the product is 0, because `0 * Infinity` would be NaN. */
 export const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
 
 export const plus = (a: Size, b: Size): Size => ({ min: a.min + b.min, max: a.max + b.max });

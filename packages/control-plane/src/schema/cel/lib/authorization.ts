@@ -18,7 +18,6 @@ export interface AccessQuestion {
   readonly name: string;
 }
 
-/** Checks a permission. With `as`, the check is for the service account with this namespace and name. */
 export interface AccessOracle {
   ask(question: AccessQuestion): { readonly allowed: boolean; readonly reason: string };
   as(namespace: string, name: string): AccessOracle;

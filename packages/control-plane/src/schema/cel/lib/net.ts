@@ -47,7 +47,7 @@ export class Ip implements Opaque {
   }
 }
 
-/** Formats an IPv6 address. `::` replaces the longest run of two or more zero groups. */
+/** `::` replaces the longest run of two or more zero groups. */
 function printIpv6(value: bigint): string {
   const groups = Array.from({ length: 8 }, (_, at) => (value >> BigInt(112 - at * 16)) & 0xffffn);
   let best = { at: -1, length: 1 };
@@ -66,7 +66,7 @@ function printIpv6(value: bigint): string {
 
 const ipv4Value = (text: string): bigint => text.split('.').reduce((value, part) => value * 256n + BigInt(part), 0n);
 
-/** Parses an IP address. As in Kubernetes, an address with a zone and an IPv4-mapped IPv6 address are invalid. */
+/** As in Kubernetes, an address with a zone and an IPv4-mapped IPv6 address are invalid. */
 export function parseIp(text: string): Ip | undefined {
   const family = isIP(text);
   if (family === 4) return new Ip(4, ipv4Value(text));

@@ -24,7 +24,6 @@ export const fn = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, false, params, result, call);
 
-/** Defines a method. */
 export const method = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],

@@ -55,7 +55,6 @@ export class Quantity implements Opaque {
   }
 }
 
-/** Parses a quantity such as `1.5Gi`, `100m` or `12e6`. */
 export function parseQuantity(text: string): Quantity | undefined {
   const parts = /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d{1,3})?$/.exec(text);
   if (parts === null) return undefined;

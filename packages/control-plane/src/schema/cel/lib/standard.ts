@@ -38,7 +38,6 @@ const B = param('B');
 const compiledPatterns = new Map<string, GoRegExp>();
 const MAX_PATTERNS = 1000;
 
-/** Returns the compiled regular expression. Each pattern is compiled once. */
 export function regExp(pattern: string): GoRegExp {
   let found = compiledPatterns.get(pattern);
   if (found === undefined) {

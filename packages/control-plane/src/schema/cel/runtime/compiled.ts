@@ -16,7 +16,6 @@ export interface Compiled extends Sized {
   readonly run: Run;
   /** The maximum cost of this part of a CEL expression, as in cel-go. */
   readonly cost: number;
-  /** For a list literal, the types of its items. */
   readonly parts?: readonly CelType[];
 }
 
@@ -25,7 +24,7 @@ export interface Variable {
   readonly slot: number;
   readonly type: CelType;
   readonly place?: Place | undefined;
-  /** The size that follows from the expression, if it is known. The size from `place` takes precedence. */
+  /** The size that follows from the expression, if it is known. */
   readonly size?: Size | undefined;
   readonly entries?: Entries | undefined;
 }
@@ -34,14 +33,11 @@ export interface Scope {
   compile(expr: Expr): Compiled;
   /** Reports an error in the expression, and returns a placeholder for the invalid part. */
   issue(at: number, message: string): Compiled;
-  /**
-   * Reports a literal whose parts have several types. Arguments of `format` may have such parts, and other errors take
-   * precedence.
-   */
+  /** Reports a literal whose parts have several types. */
   mixed(at: number, message: string): void;
   /** Returns whether the expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** Returns the place of a part. For a value without a place, kube-apiserver confuses the parts with `self`. */
+  /** Returns the place of a part. */
   below(place: Place | undefined, step: (place: Place) => Place): Place | undefined;
   /** Compiles a part of an expression that can use additional variables. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;

@@ -3,10 +3,6 @@ import type { Compiled, Run } from './compiled.ts';
 import { isOfType } from './is-of-type.ts';
 import { noOverload } from './no-overload.ts';
 
-/**
- * Plans a call. At each evaluation, the values of the arguments select the overload. If the function has only one
- * overload, no selection is necessary.
- */
 export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
   const runs = args.map((arg) => arg.run);
   const [only] = overloads;

@@ -5,7 +5,7 @@ import { join } from '../types/unify.ts';
 import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
 import { CelRuntimeError } from './values.ts';
 
-/** Plans `&&` and `||`. If one operand determines the result, an error of the other operand is ignored. */
+/** If one operand determines the result, an error of the other operand is ignored. */
 const shortCircuit =
   (left: Run, right: Run, decisive: boolean): Run =>
   (frame) => {
@@ -23,7 +23,6 @@ const shortCircuit =
 
 export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
 
-/** Plans `&&` and `||`. */
 export function logic(scope: Scope, expr: Extract<Expr, { kind: 'call' }>): Compiled {
   const [left, right] = expr.args.map((arg) => scope.compile(arg));
   if (left === undefined || right === undefined) return scope.issue(expr.at, 'missing operand');

@@ -17,7 +17,6 @@ function* pairs(range: unknown): Generator<readonly [unknown, unknown]> {
   }
 }
 
-/** Plans a loop. For each item, the loop sets the slots of the variables and evaluates the arguments. */
 export function loop(expr: Comprehension, range: Run, slots: readonly number[], args: readonly Run[]): Run {
   const [first = 0, second] = slots;
   const [predicate, transform] = args.length > 1 ? [args[0], args[1]] : [undefined, args[0]];
@@ -78,10 +77,7 @@ export function loop(expr: Comprehension, range: Run, slots: readonly number[], 
   }
 }
 
-/**
- * Returns the result of a macro such as `all`. If no item determines the result and a test failed, the error of the
- * test is thrown.
- */
+/** Returns the result of a macro such as `all`. */
 function decide(items: Iterable<unknown>, test: () => boolean, decisive: boolean): boolean {
   let failure: CelRuntimeError | undefined;
   for (const _ of items) {

@@ -35,8 +35,7 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * The operators and functions whose error depends on the Go type of the value. For any other operator, the error says
- * that the operator has no overload.
+ * The operators and functions whose error depends on the Go type of the value.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {

@@ -180,10 +180,7 @@ function goTypeOf(value: unknown): string {
   return typeof value === 'number' && !Number.isInteger(value) ? 'float64' : 'int64';
 }
 
-/**
- * Checks that a value has the type of its schema. Objects of other kinds are not validated, so their types may differ.
- * @throws CelRuntimeError for a wrong type
- */
+/** @throws CelRuntimeError for a wrong type */
 function checkData(value: unknown, { types: [type], intOrString }: SchemaNode): void {
   const expect = (fits: boolean, what: string): void => {
     if (!fits) throw new CelRuntimeError(`invalid data, expected ${what}`);
@@ -213,7 +210,7 @@ function checkAllData(value: unknown, node: SchemaNode | undefined): void {
   }
 }
 
-/** Converts a JSON value to a CEL value. Without a schema, integers become ints. */
+/** Converts a JSON value to a CEL value. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   if (node !== undefined && value !== null && value !== undefined) checkData(value, node);
   switch (typeof value) {
@@ -244,7 +241,7 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/** Compares two values. Numbers are compared by value, and all other values by type and content. */
+/** Numbers are compared by value, and all other values by type and content. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.

@@ -237,7 +237,7 @@ class Parser {
     return { kind: 'call', at, name, target, args };
   }
 
-  /** Parses the macro `sortBy`. As in cel-go, the macro `map` creates the list of keys. */
+  /** As in cel-go, the macro `map` creates the list of keys. */
   private sortBy(value: Expr, at: number, args: readonly Expr[]): Expr {
     const input: Expr = { kind: 'ident', at, name: SORTED };
     const keys = this.method(input, 'map', at, args);
@@ -344,8 +344,5 @@ class Parser {
   }
 }
 
-/**
- * Parses an expression.
- * @throws CelCompileError if the expression is invalid
- */
+/** @throws CelCompileError if the expression is invalid */
 export const parseCel = (source: string): Expr => new Parser(source).parse();

@@ -85,10 +85,7 @@ export function unescapeName(name: string): string {
   return name.replace(/__(?:underscores|dot|dash|slash)__/g, (found) => UNESCAPE[found] ?? found);
 }
 
-/**
- * Returns whether CEL rules can read a value. A value without a type is not readable, for example a value with unknown
- * fields. Lists and maps of such values are not readable either.
- */
+/** Returns whether CEL rules can read a value. */
 export function isExposed(node: SchemaNode): boolean {
   if (node.intOrString) return true;
   switch (node.types[0]) {

@@ -13,7 +13,7 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/** Returns whether a type can be assigned to another type. The function adds the type parameters to `bindings`. */
+/** Returns whether a type can be assigned to another type. */
 function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
