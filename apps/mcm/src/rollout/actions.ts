@@ -7,8 +7,8 @@ import type { ControllerHealth } from '../controllers/health.ts';
 
 export const RolloutAnnotations = {
   /**
-   * On the template of a MachineDeployment: the time of the last `mcm rollout restart`. The changed template causes a
-   * rollout that replaces every machine.
+   * On the template of a MachineDeployment, the value is the time of the last `mcm rollout restart`. The changed
+   * template causes a rollout that replaces every machine.
    */
   RestartedAt: 'machine.sapcloud.io/restarted-at',
 } as const;

@@ -46,7 +46,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the count of calls',
       'the text',
     ],
-    'a call after its deadline gets the code DeadlineExceeded': [
+    'a call that exceeds its deadline gets the code DeadlineExceeded': [
       'another code',
       'one additional request',
       'the code',

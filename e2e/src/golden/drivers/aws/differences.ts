@@ -335,7 +335,7 @@ export const RULES: readonly Rule[] = [
   noAnswer,
   endedByCaller('a canceled call gets the code Canceled', callerEnd),
   outlivesDeadline(
-    'a call after its deadline gets the code DeadlineExceeded',
+    'a call that exceeds its deadline gets the code DeadlineExceeded',
     ({ callerDeadlineMs }) => callerDeadlineMs,
   ),
   noSecondTry,

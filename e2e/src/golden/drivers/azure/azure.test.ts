@@ -26,7 +26,7 @@ test('a change of any recording is detected, unless a rule covers it', () => {
 
 test('a rule covers exactly the difference in its row', () => {
   expect(coverage(all)).toEqual({
-    'a call after its deadline gets the code DeadlineExceeded + the driver does not send a field that only Azure sets':
+    'a call that exceeds its deadline gets the code DeadlineExceeded + the driver does not send a field that only Azure sets':
       ['another code', 'one additional request', 'the code', 'the count of calls', 'the last request'],
     'the driver uses the code in a header if the body is not JSON + the driver does not send a field that only Azure sets':
       ['one additional request', 'the count of calls'],

@@ -419,7 +419,7 @@ export const RULES: readonly Rule[] = [
     'Internal',
   ]),
   throttledIsUnavailable('a throttled request gets the code Unavailable', isThrottling),
-  outlivesDeadline('a call after its deadline gets the code DeadlineExceeded', deadlineOf),
+  outlivesDeadline('a call that exceeds its deadline gets the code DeadlineExceeded', deadlineOf),
   leftOvers,
   imageUrn,
   registration,
