@@ -21,17 +21,11 @@ export function withoutCopy(annotations: Readonly<Record<string, string>>): Read
 const isObject = (value: object): value is KubeObject =>
   'metadata' in value && 'kind' in value && isRecord(value.metadata) && typeof value.metadata.uid === 'string';
 
+/** Removes parts of an object that no decision reads: managed fields and the provider spec. */
 function relevant(object: KubeObject): object {
-  const {
-    managedFields: _fields,
-    annotations,
-    ...metadata
-  }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
+  const { managedFields: _fields, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   const { providerSpec: _spec, ...rest }: KubeObject & { providerSpec?: unknown } = object;
-  return {
-    ...rest,
-    metadata: annotations === undefined ? metadata : { ...metadata, annotations: withoutCopy(annotations) },
-  };
+  return { ...rest, metadata };
 }
 
 /** Converts values to JSON. A table contains each Kubernetes object once, and all records refer to the table. */
@@ -75,6 +69,8 @@ export class Encoder {
   #fields(entries: readonly (readonly [string, unknown])[]): Json {
     const fields: Record<string, Json> = Object.create(null);
     for (const [key, value] of entries) {
+      // The input of a decision can contain annotations without their object.
+      if (key === Annotations.LastAppliedConfiguration) continue;
       if (value !== undefined && typeof value !== 'function')
         fields[key.startsWith('$') ? `$${key}` : key] = this.encode(value);
     }

@@ -44,6 +44,14 @@ test('texts that look like secrets are removed without a known secret, and the l
   expect(replayJournal(records)).toEqual({ repeated: journal.size, differences: [], problems: [] });
 });
 
+test('annotations without their object contain no copy of the object', () => {
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': CANARY, 'example.com/note': 'kept' };
+  const kept = { $map: [['small', { 'example.com/note': 'kept' }]] };
+  expect(new Encoder().encode({ classAnnotations: new Map([['small', annotations]]) })).toEqual({
+    classAnnotations: kept,
+  });
+});
+
 test('an object that several records contain is written once', async () => {
   const encoder = new Encoder();
   const machine = { apiVersion: 'v1', kind: 'Machine', metadata: { name: 'm', uid: 'u', managedFields: [{}] } };
