@@ -4,6 +4,7 @@ import {
   registerInterruptionMetrics,
   registerMachineMetrics,
   registerManagerMetrics,
+  SAFEGUARD_DEFAULTS,
 } from '@mcm/core';
 import {
   createMetrics,
@@ -63,7 +64,9 @@ function fleetMetrics(): Metrics {
 
 function registries(): Readonly<Record<'shared' | 'fleet' | 'manager' | 'controller' | 'config', Metrics>> {
   const manager = library();
-  registerManagerMetrics(manager.meters, { deployments: empty, sets: empty, machines: empty, clock: realClock });
+  const safeguards = { classes: empty, settings: SAFEGUARD_DEFAULTS };
+  const caches = { deployments: empty, sets: empty, machines: empty, safeguards };
+  registerManagerMetrics(manager.meters, { ...caches, clock: realClock });
   registerAutoscalerMetrics(manager.meters, () => 0);
   const controller = library();
   const clock = new VirtualClock();

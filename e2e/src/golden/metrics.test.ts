@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Machine, MachineClass, MachineDeployment, MachineSet } from '@mcm/api';
-import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics } from '@mcm/core';
+import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics, SAFEGUARD_DEFAULTS } from '@mcm/core';
 import { type Change, createMetrics, type Metrics, realClock, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 
@@ -113,7 +113,8 @@ function library(): Metrics {
 function manager() {
   const metrics = library();
   const sources = { deployments: cacheOf(deployment), sets: cacheOf(set), machines: cacheOf<Machine>() };
-  registerManagerMetrics(metrics.meters, { ...sources, clock: realClock });
+  const safeguards = { classes: cacheOf<MachineClass>(), settings: SAFEGUARD_DEFAULTS };
+  registerManagerMetrics(metrics.meters, { ...sources, safeguards, clock: realClock });
   return { metrics, ...sources };
 }
 

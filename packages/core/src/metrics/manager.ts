@@ -9,6 +9,7 @@ import { isUsable, warmStateOf } from '../warm/warm-machine.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
 import { zoneStates } from '../zones/spread.ts';
 import { createdAt, named, perBlock, perCondition, perObject, type Source } from './sources.ts';
+import { registerWindowMetrics, type WindowSources } from './windows.ts';
 
 /** The caches of the manager. */
 export interface ManagerSources {
@@ -17,6 +18,7 @@ export interface ManagerSources {
   readonly machines: Source<Machine> & { onChange(handler: (change: Change<Machine>) => void): () => void };
   readonly report?: Pick<DisruptionReport, 'rows'> | undefined;
   readonly canaryChecks?: Pick<CanaryChecks, 'onCheck'> | undefined;
+  readonly safeguards: WindowSources['safeguards'];
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -314,6 +316,7 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
     },
     () => perObject(deployments, marksExpiredAt),
   );
+  registerWindowMetrics(meters, sources);
   registerDisruptions(meters, sources);
   const checks = meters.counter({
     name: 'mcm_canary_pod_checks_total',

@@ -71,6 +71,18 @@ export const MACHINES: BoardSpec = {
           [`(${condition('Available|Progressing', 0)}) + 1`, '{{name}}: not {{condition}}'],
           [condition('Frozen|ReplicaFailure|ReplacementHeld', 1), '{{name}}: {{condition}}'],
         ),
+        timeseries(
+          'Waiting for a window',
+          'short',
+          'Machines with an old template whose rollout waits for a window or for the end of a freeze.',
+          [perDeployment('mcm_rollout_window_waiting_machines'), '{{name}}'],
+        ),
+        timeseries(
+          'Time to the next window',
+          's',
+          'Time until the windows and freezes of a deployment allow a rollout. A window that never opens has no value.',
+          [`clamp_min(${perDeployment('mcm_rollout_window_opens_time_seconds')} - time(), 0)`, '{{name}}'],
+        ),
       ],
     },
     {

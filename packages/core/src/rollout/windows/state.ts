@@ -1,5 +1,4 @@
-import type { MachineDeployment } from '@mcm/api';
-import { formatTime } from '@mcm/api';
+import { Annotations, formatTime, type MachineDeployment } from '@mcm/api';
 import type { Violation } from '../../objects/violations.ts';
 import { type Freeze, parseRules, type Window, type WindowRules } from './parse.ts';
 
@@ -123,6 +122,10 @@ export function closedBy(
   if (first !== undefined && !isOverridden(rules, now.getTime())) return invalidWindow(owner, first);
   return closedWindow([rules], now);
 }
+
+/** Returns true if annotations contain windows or freezes, even if the text of an entry is invalid. */
+export const hasWindows = (annotations: Readonly<Record<string, string>> | undefined): boolean =>
+  annotations?.[Annotations.RolloutWindows] !== undefined || annotations?.[Annotations.RolloutFreezes] !== undefined;
 
 /** Returns true if an annotation overrides the windows, freezes and postponements at `now`. */
 export const isOpenedBy = (annotations: Readonly<Record<string, string>> | undefined, now: Date): boolean =>
