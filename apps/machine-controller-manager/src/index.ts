@@ -1,3 +1,4 @@
+export { createNodeGroups, type NodeGroupContext, type ServedNodeGroups } from './autoscaler/groups.ts';
 export { registerAutoscalerMetrics } from './autoscaler/metrics.ts';
 export { DESCRIPTOR, ENCODER, SERVICE } from './autoscaler/protocol.ts';
 export { type AutoscalerContext, type AutoscalerSettings, serveAutoscaler } from './autoscaler/serve.ts';

@@ -4,8 +4,8 @@ import { play } from './histories/random-history.ts';
 import { playVolumes } from './machines/machine-history.ts';
 import { again, seedsOf } from './suites/seeds.testing.ts';
 
-/** Features that are off by default. */
-const FLEETS = ['canary', 'buffers', 'reports'] as const;
+/** Features that are off by default, and features with their own verifier. */
+const FLEETS = ['canary', 'buffers', 'reports', 'budgets', 'journal'] as const;
 const verified = new Map<string, number>();
 
 const cases = FLEETS.flatMap((mode) => seedsOf(mode, 4).map((one) => ({ ...one, mode })));

@@ -23,7 +23,7 @@ test.each(CASES)('$suite $seed: the desired fleet is reached and stays under any
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-test.each(seedsOf('scaler', 3))(
+test.each([...seedsOf('scaler', 3), ...seedsOf('groups', 4)])(
   '$suite $seed: only the machines that the autoscaler names are deleted under any fault, and they are not replaced',
   async (one) => {
     const { violations, story } = await playCase(one);

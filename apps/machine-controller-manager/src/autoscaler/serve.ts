@@ -1,21 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
-import { machineIndexes, machineSetIndexes, NodeGroups, projectMachine } from '@mcm/core';
 import {
   type Clock,
   ConfigError,
-  createInformer,
   errorText,
-  type InformerRuntime,
-  type KubeClient,
   type Logger,
   type Meters,
-  nodes,
   type ServedCertificate,
   type ServingPair,
   serveCertificateFiles,
 } from '@mcm/kube';
+import { createNodeGroups, type NodeGroupContext } from './groups.ts';
 import { registerAutoscalerMetrics } from './metrics.ts';
 import { type AutoscalerServer, startAutoscalerServer } from './server.ts';
 
@@ -28,13 +23,8 @@ export interface AutoscalerSettings {
 }
 
 /** The clients and other objects that the protocol needs. */
-export interface AutoscalerContext {
-  readonly control: KubeClient;
-  readonly target: KubeClient | undefined;
-  readonly namespace: string;
-  readonly runtime: InformerRuntime;
+export interface AutoscalerContext extends NodeGroupContext {
   readonly clock: Clock;
-  readonly log: Logger;
   readonly served: ServedCertificate;
   readonly meters: Meters;
 }
@@ -89,28 +79,16 @@ class RenewedServer {
  */
 export async function serveAutoscaler(
   settings: AutoscalerSettings,
-  { control, target, namespace, runtime, clock, log, served, meters }: AutoscalerContext,
+  context: AutoscalerContext,
 ): Promise<(() => Promise<void>) | undefined> {
   const { host, port, certificates } = settings;
   if (port === 0) return undefined;
-  const local = { ...runtime, namespace };
-  const caches = {
-    deployments: createInformer(control, machineDeployments, local),
-    sets: createInformer(control, machineSets, { ...local, indexes: machineSetIndexes }),
-    machines: createInformer(control, machines, { ...local, indexes: machineIndexes, project: projectMachine }),
-    classes: createInformer(control, machineClasses, local),
-    nodes: target && createInformer(target, nodes, runtime),
-  };
-  const informers = Object.values(caches).filter((informer) => informer !== undefined);
-  const groups = new NodeGroups(caches, control, clock);
-  let isReady = false;
-  const observe = registerAutoscalerMetrics(meters, () => (isReady ? groups.list().length : undefined));
+  const { clock, log, served, meters } = context;
+  const { groups, ready, run } = createNodeGroups(context);
+  const observe = registerAutoscalerMetrics(meters, () => (ready() ? groups.list().length : undefined));
   const start = async (pair: ServingPair): Promise<AutoscalerServer> => {
     const clientCa = await readClientCa(certificates);
-    return startAutoscalerServer(
-      { host, port, groups, ready: () => isReady, log, clock, observe },
-      { ...pair, clientCa },
-    );
+    return startAutoscalerServer({ host, port, groups, ready, log, clock, observe }, { ...pair, clientCa });
   };
   const { server, close } = await serveCertificateFiles(
     { directory: certificates, flag: FLAG },
@@ -118,17 +96,11 @@ export async function serveAutoscaler(
     { clock, log, served },
   );
   const end = new AbortController();
-  const running = informers.map((informer) => informer.run(end.signal));
-  void Promise.all(informers.map((informer) => informer.whenSynced(end.signal))).then(
-    () => {
-      isReady = true;
-    },
-    (error: unknown) => log.debug('Cannot fill the caches of the autoscaler port', { error: errorText(error) }),
-  );
+  const ended = run(end.signal);
   log.info('Serving requests of the cluster autoscaler', { port });
   return async () => {
     close();
     end.abort(new Error('the process stops'));
-    await Promise.allSettled([...running, server.close()]);
+    await Promise.all([ended, server.close()]);
   };
 }

@@ -14,6 +14,8 @@ import type { WorldOptions } from '../world/world.ts';
  * - `canary`: the pods of canaries are sometimes not Ready.
  * - `buffers`: the number of warm machines follows a CapacityBuffer, which users change, delete and create.
  * - `reports`: like `sick`, and the manager writes the disruptions to a ConfigMap, which other clients change and delete.
+ * - `budgets`: the cloud throttles calls, and asks for a time to wait.
+ * - `journal`: both controllers keep a small journal. Classes and errors of the cloud contain secrets.
  * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
  * - `large`: five deployments of three classes, with up to 50 machines.
  * - `crds`: CRDs get and lose a version, and the CRD of the deployments is deleted and created again.
@@ -34,6 +36,8 @@ export const FLEET_MODES = [
   'canary',
   'buffers',
   'reports',
+  'budgets',
+  'journal',
   'leases',
   'large',
   'crds',
@@ -49,7 +53,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 
 const PLAIN_MODES: ReadonlySet<FleetMode> = new Set([
   ...(['rolls', 'leases', 'crds', 'disks', 'restores', 'interruptions'] as const),
-  ...(['capacity', 'warm', 'zones', 'hooks', 'canary', 'buffers'] as const),
+  ...(['capacity', 'warm', 'zones', 'hooks', 'canary', 'buffers', 'budgets', 'journal'] as const),
 ]);
 
 /** Returns false if users mark machines as Failed or pause rollouts in this mode. */

@@ -128,6 +128,8 @@ const ACTS_OF: Readonly<Partial<Record<FleetMode, readonly ActName[]>>> = {
   hooks: HOOK_ACTS,
   canary: FEATURE_ACTS,
   buffers: FEATURE_ACTS,
+  budgets: FEATURE_ACTS,
+  journal: FEATURE_ACTS,
   reports: REPORT_ACTS,
 };
 

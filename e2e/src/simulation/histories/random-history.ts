@@ -1,7 +1,9 @@
 import { Annotations } from '@mcm/api';
+import { budgetOptIn } from '../opt-in/budget-feature.ts';
 import { bufferOptIn } from '../opt-in/buffer-feature.ts';
 import { canaryOptIn } from '../opt-in/canary-feature.ts';
 import type { OptIn } from '../opt-in/feature.ts';
+import { journalOptIn } from '../opt-in/journal-feature.ts';
 import { reportOptIn } from '../opt-in/report-feature.ts';
 import { Dice } from '../script/dice.ts';
 import { ALTERNATIVES, CapacityVerifier } from '../verifiers/capacity-verifier.ts';
@@ -91,6 +93,8 @@ function classAnnotationsOf(mode: FleetMode, seed: number): WorldOptions['classA
 function optInOf(mode: FleetMode, seed: number): OptIn | undefined {
   if (mode === 'canary') return canaryOptIn(seed);
   if (mode === 'buffers') return bufferOptIn(seed);
+  if (mode === 'budgets') return budgetOptIn();
+  if (mode === 'journal') return journalOptIn();
   return mode === 'reports' ? reportOptIn(strategyOf(mode, seed)) : undefined;
 }
 

@@ -18,6 +18,7 @@ export const TOPICS = [
   'plane',
   ...['canary', 'buffers', 'reports', 'marks', 'volumes'],
   ...['interruptions', 'windows', 'warm'],
+  ...['rates', 'journal', 'groups'],
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -504,6 +505,68 @@ export const MUTANTS: readonly Mutant[] = [
     'pace.moves(machine.metadata.uid, moving);',
     'undefined;',
   ]),
+  ...of(
+    'rates',
+    `${CORE}/driver/cloud/learned-rate.ts`,
+    ['budgets'],
+    [
+      'this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));',
+      'this.#nextFree = Math.max(this.#nextFree, now);',
+    ],
+    ['const rank = LANES.indexOf(lane);', 'const rank = 0;'],
+    [
+      'return Math.max(this.#limit * (1 + GROWTH) ** seconds, this.#limit + GROWTH_AT_LEAST * seconds);',
+      'return this.#limit;',
+    ],
+  ),
+  ...of(
+    'rates',
+    `${CORE}/driver/cloud/account-rates.ts`,
+    ['budgets'],
+    [
+      'const rates = this.#accounts.get(key) ?? new LearnedRates(this.#clock);',
+      'const rates = new LearnedRates(this.#clock);',
+    ],
+  ),
+  ...of(
+    'journal',
+    `${CORE}/journal/journal.ts`,
+    ['journal'],
+    ['if (mine.length > perObject && oldest !== undefined) this.#remove(oldest);', ''],
+    ['if (same.size > total / 2 && first !== undefined) this.#remove(first);', ''],
+  ),
+  ...of(
+    'journal',
+    `${CORE}/replay/codec.ts`,
+    ['journal'],
+    ['if (key === Annotations.LastAppliedConfiguration) continue;', ''],
+    ['const { providerSpec: _spec, ...rest }: KubeObject & { providerSpec?: unknown } =', 'const rest: KubeObject ='],
+    [
+      'if (value instanceof Set) return { $set: [...value].map((each) => this.encode(each)) };',
+      'if (value instanceof Set) return { $set: [] };',
+    ],
+  ),
+  ...of(
+    'journal',
+    `${CORE}/replay/replay.ts`,
+    ['journal'],
+    ["return difference && { record, difference, because: '' };", 'return undefined;'],
+  ),
+  ...of(
+    'groups',
+    `${CORE}/autoscaler/node-groups.ts`,
+    ['groups'],
+    [
+      'return isTerminating(machine) || isAccepted(deployment, name) ? [] : [name];',
+      'return isTerminating(machine) ? [] : [name];',
+    ],
+    ['if (pendingScaleIn(deployment) !== undefined) {', "if (pendingScaleIn(deployment) === '') {"],
+    [
+      'const size = (deployment.spec.replicas ?? 0) + delta;\n        if (size > maxSize)',
+      'const size = this.targetSize(id) + delta;\n        if (size > maxSize)',
+    ],
+    ['metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },', ''],
+  ),
   ...of('plane', `${STORE}/file-store.ts`, D, [
     '      this.#write(pending);\n',
     '      setImmediate(() => setImmediate(() => !this.#closed && this.#write(pending)));\n',

@@ -8,7 +8,7 @@ export interface Bound {
   readonly ms: number;
 }
 
-const FLEETS = 'fleets, `scaler`';
+const FLEETS = 'fleets, `scaler`, `groups`';
 const MACHINES = '`machines`';
 const FLEET_MODE = '`fleet-mode`';
 const POOLS = '`pools`, `join`, `config-leases`';
@@ -86,6 +86,12 @@ export const BOUNDS = {
     ms: 5 * SECOND,
     rule: 'the numbers in the ConfigMap machine-disruptions are not older than the time limit',
   },
+  rateRecovered: {
+    suites: '`budgets`',
+    ms: 2 * MINUTE,
+    rule: 'after a throttled call, the rate of calls recovers within the time limit',
+  },
+  rateWait: { suites: '`budgets`', ms: SECOND, rule: 'after the rate has recovered, a call waits at most this time' },
   atRest: {
     suites: MACHINES,
     ms: HOUR,

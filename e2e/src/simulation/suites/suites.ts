@@ -1,4 +1,5 @@
 import { playFleet } from '../clusters/fleet-history.ts';
+import { playGroups } from '../histories/group-history.ts';
 import { FLEET_MODES } from '../histories/modes.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
 import { POOL_MODES, playPool } from '../histories/pool-history.ts';
@@ -13,6 +14,7 @@ export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['volumes', playVolumes],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
   ['scaler', playScaler],
+  ['groups', playGroups],
   ['fleet-mode', playFleet],
   ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
 ]);

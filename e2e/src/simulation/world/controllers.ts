@@ -180,6 +180,8 @@ export class Controllers {
     const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
     const { journal, reports = false, capacityBuffers = false } = this.#options;
     const environment = { control: client, target: client, namespace: NAMESPACE, runtime, journal };
+    const { log } = runtime;
+    this.#options.serveGroups?.({ control: client, target: client, namespace: NAMESPACE, runtime, log }, signal);
     const settings = { maxUnhealthyReplacements, disruptionReport: reports, capacityBuffers };
     return runManager(environment, settings, signal).ended;
   }
@@ -203,6 +205,7 @@ export class Controllers {
       driver: createLocalDriver({ clock, connect: cloud }),
       tracer,
       journal,
+      rates: this.#options.rates?.(clock, this.#parts),
       control: client,
       target: client,
       namespace: NAMESPACE,

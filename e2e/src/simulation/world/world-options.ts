@@ -1,7 +1,8 @@
 import type { crds } from '@mcm/api';
-import type { KillPoint } from '@mcm/conformance/fleet';
-import type { buildMachineController, DriverTracer, Journal } from '@mcm/core';
-import type { KubeClient, Transport } from '@mcm/kube';
+import type { KillPoint, Reporter } from '@mcm/conformance/fleet';
+import type { AccountRates, buildMachineController, DriverTracer, Journal } from '@mcm/core';
+import type { Clock, KubeClient, Transport } from '@mcm/kube';
+import type { NodeGroupContext } from '@mcm/machine-controller-manager';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/profiles.ts';
 
@@ -36,6 +37,13 @@ export interface WorldOptions {
   readonly classAnnotations?: Readonly<Record<string, string>> | undefined;
   readonly classFields?: object;
   readonly wrapCloud?: ((transport: Transport) => Transport) | undefined;
+  /** Serves the port of the autoscaler in a process of the manager. */
+  readonly serveGroups?: (context: NodeGroupContext, signal: AbortSignal) => void;
+  /** Creates the rate limits of one process of the machine controller. */
+  readonly rates?: (
+    processClock: Clock,
+    simulation: { readonly clock: Clock; readonly reporter: Reporter },
+  ) => AccountRates;
   /** Whether two processes with each name compete for a Lease. */
   readonly elections?: boolean;
   /** Whether the leader has no fence. */

@@ -2,6 +2,7 @@ export { type MachineCode, MachineCodes } from '@mcm/api';
 export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
 export { AccountRates } from './cloud/account-rates.ts';
 export type { DriverContext } from './cloud/context.ts';
+export { LANES, type Lane, type LaneOfCalls, laneOfCalls } from './cloud/lanes.ts';
 export { LearnedRate, LearnedRates } from './cloud/learned-rate.ts';
 export { type ObservedCall, observedCalls } from './cloud/observed.ts';
 export { observingDriver } from './cloud/observing.ts';

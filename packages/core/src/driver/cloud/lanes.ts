@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** The priorities of cloud calls that wait for a rate limit, highest first. */
 export const LANES = ['delete', 'health', 'create', 'audit'] as const;
+/** The priority of a cloud call that waits for a rate limit. */
 export type Lane = (typeof LANES)[number];
 
 export interface LaneOfCalls {

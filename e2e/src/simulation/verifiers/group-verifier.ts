@@ -1,0 +1,105 @@
+import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
+import type { Change } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+import { follow } from './follow.ts';
+import type { ScalerVerifier } from './scaler-verifier.ts';
+
+/** An increase that the autoscaler has requested. */
+export interface Increase {
+  readonly by: number;
+  /** Whether the replicas have changed by this increase. */
+  isDone: boolean;
+}
+
+/**
+ * Verifies each change of the replicas, which only the port of the autoscaler makes:
+ * - An increase equals one request, and each request causes at most one increase.
+ * - A reduction has the names of the removed machines in the same write. The autoscaler has requested the removal of
+ *   each name, and no name is in two writes.
+ * - The manager restores the replicas only together with the refusal of a removal.
+ */
+export class GroupVerifier {
+  readonly #world: World;
+  readonly #scaler: ScalerVerifier;
+  readonly #increases: Increase[] = [];
+  readonly #removed = new Set<string>();
+  #replicas: number;
+  #verified = 0;
+
+  private constructor(world: World, scaler: ScalerVerifier, replicas: number) {
+    this.#world = world;
+    this.#scaler = scaler;
+    this.#replicas = replicas;
+  }
+
+  /** Runs the verifier until `signal` aborts. */
+  static watch(world: World, scaler: ScalerVerifier, replicas: number, signal: AbortSignal): GroupVerifier {
+    const verifier = new GroupVerifier(world, scaler, replicas);
+    follow<MachineDeployment>(world, machineDeployments, signal, (change) => verifier.#changed(change));
+    return verifier;
+  }
+
+  /** The replicas after the last change. */
+  get replicas(): number {
+    return this.#replicas;
+  }
+
+  /** The number of verified changes of the replicas. */
+  get verified(): number {
+    return this.#verified;
+  }
+
+  /** Records the request of an increase before it is sent. */
+  requests(by: number): Increase {
+    const increase = { by, isDone: false };
+    this.#increases.push(increase);
+    this.#scaler.rises(by);
+    return increase;
+  }
+
+  #changed(change: Change<MachineDeployment>): void {
+    if (change.type !== 'updated') return;
+    const { object, old } = change;
+    const replicas = object.spec.replicas ?? 0;
+    const by = replicas - (old.spec.replicas ?? 0);
+    if (by === 0) return;
+    this.#verified++;
+    this.#replicas = replicas;
+    this.#world.expects(replicas);
+    if (by < 0) this.#fell(-by, object, old);
+    else if (!this.#isRestored(old, object)) this.#rose(by);
+  }
+
+  #rose(by: number): void {
+    const increase = this.#increases.find((one) => one.by === by && !one.isDone);
+    if (increase) increase.isDone = true;
+    else this.#world.reporter.violate(`the replicas rise by ${by}, but the autoscaler did not request this change`);
+  }
+
+  #fell(by: number, object: MachineDeployment, old: MachineDeployment): void {
+    const { reporter } = this.#world;
+    const text = scaleInOf(object);
+    if (text === undefined || text === scaleInOf(old)) {
+      reporter.violate(`the replicas fall by ${by} without the names of the machines in the same write`);
+      return;
+    }
+    const { machines }: { readonly machines: readonly string[] } = JSON.parse(text);
+    if (machines.length !== by) reporter.violate(`the replicas fall by ${by} for the machines ${machines}`);
+    for (const name of machines) {
+      if (this.#removed.has(name)) reporter.violate(`two writes remove machine ${name}`);
+      if (!this.#scaler.isNamed(name)) reporter.violate(`a write removes ${name}, which the autoscaler did not name`);
+      this.#removed.add(name);
+    }
+  }
+
+  /** A refusal returns the replicas and the machines of a scale-in. */
+  #isRestored(old: MachineDeployment, object: MachineDeployment): boolean {
+    const text = scaleInOf(old);
+    const results = object.metadata.annotations?.[Annotations.ScaleInResults] ?? '';
+    const isRefused = text !== undefined && scaleInOf(object) === undefined && /^\[\{[^}]*"Refused"/.test(results);
+    if (isRefused) for (const name of JSON.parse(text).machines as readonly string[]) this.#removed.delete(name);
+    return isRefused;
+  }
+}
+
+const scaleInOf = ({ metadata }: MachineDeployment): string | undefined => metadata.annotations?.[Annotations.ScaleIn];
