@@ -142,6 +142,18 @@ test('while no manager acts, the autoscaler gets an error, and its repetition na
   expect(await size()).toBe(2);
 });
 
+test('a removal waits until the manager has applied an increase, because a refusal would undo the increase', async () => {
+  const { world, groups, size, names } = await started(3);
+  const [first] = await names();
+  await world.stop();
+  await groups.increase(ID, 1);
+  await expect(settled(world, [groups.remove(ID, [nodeOf(first)])])).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: `${ID}: the manager has not applied the size 4 within 4 s`,
+  });
+  expect(await size()).toBe(4);
+});
+
 test('a removal below the minimum, of a foreign node, or in a rollout is refused and changes nothing', async () => {
   const { world, groups, size, names } = await started(2, {
     birthMs: (_machine, index) => (index < 2 ? 100 : undefined),

@@ -11,7 +11,7 @@ import {
 } from '@mcm/api';
 import { type Clock, controllerOf, type Informer, isConflict, type KubeClient, makeKey, type Node } from '@mcm/kube';
 import { BY_CONTROLLER, BY_NODE } from '../control/caches.ts';
-import { scaleInObjection } from '../deployment/scaling/scale-in.ts';
+import { replicasBefore, scaleInObjection } from '../deployment/scaling/scale-in.ts';
 import { isInstance } from '../node/instance.ts';
 import { autoscalerSizesOf } from '../objects/autoscaler-sizes.ts';
 import { isTerminating } from '../objects/machines.ts';
@@ -57,6 +57,12 @@ interface Removal {
   reject(error: unknown): void;
 }
 
+/** The fields that a change of the size writes. */
+interface Resize {
+  readonly metadata?: object;
+  readonly spec: object;
+}
+
 const ATTEMPTS = 10;
 
 const requestedId = ({ metadata }: Machine): string => `requested://${metadata.namespace ?? ''}/${metadata.name}`;
@@ -74,7 +80,7 @@ export class NodeGroups {
     this.#caches = caches;
     this.#client = client;
     this.#clock = clock;
-    this.#processed = new ProcessedScaleIns(caches.deployments, clock);
+    this.#processed = new ProcessedScaleIns(caches.deployments, caches.sets, clock);
   }
 
   list(): readonly NodeGroup[] {
@@ -177,12 +183,16 @@ export class NodeGroups {
 
   async #removeNow(id: string, nodes: readonly NamedNode[]): Promise<void> {
     let requestID: string | undefined;
-    await this.#resize(id, (deployment, { minSize }) => {
+    await this.#resize(id, async (deployment, { minSize }) => {
       const machines = this.#leaving(id, deployment, nodes);
       if (machines.length === 0) return undefined;
       const from = deployment.spec.replicas ?? 0;
       const to = from - machines.length;
       if (to < minSize) throw new AutoscalerError('OUT_OF_RANGE', `${id}: size ${to} is below the minimum ${minSize}`);
+      await this.#processed.applied(id, from, () => {
+        const applied = replicasBefore({ deployment, sets: this.#setsOf(deployment) });
+        return applied === undefined || applied === from;
+      });
       const sets = this.#setsOf(deployment);
       const why = scaleInObjection(
         { machines, from, to },
@@ -217,7 +227,7 @@ export class NodeGroups {
    */
   async #resize(
     id: string,
-    change: (deployment: MachineDeployment, group: NodeGroup) => { metadata?: object; spec: object } | undefined,
+    change: (deployment: MachineDeployment, group: NodeGroup) => Resize | undefined | Promise<Resize | undefined>,
   ): Promise<void> {
     const { namespace, name } = this.#deployment(id).metadata;
     const resource = this.#client.resource<MachineDeployment>(machineDeployments, namespace ?? '');
@@ -229,7 +239,7 @@ export class NodeGroups {
       }
       const group = groupOf(deployment);
       if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
-      const body = change(deployment, group);
+      const body = await change(deployment, group);
       if (body === undefined) return;
       const { uid, resourceVersion } = deployment.metadata;
       try {

@@ -1,4 +1,4 @@
-import { Annotations, type MachineDeployment } from '@mcm/api';
+import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { Clock, Informer } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { AutoscalerError } from './problem.ts';
@@ -23,12 +23,14 @@ export class ProcessedScaleIns {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
 
-  constructor(deployments: Informer<MachineDeployment>, clock: Clock) {
+  constructor(deployments: Informer<MachineDeployment>, sets: Informer<MachineSet>, clock: Clock) {
     this.#deployments = deployments;
     this.#clock = clock;
-    deployments.onChange(() => {
-      for (const look of this.#waiting) look();
-    });
+    const look = (): void => {
+      for (const each of this.#waiting) each();
+    };
+    deployments.onChange(look);
+    sets.onChange(look);
   }
 
   /** @throws AutoscalerError after 4 seconds */
@@ -37,7 +39,11 @@ export class ProcessedScaleIns {
     if (text === undefined) return;
     const parsed = parseScaleIn(text);
     const what = 'request' in parsed ? parsed.request.requestID : 'with an error';
-    await this.#until(id, what, (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined);
+    await this.#until(
+      id,
+      `processed scale-in ${what}`,
+      (object) => isNewer(object, deployment) && pendingScaleIn(object) === undefined,
+    );
   }
 
   /**
@@ -45,15 +51,28 @@ export class ProcessedScaleIns {
    */
   async accepted(id: string, requestID: string): Promise<void> {
     const resultOf = (object: MachineDeployment) => scaleInResults(object).find((each) => each.requestID === requestID);
-    const deployment = await this.#until(id, requestID, (object) => resultOf(object) !== undefined);
+    const deployment = await this.#until(
+      id,
+      `processed scale-in ${requestID}`,
+      (object) => resultOf(object) !== undefined,
+    );
     const result = resultOf(deployment);
     if (result && result.outcome !== 'Accepted')
       throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${result.message}`);
   }
 
+  /**
+   * Waits until the manager has applied the last change of the size. The manager refuses a scale-in that starts from an
+   * unknown size, and then restores the size before an increase that the manager has not applied.
+   * @throws AutoscalerError after 4 seconds
+   */
+  async applied(id: string, size: number, isApplied: () => boolean): Promise<void> {
+    await this.#until(id, `applied the size ${size}`, isApplied);
+  }
+
   async #until(
     id: string,
-    requestID: string,
+    what: string,
     isDone: (deployment: MachineDeployment) => boolean,
   ): Promise<MachineDeployment> {
     const { promise, resolve, reject } = Promise.withResolvers<MachineDeployment>();
@@ -63,7 +82,7 @@ export class ProcessedScaleIns {
         reject(new AutoscalerError('NOT_FOUND', `${id}: the MachineDeployment was deleted`));
       else if (isDone(deployment)) resolve(deployment);
     };
-    const late = `${id}: the manager has not processed scale-in ${requestID} within ${PATIENCE_MS / 1000} s`;
+    const late = `${id}: the manager has not ${what} within ${PATIENCE_MS / 1000} s`;
     const timer = this.#clock.setTimeout(() => reject(new AutoscalerError('UNAVAILABLE', late)), PATIENCE_MS);
     this.#waiting.add(look);
     look();
