@@ -8,7 +8,7 @@ import { NAMESPACE, World, type WorldOptions } from '../simulation/world/world.t
 
 /**
  * The original ignores the annotations of mcm. For the original, a fleet of mcm is therefore a fleet without these
- * annotations. In these tests, mcm without the annotations stands for the original, and takes a fleet back.
+ * annotations. In these tests, mcm without the annotations represents the original, and takes a fleet back.
  */
 
 const MINUTE = 60_000;

@@ -1,8 +1,9 @@
 import { Annotations, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
-import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
+import { isConflict, nodes } from '@mcm/kube';
 import type { Caller } from '../network/network.ts';
 import { drawFaultChances } from '../network/random-faults.ts';
+import { slowWire } from '../network/slow-wire.ts';
 import { BOUNDS } from '../record/bounds.ts';
 import { Dice } from '../script/dice.ts';
 import { type Plan, Script } from '../script/script.ts';
@@ -274,17 +275,6 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
   const { seed, profile, wrap = (_, transport) => transport } = options;
   let world: World | undefined;
   const wireMs = new Dice(seed).number(MAX_WIRE_MS);
-  const slow =
-    (transport: Transport): Transport =>
-    async (request) => {
-      const wait = async () => {
-        if (world !== undefined && !request.path.includes('watch=true')) await sleep(world.clock, wireMs);
-      };
-      await wait();
-      const answer = await transport(request);
-      await wait();
-      return answer;
-    };
   world = await World.start({
     seed,
     profile,
@@ -294,7 +284,11 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     // Even with a short expiry, a scale-down must delete the marked machines.
     annotations: hasExpiry(seed) ? { [Annotations.MarkExpiry]: EXPIRY } : undefined,
     restartAfterMs: 1_000 * (seed % 11),
-    wrap: (name, transport) => wrap(name, slow(transport)),
+    wrap: (name, transport) =>
+      wrap(
+        name,
+        slowWire(transport, () => world?.clock, wireMs),
+      ),
     journal: options.journal,
   });
   const end = new AbortController();

@@ -542,8 +542,8 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (key === Annotations.LastAppliedConfiguration) continue;', ''],
     ['const { providerSpec: _spec, ...rest }: KubeObject & { providerSpec?: unknown } =', 'const rest: KubeObject ='],
     [
-      'if (value instanceof Set) return { $set: [...value].map((each) => this.encode(each)) };',
-      'if (value instanceof Set) return { $set: [] };',
+      'if (value instanceof Map) return { $map: [...value].map(([key, each]) => [this.encode(key), this.encode(each)]) };',
+      'if (value instanceof Map) return { $map: [] };',
     ],
   ),
   ...of(
@@ -566,6 +566,7 @@ export const MUTANTS: readonly Mutant[] = [
       'const size = this.targetSize(id) + delta;\n        if (size > maxSize)',
     ],
     ['metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },', ''],
+    ['return applied === undefined || applied === from;', 'return applied === undefined || from >= 0;'],
   ),
   ...of('plane', `${STORE}/file-store.ts`, D, [
     '      this.#write(pending);\n',

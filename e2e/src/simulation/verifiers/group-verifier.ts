@@ -9,6 +9,7 @@ export interface Increase {
   readonly by: number;
   /** Whether the replicas have changed by this increase. */
   isDone: boolean;
+  isConfirmed: boolean;
 }
 
 /**
@@ -51,10 +52,23 @@ export class GroupVerifier {
 
   /** Records the request of an increase before it is sent. */
   requests(by: number): Increase {
-    const increase = { by, isDone: false };
+    const increase = { by, isDone: false, isConfirmed: false };
     this.#increases.push(increase);
     this.#scaler.rises(by);
     return increase;
+  }
+
+  /**
+   * Verifies that the replicas have changed before the manager confirms an increase. Of several equal increases, the
+   * verifier does not know which one changed the replicas.
+   */
+  confirms(increase: Increase): void {
+    const done = this.#increases.find(({ by, isDone, isConfirmed }) => by === increase.by && isDone && !isConfirmed);
+    if (done) done.isConfirmed = true;
+    else
+      this.#world.reporter.violate(
+        `the manager confirms ${increase.by} more machines, but the replicas did not change`,
+      );
   }
 
   #changed(change: Change<MachineDeployment>): void {
@@ -62,12 +76,13 @@ export class GroupVerifier {
     const { object, old } = change;
     const replicas = object.spec.replicas ?? 0;
     const by = replicas - (old.spec.replicas ?? 0);
+    const isRefused = this.#refused(old, object);
     if (by === 0) return;
     this.#verified++;
     this.#replicas = replicas;
     this.#world.expects(replicas);
     if (by < 0) this.#fell(-by, object, old);
-    else if (!this.#isRestored(old, object)) this.#rose(by);
+    else if (!isRefused) this.#rose(by);
   }
 
   #rose(by: number): void {
@@ -93,12 +108,17 @@ export class GroupVerifier {
   }
 
   /** A refusal returns the replicas and the machines of a scale-in. */
-  #isRestored(old: MachineDeployment, object: MachineDeployment): boolean {
+  #refused(old: MachineDeployment, object: MachineDeployment): boolean {
     const text = scaleInOf(old);
     const results = object.metadata.annotations?.[Annotations.ScaleInResults] ?? '';
-    const isRefused = text !== undefined && scaleInOf(object) === undefined && /^\[\{[^}]*"Refused"/.test(results);
-    if (isRefused) for (const name of JSON.parse(text).machines as readonly string[]) this.#removed.delete(name);
-    return isRefused;
+    if (text === undefined || scaleInOf(object) !== undefined || !/^\[\{[^}]*"Refused"/.test(results)) return false;
+    const { machines, from }: { readonly machines: readonly string[]; readonly from: number } = JSON.parse(text);
+    for (const name of machines) this.#removed.delete(name);
+    if (object.spec.replicas !== from)
+      this.#world.reporter.violate(
+        `the refusal of a scale-in restores ${object.spec.replicas} replicas, but ${from} existed`,
+      );
+    return true;
   }
 }
 
