@@ -222,7 +222,14 @@ export {
   scrubber,
   wholeLines,
 } from './evidence/index.ts';
-export { HOOK_STAGES, type Hook, type HookDefinitions, type HookStage, hooksOf } from './hooks/definitions.ts';
+export {
+  HOOK_STAGES,
+  type Hook,
+  type HookDefinitions,
+  type HookStage,
+  hooksOf,
+  parseHooks,
+} from './hooks/definitions.ts';
 export { hookKey, type PendingHook, pendingHooksOf } from './hooks/pending.ts';
 export { timesOf as interruptionTimes } from './interruption/deadlines.ts';
 export { type Interruption, interruptionOf, sentenceOf as interruptionText } from './interruption/notice.ts';

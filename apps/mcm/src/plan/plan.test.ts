@@ -219,6 +219,20 @@ describe('mcm plan', () => {
     );
   });
 
+  test('mcm plan names the hooks and the warm machines that the simulation ignores', async () => {
+    const hooks = 'before-create permit db 2m Continue; before-delete detach db 1m Block; nonsense';
+    const annotations = { [Annotations.Hooks]: hooks };
+    await client.resource(machineClasses, NS).patch('large', { type: 'merge', body: { metadata: { annotations } } });
+    const ignored = async (...given: Parameters<typeof file>): Promise<readonly string[]> =>
+      (await plan(file(...given))).flatMap(({ assumes }) => assumes).filter((line) => /hooks|warm/.test(line));
+    const end = 'the simulation assumes that hooks end immediately; each machine waits for';
+    expect(await ignored('large', 3, `, annotations: { ${Annotations.WarmMachines}: "1" }`)).toEqual([
+      `${end} before-create/permit (at most 2m0s), before-delete/detach (without a limit)`,
+      'the simulation creates all machines; mcm uses warm machines first, so the rollout can be faster',
+    ]);
+    expect(await ignored('small', 3)).toEqual([]);
+  });
+
   test('mcm plan prints the costs of a rollout, and a quota that is too small', async () => {
     expect(planLines(await plan(file('large', 3)), false).join('\n')).not.toContain('costs');
     for (const [name, price] of [

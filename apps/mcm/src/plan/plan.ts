@@ -22,6 +22,7 @@ import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
+import { hookRemarks, warmRemarks } from './remarks.ts';
 
 interface PlannedStep {
   readonly after: string;
@@ -198,6 +199,8 @@ function described(
       ),
       ...costs.remarks,
       ...assumptions(source, unseen),
+      ...hookRemarks(deployment, source.classes, machines),
+      ...warmRemarks(deployment, machines),
       ...failedUpdates(deployment, machines.updated),
       ...canaryPods(deployment, machines.made),
     ],

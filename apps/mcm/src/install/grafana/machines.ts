@@ -86,6 +86,51 @@ export const MACHINES: BoardSpec = {
       ],
     },
     {
+      title: 'Interruptions, zones and waits',
+      panels: [
+        timeseries(
+          'Interruptions',
+          'short',
+          'Notices of the cloud, by kind and result. mcm replaces the machines of recorded notices.',
+          [
+            'sum by (kind, outcome) (increase(mcm_interruption_notices_total[$__rate_interval]))',
+            '{{kind}} {{outcome}}',
+          ],
+        ),
+        timeseries(
+          'Zones without new machines',
+          'short',
+          'Machines in zones that are evacuated, on standby or short of capacity.',
+          [
+            'max by (namespace, name, zone, state) (mcm_zone_machines{namespace=~"$namespace", name=~"$deployment", state!="open"})',
+            '{{name}} {{zone}} {{state}}',
+          ],
+        ),
+        timeseries(
+          'Warm machines',
+          'short',
+          'Machines that wait for a scale-up. A scale-up can use only ready machines.',
+          [
+            'max by (namespace, name, ready) (mcm_warm_machines{namespace=~"$namespace", name=~"$deployment"})',
+            '{{name}} ready: {{ready}}',
+          ],
+        ),
+        timeseries(
+          'Machines that wait for hooks',
+          'short',
+          'Machines that wait for the owner of a hook. An overdue hook with Block needs its owner.',
+          ['max by (stage, hook, owner) (mcm_machine_hooks_pending)', '{{stage}}/{{hook}} of {{owner}}'],
+          ['max by (stage, hook, owner) (mcm_machine_hooks_overdue)', '{{stage}}/{{hook}} of {{owner}} overdue'],
+        ),
+        timeseries(
+          'Requests of the autoscaler',
+          'reqps',
+          'Requests on the port of the manager, by method and code. UNAVAILABLE means that the autoscaler repeats the request.',
+          ['sum by (method, code) (rate(mcm_autoscaler_requests_total[$__rate_interval]))', '{{method}} {{code}}'],
+        ),
+      ],
+    },
+    {
       title: 'Stages of machines',
       panels: [
         timeseries(
@@ -145,6 +190,15 @@ export const MACHINES: BoardSpec = {
           'reqps',
           'Requests by service of the cloud. All requests count against the quota of the cloud.',
           ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
+        ),
+        timeseries(
+          'Waits for the rate limit, 95th percentile',
+          's',
+          'Time for which calls wait because the cloud throttled earlier calls. Waits in the lane delete need attention.',
+          [
+            'histogram_quantile(0.95, sum by (le, lane) (rate(mcm_cloud_api_wait_seconds_bucket[$__rate_interval])))',
+            '{{lane}}',
+          ],
         ),
         timeseries(
           'Frozen',
