@@ -566,7 +566,7 @@ export const MUTANTS: readonly Mutant[] = [
       'const size = this.targetSize(id) + delta;\n        if (size > maxSize)',
     ],
     ['metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },', ''],
-    ['return applied === undefined || applied === from;', 'return applied === undefined || from >= 0;'],
+    ['if (isRemoval && !isApplied(deployment)) {', 'if (isRemoval && !deployment) {'],
   ),
   ...of('plane', `${STORE}/file-store.ts`, D, [
     '      this.#write(pending);\n',

@@ -11,12 +11,12 @@ import {
 } from '@mcm/api';
 import { type Clock, controllerOf, type Informer, isConflict, type KubeClient, makeKey, type Node } from '@mcm/kube';
 import { BY_CONTROLLER, BY_NODE } from '../control/caches.ts';
-import { replicasBefore, scaleInObjection } from '../deployment/scaling/scale-in.ts';
+import { scaleInObjection } from '../deployment/scaling/scale-in.ts';
 import { isInstance } from '../node/instance.ts';
 import { autoscalerSizesOf } from '../objects/autoscaler-sizes.ts';
 import { isTerminating } from '../objects/machines.ts';
 import { AutoscalerError } from './problem.ts';
-import { isAccepted, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
+import { isAccepted, isApplied, ProcessedScaleIns, pendingScaleIn } from './processed.ts';
 import { type TemplateNode, templateNode } from './template-node.ts';
 import { Turns } from './turns.ts';
 
@@ -80,7 +80,7 @@ export class NodeGroups {
     this.#caches = caches;
     this.#client = client;
     this.#clock = clock;
-    this.#processed = new ProcessedScaleIns(caches.deployments, caches.sets, clock);
+    this.#processed = new ProcessedScaleIns(caches.deployments, clock);
   }
 
   list(): readonly NodeGroup[] {
@@ -183,29 +183,30 @@ export class NodeGroups {
 
   async #removeNow(id: string, nodes: readonly NamedNode[]): Promise<void> {
     let requestID: string | undefined;
-    await this.#resize(id, async (deployment, { minSize }) => {
-      const machines = this.#leaving(id, deployment, nodes);
-      if (machines.length === 0) return undefined;
-      const from = deployment.spec.replicas ?? 0;
-      const to = from - machines.length;
-      if (to < minSize) throw new AutoscalerError('OUT_OF_RANGE', `${id}: size ${to} is below the minimum ${minSize}`);
-      await this.#processed.applied(id, from, () => {
-        const applied = replicasBefore({ deployment, sets: this.#setsOf(deployment) });
-        return applied === undefined || applied === from;
-      });
-      const sets = this.#setsOf(deployment);
-      const why = scaleInObjection(
-        { machines, from, to },
-        { deployment, sets, machinesOf: (set) => this.#machinesOfSet(set), now: this.#clock.now() },
-      );
-      if (why !== undefined) throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${why}`);
-      const seed = `${deployment.metadata.uid} ${deployment.metadata.resourceVersion} ${machines.join(',')}`;
-      requestID = createHash('sha256').update(seed).digest('hex').slice(0, 16);
-      return {
-        metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },
-        spec: { replicas: to },
-      };
-    });
+    await this.#resize(
+      id,
+      (deployment, { minSize }) => {
+        const machines = this.#leaving(id, deployment, nodes);
+        if (machines.length === 0) return undefined;
+        const from = deployment.spec.replicas ?? 0;
+        const to = from - machines.length;
+        if (to < minSize)
+          throw new AutoscalerError('OUT_OF_RANGE', `${id}: size ${to} is below the minimum ${minSize}`);
+        const sets = this.#setsOf(deployment);
+        const why = scaleInObjection(
+          { machines, from, to },
+          { deployment, sets, machinesOf: (set) => this.#machinesOfSet(set), now: this.#clock.now() },
+        );
+        if (why !== undefined) throw new AutoscalerError('FAILED_PRECONDITION', `${id}: ${why}`);
+        const seed = `${deployment.metadata.uid} ${deployment.metadata.resourceVersion} ${machines.join(',')}`;
+        requestID = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+        return {
+          metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },
+          spec: { replicas: to },
+        };
+      },
+      true,
+    );
     if (requestID !== undefined) await this.#processed.accepted(id, requestID);
   }
 
@@ -227,7 +228,8 @@ export class NodeGroups {
    */
   async #resize(
     id: string,
-    change: (deployment: MachineDeployment, group: NodeGroup) => Resize | undefined | Promise<Resize | undefined>,
+    change: (deployment: MachineDeployment, group: NodeGroup) => Resize | undefined,
+    isRemoval = false,
   ): Promise<void> {
     const { namespace, name } = this.#deployment(id).metadata;
     const resource = this.#client.resource<MachineDeployment>(machineDeployments, namespace ?? '');
@@ -237,9 +239,13 @@ export class NodeGroups {
         await this.#processed.none(id, deployment);
         continue;
       }
+      if (isRemoval && !isApplied(deployment)) {
+        await this.#processed.applied(id, deployment);
+        continue;
+      }
       const group = groupOf(deployment);
       if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
-      const body = await change(deployment, group);
+      const body = change(deployment, group);
       if (body === undefined) return;
       const { uid, resourceVersion } = deployment.metadata;
       try {

@@ -1,4 +1,4 @@
-import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, type MachineDeployment } from '@mcm/api';
 import type { Clock, Informer } from '@mcm/kube';
 import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
 import { AutoscalerError } from './problem.ts';
@@ -15,6 +15,10 @@ export const isAccepted = (deployment: MachineDeployment, machine: string): bool
     ({ outcome, message }) => outcome === 'Accepted' && message.split(/[ ,:]+/).includes(machine),
   );
 
+/** Returns true if the manager has scaled the sets after the last change of the spec. */
+export const isApplied = ({ metadata, status }: MachineDeployment): boolean =>
+  status?.observedGeneration === metadata.generation;
+
 const isNewer = (object: MachineDeployment, than: MachineDeployment): boolean =>
   BigInt(object.metadata.resourceVersion) > BigInt(than.metadata.resourceVersion);
 
@@ -23,14 +27,12 @@ export class ProcessedScaleIns {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
 
-  constructor(deployments: Informer<MachineDeployment>, sets: Informer<MachineSet>, clock: Clock) {
+  constructor(deployments: Informer<MachineDeployment>, clock: Clock) {
     this.#deployments = deployments;
     this.#clock = clock;
-    const look = (): void => {
-      for (const each of this.#waiting) each();
-    };
-    deployments.onChange(look);
-    sets.onChange(look);
+    deployments.onChange(() => {
+      for (const look of this.#waiting) look();
+    });
   }
 
   /** @throws AutoscalerError after 4 seconds */
@@ -66,8 +68,9 @@ export class ProcessedScaleIns {
    * unknown size, and then restores the size before an increase that the manager has not applied.
    * @throws AutoscalerError after 4 seconds
    */
-  async applied(id: string, size: number, isApplied: () => boolean): Promise<void> {
-    await this.#until(id, `applied the size ${size}`, isApplied);
+  async applied(id: string, deployment: MachineDeployment): Promise<void> {
+    const what = `applied the size ${deployment.spec.replicas ?? 0}`;
+    await this.#until(id, what, (object) => isNewer(object, deployment) && isApplied(object));
   }
 
   async #until(

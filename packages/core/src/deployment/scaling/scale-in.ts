@@ -86,7 +86,7 @@ export interface ScaleInPlan {
   readonly event: PlannedEvent | undefined;
 }
 
-export function replicasBefore({ deployment, sets }: Pick<ScaleInSnapshot, "deployment" | "sets">): number | undefined {
+function replicasBefore({ deployment, sets }: ScaleInSnapshot): number | undefined {
   const { current } = splitSets(deployment, sets);
   return parseInteger(current?.metadata.annotations?.[Annotations.DesiredReplicas]);
 }
