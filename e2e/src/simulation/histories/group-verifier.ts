@@ -1,8 +1,8 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
 import type { Change } from '@mcm/kube';
+import { follow } from '../verifiers/follow.ts';
+import type { ScalerVerifier } from '../verifiers/scaler-verifier.ts';
 import type { World } from '../world/world.ts';
-import { follow } from './follow.ts';
-import type { ScalerVerifier } from './scaler-verifier.ts';
 
 /** An increase that the autoscaler has requested. */
 export interface Increase {
