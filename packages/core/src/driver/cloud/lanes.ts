@@ -5,6 +5,7 @@ export const LANES = ['delete', 'health', 'create', 'audit'] as const;
 /** The priority of a cloud call that waits for a rate limit. */
 export type Lane = (typeof LANES)[number];
 
+/** The lane and the cluster of an operation. */
 export interface LaneOfCalls {
   readonly lane: Lane;
   readonly onWaited?: ((ms: number) => void) | undefined;
