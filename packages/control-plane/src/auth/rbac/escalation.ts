@@ -1,4 +1,4 @@
-import { forbidden, notFound } from '../../apimachinery/errors/errors.ts';
+import { badRequest, forbidden, notFound } from '../../apimachinery/errors/errors.ts';
 import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
@@ -64,6 +64,7 @@ function granted({ object, namespace, served }: AdmissionAttributes, security: S
   if (role.kind !== 'Role' && role.kind !== 'ClusterRole') {
     throw new StatusError({ code: 500, message: `unsupported role reference kind: ${goQuote(role.kind)}` });
   }
+  if (role.name === '') throw badRequest('Name parameter required.');
   const rules = security.rbac.rulesOfRole(role, namespace);
   if (rules === undefined) throw notFound(served.kind, role.name);
   return rules;
