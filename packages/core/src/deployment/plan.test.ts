@@ -256,3 +256,15 @@ describe('marks of nodes', () => {
     expect(changes({ unprotect: [ms] }, given)).toHaveLength(1);
   });
 });
+
+test('a terminating machine uses the surge of a rollout, if terminating machines count [incident 24]', () => {
+  const grownTo = (counts: string) => {
+    const old = [...machinesOf(2, 'Running', 'o'), machine('gone', { phase: 'Terminating', deleting: true })];
+    const sets = [set('old', 3, { className: 'former', age: 90 }), set('new', 0, { age: 5 })];
+    const machines = new Map([['uid-old', old]]);
+    const pool = deployment(3, { annotations: { [Annotations.CountTerminating]: counts } });
+    const { write } = planRollout({ deployment: pool, sets, machines, creating: () => 0, now: NOW });
+    return write.find(({ metadata }) => metadata.name === 'new')?.spec.replicas;
+  };
+  expect([grownTo('true') ?? 0, grownTo('false')]).toEqual([0, 1]);
+});
