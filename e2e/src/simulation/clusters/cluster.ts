@@ -1,4 +1,4 @@
-import { type Machine, machines } from '@mcm/api';
+import { crds, type Machine, machines } from '@mcm/api';
 import type { Reporter } from '@mcm/conformance/fleet';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
@@ -24,7 +24,8 @@ interface ClusterParts {
   readonly clock: VirtualClock;
   readonly seed: number;
   readonly reporter: Reporter;
-  readonly admin: KubeClient;
+  /** The client of the seed's administrator. Without a seed, the cluster contains its machine objects. */
+  readonly admin: KubeClient | undefined;
 }
 
 const CONTAINERS = [{ name: 'main', image: 'pause' }];
@@ -63,10 +64,17 @@ export class SimulatedCluster {
 
   static async start(parts: ClusterParts): Promise<SimulatedCluster> {
     const random = seededRandom(parts.seed);
-    const plane = await startControlPlane({ clock: parts.clock, random: () => random.next() });
+    const own = parts.admin === undefined ? { crds } : {};
+    const plane = await startControlPlane({ clock: parts.clock, random: () => random.next(), ...own });
     const cluster = new SimulatedCluster(parts, plane);
     cluster.#runPods();
     return cluster;
+  }
+
+  /** The API server and the namespace of the machine objects. */
+  get objects(): { readonly client: KubeClient; readonly namespace: string } {
+    const { admin: seed } = this.#parts;
+    return seed === undefined ? { client: this.admin, namespace: 'default' } : { client: seed, namespace: this.name };
   }
 
   #runPods(): void {
@@ -102,8 +110,9 @@ export class SimulatedCluster {
     const vm = [...this.#cloud.cloud.instances.list()].find((one) => one.id === id);
     if (vm === undefined || vm.state !== 'running') return;
     this.verified += 1;
-    const { reporter, clock, admin } = this.#parts;
-    const { items } = await admin.resource<Machine>(machines, this.name).list();
+    const { reporter, clock } = this.#parts;
+    const { client, namespace } = this.objects;
+    const { items } = await client.resource<Machine>(machines, namespace).list();
     const machine = items.find(({ metadata }) => metadata.uid === vm.clientToken);
     if (machine !== undefined && machine.metadata.deletionTimestamp === undefined)
       reporter.violate(`${this.name}: mcm deletes VM ${vm.name}, but nothing requested the deletion of its machine`);

@@ -11,8 +11,11 @@ interface LeaseBody {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 const REVIEWS = /\/([a-z]+reviews)(\?|$)/;
-/** Matches the Secret with the kubeconfig of a cluster, which is not a machine object. */
-const KUBECONFIG = /\/secrets\/fleet-kubeconfig(\?|$)/;
+/**
+ * Matches the Secret with the kubeconfig of a cluster, which is not a machine object. Without a Lease, a replica may
+ * change the finalizer of this Secret.
+ */
+const KUBECONFIG = /\/secrets\/(fleet|main)-kubeconfig(\?|$)/;
 const EVENTS = /\/events(\/|\?|$)/;
 
 export interface Writer {
@@ -35,18 +38,22 @@ export class Fences {
     return this.#holders.get(`${cluster}/${lease}`) ?? '';
   }
 
-  sees(transport: Transport): Transport {
+  /**
+   * Wraps the transport to an API server, and observes the Leases. In the seed, the namespace of a Lease is its cluster.
+   * Without a seed, the server is the cluster.
+   */
+  sees(transport: Transport, cluster?: string): Transport {
     return async (request) => {
       const answer = await transport(request);
       if (!WRITES.has(request.method) || !LEASES.test(request.path) || answer.status >= 300) return answer;
       const text = await answer.text();
-      if (request.method !== 'DELETE') this.#note(JSON.parse(text) as LeaseBody);
+      if (request.method !== 'DELETE') this.#note(JSON.parse(text) as LeaseBody, cluster);
       return answerOf(answer.status, text);
     };
   }
 
-  #note({ metadata: { name, namespace }, spec }: LeaseBody): void {
-    const key = `${namespace}/${name}`;
+  #note({ metadata: { name, namespace }, spec }: LeaseBody, cluster = namespace): void {
+    const key = `${cluster}/${name}`;
     // In the holder, the identity of a process is followed by the number of its run.
     const holder = (spec?.holderIdentity ?? '').replace(/\.\d+$/, '');
     const before = this.#holders.get(key) ?? '';

@@ -7,6 +7,7 @@ import { type Plan, Script } from '../script/script.ts';
 import { FleetWorld } from './fleet-world.ts';
 import type { FleetDefect, Program } from './replica.ts';
 import type { SimulatedBudget } from './rollout-verifier.ts';
+import { type SourceActName, SourceActs, sourceActsOf, sourceOf } from './source-acts.ts';
 import { SEED } from './wires.ts';
 
 const MAX_ACTS = 14;
@@ -44,6 +45,8 @@ const ACTS = {
 } as const;
 const MORE_ACTS = { 'hand over': 2, weigh: 1, empty: 2 } as const;
 type ActName = keyof typeof ACTS | keyof typeof MORE_ACTS;
+type AnyActName = ActName | SourceActName;
+/** If the seed of a history is a multiple of this number, it contains more actions and hibernated clusters. */
 const MORE_ACTS_EVERY = 6;
 const HANDED_OVER_MS = 300_000;
 const HIBERNATE_MS = 60_000;
@@ -109,6 +112,7 @@ class FleetHistory {
   readonly #script: Script;
   readonly #compacts: boolean;
   readonly #seed: number;
+  readonly #sourceActs: SourceActs;
 
   constructor(world: FleetWorld, kills: KillPoints, { seed, plan }: HistoryOptions) {
     this.#world = world;
@@ -116,14 +120,17 @@ class FleetHistory {
     this.#compacts = compactsHistory(seed);
     this.#kills = kills;
     this.#dice = new Dice(seed + 2_000_000);
+    this.#sourceActs = new SourceActs(world, this.#dice);
     this.#script = new Script({
       dice: this.#dice,
-      acts: Object.entries(hasMore(seed) ? { ...ACTS, ...MORE_ACTS } : ACTS).flatMap(([name, weight]) =>
-        Array.from({ length: weight }, () => name),
-      ),
+      acts: Object.entries({
+        ...ACTS,
+        ...(hasMore(seed) ? MORE_ACTS : {}),
+        ...sourceActsOf(sourceOf(seed)),
+      }).flatMap(([name, weight]) => Array.from({ length: weight }, () => name)),
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
-      act: (name) => this.#act(name as ActName),
+      act: (name) => this.#act(name as AnyActName),
       plan,
     });
   }
@@ -138,8 +145,9 @@ class FleetHistory {
     await this.#calm();
   }
 
-  async #act(name: ActName): Promise<void> {
-    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+  async #act(name: AnyActName): Promise<void> {
+    const ofSource = (act: SourceActName) => (): Promise<void> => this.#sourceActs.act(act, this.#cluster());
+    const acts: Readonly<Record<AnyActName, () => Promise<void> | void>> = {
       roll: () => this.#change((wish) => ({ machineClass: wish.machineClass === 'blue' ? 'green' : 'blue' })),
       scale: () => this.#change(() => ({ replicas: this.#dice.number(MOST_MACHINES + 1) })),
       'delete machine': () => this.#deleteMachine(),
@@ -162,6 +170,11 @@ class FleetHistory {
       'hand over': () => this.#handOver(),
       weigh: () => this.#weigh(),
       empty: () => this.#change(() => ({ replicas: 0 })),
+      leave: ofSource('leave'),
+      remove: ofSource('remove'),
+      pause: ofSource('pause'),
+      second: ofSource('second'),
+      spoil: ofSource('spoil'),
     };
     await acts[name]();
   }
@@ -259,6 +272,8 @@ class FleetHistory {
     const cluster = this.#cluster();
     const other = this.#dice.one(world.clusters.filter((name) => name !== cluster)) ?? '';
     const ms = this.#dice.pause(MAX_FAULT_MS);
+    // Without a seed, both clusters compete for one Lease, so the verifier cannot know which cluster must be served.
+    if (world.source.name === 'profiles' && world.misled.size > 0) return;
     await world.mislead(cluster, other);
     this.#later(ms, () => {
       if (world.deleted.has(cluster)) return;
@@ -268,7 +283,11 @@ class FleetHistory {
 
   async #deleteNamespace(): Promise<void> {
     const world = this.#world;
-    const [cluster] = world.clusters.filter((name) => !world.misled.has(name) && !world.deleted.has(name));
+    if (world.source.name === 'profiles') return;
+    const isAbsent = (name: string): boolean => sourceOf(this.#seed) !== undefined && world.handedOver.has(name);
+    const [cluster] = world.clusters.filter(
+      (name) => !world.misled.has(name) && !world.deleted.has(name) && !isAbsent(name),
+    );
     if (cluster !== undefined && world.deleted.size === 0) await world.deleteNamespace(cluster);
   }
 
@@ -319,7 +338,8 @@ class FleetHistory {
   async #calm(): Promise<void> {
     this.#kills.calm();
     this.#world.reporter.note('act', 'the simulation starts no further faults');
-    await this.#world.clock.advance(hasMore(this.#seed) ? 2 * MAX_FAULT_MS : MAX_FAULT_MS);
+    const isLong = hasMore(this.#seed) || sourceOf(this.#seed) !== undefined;
+    await this.#world.clock.advance(isLong ? 2 * MAX_FAULT_MS : MAX_FAULT_MS);
     await this.#settle();
     if (hasMore(this.#seed)) await this.#wakeAll();
   }
@@ -355,6 +375,7 @@ export async function playFleet(options: FleetModeOptions): Promise<FleetModeOut
     defect,
     budget,
     fleets,
+    source: sourceOf(seed),
     hibernateMs: hasMore(seed) ? HIBERNATE_MS : undefined,
     quietLeaseMs: seed % QUIET_EVERY === 0 ? QUIET_LEASE_MS : undefined,
   });

@@ -10,8 +10,10 @@ const DELETIONS = [15, 25, 113];
 const UNPROTECTED = [1_000_013];
 /** The seeds of histories in which quiet clusters have longer Leases. */
 const QUIET = [4, 8];
+/** The seeds of histories with Clusters of Cluster API (7, 14, 26 and 31) and with ClusterProfiles (10). */
+const SOURCES = [7, 10, 14, 26, 31];
 
-test.each(seedsOf('fleet-mode', 5, [...DELETIONS, ...UNPROTECTED, ...QUIET]))(
+test.each(seedsOf('fleet-mode', 5, [...DELETIONS, ...UNPROTECTED, ...QUIET, ...SOURCES]))(
   '$suite $seed: each cluster is served in time, and no VM is lost, doubled or undrained',
   async (one) => {
     const { violations, story } = await playFleet(one);

@@ -21,18 +21,21 @@ import {
 import { maxCallsOf } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
+import { FleetSource, SOURCE_CRDS, type SourceName } from './fleet-source.ts';
 import { type FleetDefect, PROGRAMS, Program, type ProgramName, type ReplicaParts } from './replica.ts';
 import { BUDGET, RolloutVerifier, type SimulatedBudget } from './rollout-verifier.ts';
 import { ServedVerifier } from './served-verifier.ts';
 import { SinglePod } from './single-pod.ts';
 import { cloudTokenOf, kubeconfigOf, SEED, Wires } from './wires.ts';
 
-const SECRET = 'fleet-kubeconfig';
 const DEPLOYMENT = 'workers';
+/** The interval at which Cluster API looks for machines of a deleted Cluster. */
+const RELEASE_MS = 5_000;
 const CANARY = 'c1';
 const CLOUD_DOMAIN = '.cloud.invalid';
 const homeOf = (fleet: number): string => (fleet === 0 ? 'fleet' : `fleet-${fleet}`);
 const WRONG = 'wrong-';
+const realName = (server: string): string => (server.startsWith(WRONG) ? server.slice(WRONG.length) : server);
 
 export interface FleetWorldOptions {
   readonly seed: number;
@@ -46,6 +49,9 @@ export interface FleetWorldOptions {
   readonly budget?: SimulatedBudget | undefined;
   readonly quietLeaseMs?: number | undefined;
   readonly hibernateMs?: number | undefined;
+  /** How the fleet finds its clusters. By default, each cluster has a labelled namespace. */
+  readonly source?: SourceName | undefined;
+  /** The number of fleets that serve the clusters independently. By default, all replicas belong to one fleet. */
   readonly fleets?: number | undefined;
 }
 
@@ -70,7 +76,10 @@ export class FleetWorld {
   readonly deleted = new Set<string>();
   readonly separate = new Set<string>();
   readonly handedOver = new Map<string, number>();
+  /** Without a seed, a cluster with a wrong kubeconfig and the cluster in this kubeconfig compete for one Lease. */
+  readonly #contended = new Map<string, string>();
   readonly rollouts: RolloutVerifier | undefined;
+  readonly source: FleetSource;
   readonly #seedPlane: ControlPlane;
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
   readonly #end = new AbortController();
@@ -92,6 +101,7 @@ export class FleetWorld {
     this.fences = new Fences(reporter);
     this.wires = new Wires(clock);
     this.seedAdmin = createClient({ transport: plane.transport, userAgent: 'simulation', clock });
+    this.source = new FleetSource(options.source ?? 'namespaces', this.seedAdmin, homeOf(0));
     this.served = new ServedVerifier({
       clock,
       leaseMs: options.quietLeaseMs ?? 0,
@@ -119,9 +129,11 @@ export class FleetWorld {
       defect,
       quietLeaseMs: options.quietLeaseMs,
       hibernateMs: options.hibernateMs,
+      sourceFlag: this.source.flag,
       homeOf: (replica) => homeOf(Number(replica) % (options.fleets ?? 1)),
       rollouts: this.rollouts,
       server: (name: string) => this.#server(name),
+      writesTo: (name: string) => (this.source.name === 'profiles' ? realName(name) : name),
       cloud: (endpoint: string) => this.#cloud(endpoint),
       changed: () => this.served.processesChanged(),
       killPoint,
@@ -137,13 +149,16 @@ export class FleetWorld {
     const clock = new VirtualClock({ maxCalls: maxCallsOf(options.clusters) });
     const reporter = new Reporter(clock);
     const random = seededRandom(options.seed);
-    const plane = await startControlPlane({ clock, random: () => random.next(), crds });
+    const { source } = options;
+    const kinds = source === undefined ? crds : [...crds, ...SOURCE_CRDS];
+    const plane = await startControlPlane({ clock, random: () => random.next(), crds: kinds });
     const admin = createClient({ transport: plane.transport, userAgent: 'simulation', clock });
+    const own = source === 'profiles' ? undefined : admin;
     const clusters = new Map<string, SimulatedCluster>();
     for (let index = 1; index <= options.clusters; index += 1) {
       const name = `c${index}`;
       const seed = options.seed * 1_000 + index;
-      clusters.set(name, await SimulatedCluster.start({ name, clock, seed, reporter, admin }));
+      clusters.set(name, await SimulatedCluster.start({ name, clock, seed, reporter, admin: own }));
     }
     const world = new FleetWorld(options, clock, plane, clusters, reporter);
     for (let fleet = 0; fleet < (options.fleets ?? 1); fleet += 1)
@@ -169,12 +184,9 @@ export class FleetWorld {
   }
 
   async #furnish(cluster: string): Promise<void> {
-    const admin = this.seedAdmin;
-    const labels = { fleet: 'yes', canary: cluster === CANARY ? 'yes' : 'no' };
-    await admin.resource(namespaces).create({ metadata: { name: cluster, labels } });
-    const stringData = { kubeconfig: kubeconfigOf(cluster) };
-    await admin.resource(secrets, cluster).create({ metadata: { name: SECRET }, stringData });
-    await admin.resource(secrets, cluster).create({
+    await this.source.furnish(cluster, { fleet: 'yes', canary: cluster === CANARY ? 'yes' : 'no' });
+    const { client: admin, namespace } = this.#objects(cluster);
+    await admin.resource(secrets, namespace).create({
       metadata: { name: 'cloud' },
       stringData: {
         endpoint: `http://${cluster}${CLOUD_DOMAIN}`,
@@ -183,10 +195,10 @@ export class FleetWorld {
       },
     });
     for (const name of ['blue', 'green'])
-      await admin.resource(machineClasses, cluster).create({
-        metadata: { name, namespace: cluster },
+      await admin.resource(machineClasses, namespace).create({
+        metadata: { name, namespace },
         provider: 'local',
-        secretRef: { name: 'cloud', namespace: cluster },
+        secretRef: { name: 'cloud', namespace },
         providerSpec: {
           image: 'hollow:v1',
           zone: 'local-a',
@@ -195,8 +207,8 @@ export class FleetWorld {
       });
     const ofMachines = { name: DEPLOYMENT };
     this.wishes.set(cluster, { replicas: 1, machineClass: 'blue' });
-    await admin.resource<MachineDeployment>(machineDeployments, cluster).create({
-      metadata: { name: DEPLOYMENT, namespace: cluster },
+    await admin.resource<MachineDeployment>(machineDeployments, namespace).create({
+      metadata: { name: DEPLOYMENT, namespace },
       spec: {
         replicas: 1,
         selector: { matchLabels: ofMachines },
@@ -224,9 +236,10 @@ export class FleetWorld {
       const seen = this.fences.sees(this.#seedPlane.transport);
       return this.rollouts?.sees(seen) ?? seen;
     }
-    const cluster = this.#clusters.get(name.startsWith(WRONG) ? name.slice(WRONG.length) : name);
+    const cluster = this.#clusters.get(realName(name));
     if (cluster === undefined) throw new Error(`no server ${name}`);
-    return cluster.plane.transport;
+    const { transport } = cluster.plane;
+    return this.source.name === 'profiles' ? this.fences.sees(transport, cluster.name) : transport;
   }
 
   #cloud(endpoint: string): { readonly cluster: string; readonly transport: Transport } {
@@ -238,7 +251,7 @@ export class FleetWorld {
 
   #hindered(name: ProgramName, cluster: string): boolean {
     if (this.misled.has(cluster) || this.slowed.has(cluster) || this.separate.has(cluster)) return true;
-    if (this.handedOver.has(cluster)) return true;
+    if (this.handedOver.has(cluster) || [...this.#contended.values()].includes(cluster)) return true;
     return !this.programs.some(
       (one) =>
         one.name === name &&
@@ -256,14 +269,16 @@ export class FleetWorld {
     if (this.#parts.hibernateMs !== undefined) this.served.processesChanged();
     this.reporter.note('act', `the user of cluster ${cluster} requests ${JSON.stringify(wanted)}`);
     const template = { spec: { class: { kind: 'MachineClass', name: wanted.machineClass } } };
-    await this.seedAdmin
-      .resource<MachineDeployment>(machineDeployments, cluster)
+    const { client, namespace } = this.#objects(cluster);
+    await client
+      .resource<MachineDeployment>(machineDeployments, namespace)
       .patch(DEPLOYMENT, { type: 'merge', body: { spec: { replicas: wanted.replicas, template } } });
   }
 
   machines(cluster: string): Promise<readonly Machine[]> {
-    return this.seedAdmin
-      .resource<Machine>(machines, cluster)
+    const { client, namespace } = this.#objects(cluster);
+    return client
+      .resource<Machine>(machines, namespace)
       .list()
       .then(({ items }) => items);
   }
@@ -274,8 +289,7 @@ export class FleetWorld {
 
   async join(cluster: string, joins: boolean): Promise<void> {
     this.reporter.note('act', `${cluster} ${joins ? 'joins' : 'leaves'} the fleet`);
-    const body = { metadata: { labels: { fleet: joins ? 'yes' : null } } };
-    await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });
+    await this.source.join(cluster, joins);
   }
 
   async deleteMachine(cluster: string, name: string): Promise<void> {
@@ -287,6 +301,26 @@ export class FleetWorld {
     this.reporter.note('act', `the user deletes the namespace ${cluster}`);
     this.deleted.add(cluster);
     await this.seedAdmin.resource(namespaces).delete(cluster);
+    if (this.source.name === 'clusters') this.#releaseCluster(cluster);
+  }
+
+  /**
+   * Ends the deletion of a Cluster after its last machine is deleted and the fleet has released the Secret. Without the
+   * Cluster, a restarted replica would not know the Secret.
+   */
+  #releaseCluster(cluster: string): void {
+    this.clock.setTimeout(() => {
+      if (this.#end.signal.aborted) return;
+      void Promise.all([this.machines(cluster), this.source.isKept(cluster)])
+        .then(([left, isKept]) =>
+          left.length === 0 && !isKept ? this.source.release(cluster) : this.#releaseCluster(cluster),
+        )
+        .catch((error: unknown) => this.reporter.violate(String(error)));
+    }, RELEASE_MS);
+  }
+
+  #objects(cluster: string): { readonly client: KubeClient; readonly namespace: string } {
+    return this.#clusters.get(cluster)?.objects ?? { client: this.seedAdmin, namespace: cluster };
   }
 
   /** Changes the kubeconfig of a cluster so that it leads to another cluster, or to the cluster itself again. */
@@ -294,22 +328,32 @@ export class FleetWorld {
     this.reporter.note('act', `the kubeconfig of cluster ${cluster} points to cluster ${other ?? cluster}`);
     if (other === undefined) this.misled.delete(cluster);
     else this.misled.add(cluster);
+    if (other === undefined) this.#contended.delete(cluster);
+    else if (this.source.name === 'profiles') this.#contended.set(cluster, other);
     this.served.connectionsChanged();
-    const kubeconfig = kubeconfigOf(other === undefined ? cluster : `${WRONG}${other}`);
+    // An unnoticed change of the kubeconfig would have no effect if the old token stayed valid.
+    if (other === undefined && this.source.name !== 'namespaces') this.wires.rotate(cluster);
+    const kubeconfig =
+      other === undefined ? kubeconfigOf(cluster, this.wires.tokenOf(cluster)) : kubeconfigOf(`${WRONG}${other}`);
     await this.changeKubeconfig(cluster, kubeconfig);
   }
 
   async changeKubeconfig(cluster: string, kubeconfig: string): Promise<void> {
-    await this.seedAdmin
-      .resource(secrets, cluster)
-      .patch(SECRET, { type: 'merge', body: { stringData: { kubeconfig } } });
+    await this.source.changeKubeconfig(cluster, kubeconfig);
+  }
+
+  /**
+   * Notes that the fleet must not serve a cluster, or that the fleet must serve the cluster again.
+   */
+  leaves(cluster: string, left: boolean): void {
+    if (left) this.handedOver.set(cluster, this.clock.monotonic());
+    else this.handedOver.delete(cluster);
+    this.served.connectionsChanged();
   }
 
   async handOver(cluster: string, marked: boolean): Promise<void> {
     this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
-    if (marked) this.handedOver.set(cluster, this.clock.monotonic());
-    else this.handedOver.delete(cluster);
-    this.served.connectionsChanged();
+    this.leaves(cluster, marked);
     const body = { metadata: { annotations: { 'mcm-fleet-handed-over': marked ? 'by the user' : null } } };
     await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });
   }

@@ -13,11 +13,12 @@ import {
 import { type PlayedFleet, runFleet } from '@mcm/kube/testing';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
+import { answerOf } from '../network/answer.ts';
 import { SkewedClock } from '../processes/skewed-clock.ts';
 import type { Fences, Writer } from './fences.ts';
 import { clusterOfRequest } from './fences.ts';
 import { BUDGET, type RolloutVerifier } from './rollout-verifier.ts';
-import { cloudTokenOf, kubeconfigOf, SEED, serverOf, tokenOf, type Wires } from './wires.ts';
+import { cloudTokenOf, kubeconfigOf, SEED, serverOf, type Wires } from './wires.ts';
 
 export const PROGRAMS = ['machine-controller-manager', 'machine-controller'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
@@ -39,9 +40,14 @@ export interface ReplicaParts {
   readonly defect: FleetDefect;
   readonly quietLeaseMs: number | undefined;
   readonly hibernateMs: number | undefined;
+  /** The flag with which the fleet finds its clusters. */
+  readonly sourceFlag: string;
+  /** Returns the namespace in which a replica stores its peer Lease. The replicas with one namespace form a fleet. */
   readonly homeOf: (replica: string) => string;
   readonly rollouts: RolloutVerifier | undefined;
   readonly server: (name: string) => Transport;
+  /** Returns the cluster whose Lease a write to a server needs. */
+  readonly writesTo: (server: string) => string;
   readonly cloud: (endpoint: string) => { readonly cluster: string; readonly transport: Transport };
   readonly changed: () => void;
   readonly killPoint: () => KillPoint | undefined;
@@ -153,15 +159,11 @@ export class Program {
   }
 
   async #run(writer: Writer, signal: AbortSignal): Promise<void> {
-    const { random, log, rollouts, quietLeaseMs, hibernateMs, homeOf } = this.#parts;
+    const { random, log, rollouts, quietLeaseMs, hibernateMs, homeOf, sourceFlag } = this.#parts;
     const skewed = new SkewedClock(this.#parts.clock);
     skewed.skewMs = this.#skewMs;
     const clock = writer.proc.clock(skewed);
-    const argv = [
-      '--fleet-namespaces=fleet=yes',
-      `--fleet-replica=${this.replica}`,
-      `--namespace=${homeOf(this.replica)}`,
-    ];
+    const argv = [sourceFlag, `--fleet-replica=${this.replica}`, `--namespace=${homeOf(this.replica)}`];
     const limited = rollouts !== undefined && this.name === 'machine-controller-manager';
     if (limited) argv.push(`--fleet-rollout-budget=${BUDGET}`);
     if (hibernateMs !== undefined) argv.push(`--fleet-hibernate-after=${hibernateMs}ms`);
@@ -198,14 +200,19 @@ export function controllerOf(writer: Writer, clock: Clock, { fences, defect, clo
   return machineControllerBinary(createLocalDriver({ clock, connect }));
 }
 
+const UNAUTHORIZED = JSON.stringify({ kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+
+/** Returns the connection of a process to an API server. */
 export function dialOf(process: string, writer: Writer, options: UndiciTransportOptions, parts: ReplicaParts) {
-  const { fences, wires, reporter, server: planeOf, defect, rollouts } = parts;
+  const { fences, wires, reporter, server: planeOf, writesTo, defect, rollouts } = parts;
   const server = serverOf(options);
   const reached: Transport = async (request) => {
     const authorization = await options.authorization?.();
-    if (authorization !== `Bearer ${tokenOf(server)}`)
+    if (authorization !== `Bearer ${wires.tokenOf(server)}`) {
+      if (wires.accepted(server, authorization)) return answerOf(401, UNAUTHORIZED);
       reporter.violate(`${writer.identity} sends ${authorization} to ${server}`);
-    const cluster = clusterOfRequest(server, request);
+    }
+    const cluster = clusterOfRequest(writesTo(server), request);
     if (cluster !== undefined) {
       fences.verify(writer, cluster, request);
       if (server === SEED) await rollouts?.verify(writer, cluster, request);

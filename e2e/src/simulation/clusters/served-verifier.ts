@@ -51,13 +51,13 @@ export class ServedVerifier {
     this.#o.clock.setTimeout(() => this.watch(signal), LOOK_MS);
   }
 
-  /** Verifies that no replica serves a cluster that was handed over. */
+  /** Verifies that no replica serves a cluster that was handed over, paused or removed from the fleet. */
   #lookAtHandedOver(): void {
     const { clock, leaseMs, handedOver, holds, reporter } = this.#o;
     for (const [cluster, sinceMs] of handedOver())
       for (const program of PROGRAMS) {
         if (clock.monotonic() - sinceMs <= BOUNDS.fleetReached.ms + leaseMs || !holds(program, cluster)) continue;
-        reporter.violate(`a ${program} serves cluster ${cluster}, which the fleet handed over`);
+        reporter.violate(`a ${program} serves cluster ${cluster}, which the fleet must not serve`);
       }
   }
 

@@ -32,7 +32,10 @@ export const kubeconfigOf = (server: string, token = tokenOf(server)): string =>
     users: [{ name: 'u', user: { token } }],
   });
 
-export const tokenOf = (server: string): string => `token-of-${server}`;
+const tokenOf = (server: string): string => `token-of-${server}`;
+
+/** An expired token. Each API server refuses the token. */
+export const EXPIRED = 'expired';
 
 export const cloudTokenOf = (cluster: string): string => `cloud-token-of-${cluster}`;
 
@@ -42,9 +45,32 @@ export class Wires {
   readonly #hanging = new Set<string>();
   readonly #slow = new Map<string, number>();
   readonly #open = new Map<AbortController, string>();
+  /** The number of times that a server has replaced its token. */
+  readonly #rotations = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Returns the token that a server accepts. The server refuses each earlier token. */
+  tokenOf(server: string): string {
+    const rotations = this.#rotations.get(server) ?? 0;
+    return rotations === 0 ? tokenOf(server) : `${tokenOf(server)}-${rotations}`;
+  }
+
+  /** Returns true for a token that the server accepted earlier. */
+  accepted(server: string, authorization: string | undefined): boolean {
+    const rotations = this.#rotations.get(server) ?? 0;
+    const earlier = [
+      EXPIRED,
+      tokenOf(server),
+      ...Array.from({ length: rotations }, (_, n) => `${tokenOf(server)}-${n}`),
+    ];
+    return earlier.some((token) => authorization === `Bearer ${token}`);
+  }
+
+  rotate(server: string): void {
+    this.#rotations.set(server, (this.#rotations.get(server) ?? 0) + 1);
   }
 
   cut(process: string, server: string, failure: Failure): void {

@@ -19,6 +19,7 @@ export const TOPICS = [
   ...['canary', 'buffers', 'reports', 'marks', 'volumes'],
   ...['interruptions', 'windows', 'warm'],
   ...['rates', 'journal', 'groups'],
+  'discovery',
 ] as const;
 type Topic = (typeof TOPICS)[number];
 
@@ -48,6 +49,9 @@ const of = (topic: Topic, file: string, suites: readonly string[], ...changes: r
 
 const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] =>
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
+
+const discovery = (firstSeed: number, file: string, change: Change): readonly Mutant[] =>
+  from(firstSeed, of('discovery', `packages/kube/src/fleet/discovery/${file}`, ['fleet-mode'], change));
 
 /**
  * The list does not contain changes that no history can show:
@@ -573,4 +577,13 @@ export const MUTANTS: readonly Mutant[] = [
     '      setImmediate(() => setImmediate(() => !this.#closed && this.#write(pending)));\n',
   ]),
   ...from(16, of('plane', `${STORE}/history.ts`, D, ['    if (revision < this.#compacted) return undefined;\n', ''])),
+  ...discovery(7, 'cluster-api.ts', [
+    'return existing.filter((cluster) => !isPausedCluster(cluster));',
+    'return existing;',
+  ]),
+  ...discovery(14, 'cluster-api.ts', ['members.leaves(name, this.#secrets.stop(name));', 'this.#secrets.stop(name);']),
+  ...discovery(26, 'cluster-api.ts', ['if (more.length > 0) {', 'if (more.length > 9) {']),
+  ...discovery(31, 'cluster-api.ts', ['    informer.onChange(changed);\n', '']),
+  ...discovery(22, 'cluster-profiles.ts', ['found.disengage(name);', 'undefined;']),
+  ...discovery(10, 'cluster-profiles.ts', ["look(change.object.metadata.labels?.[PROFILE] ?? '');", 'undefined;']),
 ];
