@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { limitHeap } from './heap-limits.ts';
 import { alphaVersions } from './kinds/alpha/index.ts';
 import { type ControlPlane, startControlPlane } from './plane.ts';
+import type { Features } from './resources/registry.ts';
 import { requestLogFile } from './server/request-log.ts';
 import { StoreError } from './store/file-store.ts';
 
@@ -17,6 +18,7 @@ interface Flags {
   readonly requestLog?: string;
   readonly eventTtl?: number;
   readonly runtimeConfig?: readonly string[];
+  readonly featureGates?: Features;
 }
 
 function parsePort(text: string): number {
@@ -54,6 +56,18 @@ function parseRuntimeConfig(text: string): string[] {
   });
 }
 
+/** Parses the value of `--feature-gates` in the format of kube-apiserver, such as `ShardedListAndWatch=true`. */
+function parseFeatureGates(text: string): Features {
+  let features: Features = {};
+  for (const entry of text.split(',')) {
+    const [name = '', enabled = ''] = entry.split('=');
+    if (name !== 'ShardedListAndWatch') throw new InvalidArgumentError('The only feature is ShardedListAndWatch.');
+    if (!['true', 'false'].includes(enabled)) throw new InvalidArgumentError(`${name} must be true or false.`);
+    features = { shardedListAndWatch: enabled === 'true' };
+  }
+  return features;
+}
+
 const command: Command = new Command('control-plane')
   .description('A Kubernetes control plane in one process.')
   .option('--port <port>', 'TCP port on 127.0.0.1; 0: any free port', parsePort, 0)
@@ -75,6 +89,11 @@ const command: Command = new Command('control-plane')
     '--runtime-config <versions>',
     'additional alpha API versions, such as lifecycle.k8s.io/v1alpha1=true',
     parseRuntimeConfig,
+  )
+  .option(
+    '--feature-gates <features>',
+    'additional alpha features, such as ShardedListAndWatch=true',
+    parseFeatureGates,
   )
   .option('--request-log <file>', 'file for the request log, with one JSON line for each request')
   .helpOption('-h, --help', 'show this help')
@@ -139,6 +158,7 @@ async function start(): Promise<ControlPlane> {
     controllers: flags.controllers,
     advertiseAddress: flags.advertiseAddress,
     runtimeConfig: flags.runtimeConfig,
+    features: flags.featureGates,
     eventTtlMs: flags.eventTtl,
     // The controllers need half of the start time, so they start after the program has printed `ready`.
     controllersAfter: announced.promise,

@@ -9,6 +9,7 @@ export { keepAuthority } from './certificates/keep.ts';
 export type { EvictionRules } from './controllers/index.ts';
 export type { ControlPlane, ControlPlaneOptions, PlaneRequest, PlaneResponse, RequestLogEntry } from './plane.ts';
 export { startControlPlane } from './plane.ts';
+export type { Features } from './resources/registry.ts';
 export { type RestorablePlane, type RestoreOptions, startRestorablePlane } from './restorable.ts';
 export { type LabelSelector, parseLabelSelector } from './selectors/label-selector.ts';
 export type { StoreSnapshot } from './store/store.ts';

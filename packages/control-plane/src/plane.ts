@@ -22,7 +22,7 @@ import { advertisedBy, keepKubernetesService } from './registry/kubernetes-servi
 import { namespaceLifecycle } from './registry/lifecycle.ts';
 import { legacyBinding } from './registry/subresources/binding.ts';
 import { KindRegistry } from './resources/kind-registry.ts';
-import { type Call, Registry } from './resources/registry.ts';
+import { type Call, type Features, Registry } from './resources/registry.ts';
 import { fromFetch, toFetch } from './server/fetch.ts';
 import { Handler, type RequestLogEntry } from './server/handler.ts';
 import { type Listener, listen } from './server/listener.ts';
@@ -74,7 +74,9 @@ export interface ControlPlaneOptions {
    * supported version is `lifecycle.k8s.io/v1alpha1` with the kinds EvictionRequest and Eviction.
    */
   readonly runtimeConfig?: readonly string[] | undefined;
-  /** By default, the admin token is the stored token of the folder, or a random token. */
+  /** Alpha features that the control plane has in addition, as in `--feature-gates` of kube-apiserver. The default is none. */
+  readonly features?: Features | undefined;
+  /** The bearer token of the administrator. The default is the stored token of the folder, or a random token. */
   readonly adminToken?: string;
   /** Whether a request from this process without credentials has the permissions of the administrator. */
   readonly trustInProcess?: boolean;
@@ -172,7 +174,8 @@ async function serve(
   // Without a folder, the key for service account tokens is created when the first token is signed.
   const access = createAccessAuthority({ store, clock, random }, () => keptKey ?? createKey());
   const { authorize, tokens } = access;
-  const registry = new Registry({ store, kinds, clock, random, authorize, tokens });
+  const { features } = options;
+  const registry = new Registry({ store, kinds, clock, random, authorize, tokens, features });
   const crds = await fillRegistry(registry, options.crds ?? [], dir === undefined);
   const stopExpiry = expireEvents(registry, options.eventTtlMs ?? EVENT_TTL_MS);
 

@@ -121,6 +121,8 @@ export function parseWriteOptions(
 export interface ListOptions {
   readonly labelSelector: string;
   readonly fieldSelector: string;
+  /** The ranges of a shard. Without the feature ShardedListAndWatch, the server ignores the parameter. */
+  readonly shardSelector: string;
   readonly limit: number;
   readonly continue: string;
   readonly resourceVersion: string;
@@ -132,11 +134,12 @@ export interface ListOptions {
 }
 
 /** @throws StatusError 400 if a number is invalid. */
-export function parseListOptions(query: URLSearchParams): ListOptions {
+export function parseListOptions(query: URLSearchParams, { sharded = false } = {}): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   return {
     labelSelector: query.get('labelSelector') ?? '',
     fieldSelector: query.get('fieldSelector') ?? '',
+    shardSelector: sharded ? (query.get('shardSelector') ?? '') : '',
     limit: Math.max(0, parseInteger(query.get('limit')) ?? 0),
     continue: query.get('continue') ?? '',
     resourceVersion: query.get('resourceVersion') ?? '',

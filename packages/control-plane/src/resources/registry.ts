@@ -68,6 +68,12 @@ export interface ReviewRequest {
 /** @throws StatusError if the review is invalid */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
+/** Alpha features, as in `--feature-gates` of kube-apiserver. */
+export interface Features {
+  /** Whether lists and watches accept a `shardSelector`. */
+  readonly shardedListAndWatch?: boolean | undefined;
+}
+
 export interface RegistryParts {
   readonly store: Store;
   readonly kinds: KindRegistry;
@@ -75,6 +81,7 @@ export interface RegistryParts {
   readonly random: () => number;
   readonly tokens: TokenSigner;
   readonly authorize: Authorizer;
+  readonly features?: Features | undefined;
 }
 
 export interface Before {
@@ -103,6 +110,7 @@ export class Registry {
   readonly tokens: TokenSigner;
   /** The authorizer for requests, and for permission checks in CEL expressions. */
   readonly authorize: Authorizer;
+  readonly features: Features;
 
   readonly #lacking = new WeakSet<StoredRecord>();
   readonly #bare = new WeakMap<StoredRecord, ApiObject>();
@@ -114,6 +122,7 @@ export class Registry {
     this.random = parts.random;
     this.tokens = parts.tokens;
     this.authorize = parts.authorize;
+    this.features = parts.features ?? {};
   }
 
   now(): Date {

@@ -300,10 +300,14 @@ export class ResourceHandler {
     return answerText(viewObject(text, this.#view(context, format), record), format, request);
   }
 
+  get #sharding(): { readonly sharded: boolean } {
+    return { sharded: this.#registry.features.shardedListAndWatch === true };
+  }
+
   async #listOrWatch(context: Context): Promise<ServerResponse> {
     const { request, info, target } = context;
     const format = this.#negotiate(context, FORMS, true);
-    const parsed = parseListOptions(request.query);
+    const parsed = parseListOptions(request.query, this.#sharding);
     const options = info.watchPrefix ? { ...parsed, watch: true } : parsed;
     checkSelectors(options);
     checkListOptions(options);
@@ -418,7 +422,7 @@ export class ResourceHandler {
   async #deleteCollection(context: Context): Promise<ServerResponse> {
     const { request, target, call } = context;
     const format = this.#negotiate(context, FORMS, false);
-    const listOptions = { ...parseListOptions(request.query), watch: false };
+    const listOptions = { ...parseListOptions(request.query, this.#sharding), watch: false };
     checkSelectors(listOptions);
     checkListOptions(listOptions);
     const options = await deleteOptionsOf(request);

@@ -14,6 +14,7 @@ import type { ListOptions } from '../../resources/options.ts';
 import type { Registry, Target } from '../../resources/registry.ts';
 import { parseFieldSelector, parseTerms } from '../../selectors/field-selector.ts';
 import { labelDemands, parseLabelSelector } from '../../selectors/label-selector.ts';
+import { parseShardSelector } from '../../selectors/shard-selector.ts';
 import type { Demand } from '../../store/demand.ts';
 import type { StoredRecord } from '../../store/record.ts';
 import type { PageOptions, RecordPage } from '../../store/store.ts';
@@ -25,6 +26,8 @@ export interface ListResult {
   readonly resourceVersion: number;
   readonly continue: string;
   readonly remainingItemCount: number | undefined;
+  /** The applied shard selector. With an empty selector, the list contains the objects of all shards. */
+  readonly shard: string;
 }
 
 export interface Selection {
@@ -32,8 +35,12 @@ export interface Selection {
   readonly where: readonly Demand[];
 }
 
-/** @throws StatusError 400 for an invalid selector */
-export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
+/**
+ * Validates the selectors before the other options in the query are read.
+ * @throws StatusError 400 for an invalid selector
+ */
+export function checkSelectors({ labelSelector, fieldSelector, shardSelector }: ListOptions): void {
+  parseShardSelector(shardSelector);
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
 }
@@ -42,18 +49,21 @@ export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): v
 export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
   const labels = parseLabelSelector(options.labelSelector);
   const fields = parseFieldSelector(served.kind, options.fieldSelector);
+  const shard = parseShardSelector(options.shardSelector);
   const labelled = labels === undefined ? [] : labelDemands(options.labelSelector);
   const where = [
     ...(fields?.where ?? []),
     ...labelled,
     ...(name === '' ? [] : [{ field: 'metadata.name', value: name }]),
   ];
-  if (labels === undefined && fields === undefined && name === '') return { matches: undefined, where };
+  const isWhole = labels === undefined && fields === undefined && shard === undefined && name === '';
+  if (isWhole) return { matches: undefined, where };
   return {
     matches: (record) =>
       (name === '' || record.name === name) &&
       (labels === undefined || labels(record.labels)) &&
-      (fields === undefined || fields.matches(record)),
+      (fields === undefined || fields.matches(record)) &&
+      (shard === undefined || shard(record)),
     where,
   };
 }
@@ -233,6 +243,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
     resourceVersion: at ?? current,
     continue: more ? encodeToken(at ?? current, last, left, readAt) : '',
     remainingItemCount: more ? left : undefined,
+    shard: options.shardSelector,
   };
 }
 
@@ -281,6 +292,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
   if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
   if (result.remainingItemCount !== undefined) meta.remainingItemCount = result.remainingItemCount;
+  if (result.shard !== '') meta.shardInfo = { selector: result.shard };
   return meta;
 }
 
