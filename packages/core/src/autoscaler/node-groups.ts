@@ -186,6 +186,7 @@ export class NodeGroups {
     await this.#resize(
       id,
       (deployment, { minSize }) => {
+        requestID = undefined;
         const machines = this.#leaving(id, deployment, nodes);
         if (machines.length === 0) return undefined;
         const from = deployment.spec.replicas ?? 0;
@@ -239,14 +240,14 @@ export class NodeGroups {
         await this.#processed.none(id, deployment);
         continue;
       }
-      if (isRemoval && !isApplied(deployment)) {
-        await this.#processed.applied(id, deployment);
-        continue;
-      }
       const group = groupOf(deployment);
       if (group === undefined) throw new AutoscalerError('NOT_FOUND', `${id} is not a node group: ${WANTED}`);
       const body = change(deployment, group);
       if (body === undefined) return;
+      if (isRemoval && !isApplied(deployment)) {
+        await this.#processed.applied(id, deployment);
+        continue;
+      }
       const { uid, resourceVersion } = deployment.metadata;
       try {
         await resource.patch(name, {
