@@ -585,5 +585,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...discovery(26, 'cluster-api.ts', ['if (more.length > 0) {', 'if (more.length > 9) {']),
   ...discovery(31, 'cluster-api.ts', ['    informer.onChange(changed);\n', '']),
   ...discovery(22, 'cluster-profiles.ts', ['found.disengage(name);', 'undefined;']),
-  ...discovery(10, 'cluster-profiles.ts', ["look(change.object.metadata.labels?.[PROFILE] ?? '');", 'undefined;']),
+  ...discovery(10, 'cluster-profiles.ts', [
+    'credentials.onChange((change) => {',
+    "credentials.onChange((change) => {\n if (change.type === 'updated') return;",
+  ]),
 ];
