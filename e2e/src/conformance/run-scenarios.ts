@@ -33,19 +33,16 @@ export function configOf(
 const reported = (outcomes: readonly Outcome[], state: Outcome['state']): readonly string[] =>
   outcomes.filter((each) => each.state === state).map(({ scenario }) => scenario.name);
 
-/**
- * Runs one scenario, which must pass.
- * @param without the scenarios that may be skipped
- */
+/** Runs one scenario, which must pass. The scenarios in `skippable` may be skipped. */
 export async function expectScenarioToPass(
   target: ConformanceTarget,
   name: string,
-  without: readonly string[] = [],
+  skippable: readonly string[] = [],
 ): Promise<void> {
   const { outcomes } = await runConformance(target, { only: name });
   expect(outcomes.map(({ scenario }) => scenario.name)).toEqual([name]);
   for (const outcome of outcomes)
-    if (outcome.state !== 'passed' && !(outcome.state === 'skipped' && without.includes(name)))
+    if (outcome.state !== 'passed' && !(outcome.state === 'skipped' && skippable.includes(name)))
       expect.fail(outcomeText(outcome));
 }
 

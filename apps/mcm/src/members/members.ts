@@ -145,7 +145,7 @@ const namesOf = (clusters: readonly ClusterApiCluster[]): string =>
     .sort()
     .join(', ');
 
-/** Returns the part of a cluster that its Clusters decide. As in the fleet, a paused Cluster does not count. */
+/** Returns the state of a member cluster from its `Cluster` objects. As in the fleet, a paused `Cluster` is ignored. */
 export function clusterState(
   clusters: readonly ClusterApiCluster[],
   namespace: KubeObject | undefined,

@@ -60,7 +60,7 @@ async function followLoad({ client, ended }: KarpenterRun): Promise<Check[]> {
     const seconds = Math.round((realClock.monotonic() - started) / 1000);
     const [from, to] = [nodesFor(before), nodesFor(count)];
     process.stdout.write(
-      `karpenter: from ${before} to ${count} pods, the number of nodes changed from ${from} to ${to} in ${seconds} s\n`,
+      `karpenter: after ${seconds} s, ${count} pods (before: ${before}) run on ${to} nodes (before: ${from})\n`,
     );
     outcomes.push({ name: `step ${step + 1}: ${before} to ${count} pods, ${from} to ${to} nodes`, passed });
     before = count;

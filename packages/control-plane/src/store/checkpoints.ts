@@ -42,7 +42,7 @@ export interface CheckpointLimits {
 const DEFAULTS: CheckpointLimits = { bytes: 8 * 2 ** 20, pages: 65_536, calm: 2 ** 15, rest: 2 ** 19 };
 /** At this multiple of the pages, the log of a busy store restarts. A pause needs about 0.1 s, so pauses must be rare. */
 const URGENT = 3;
-/** On a slow disk, the rest of the log may never become small. The store pauses anyway at this multiple of the pages. */
+/** On a slow disk, the rest of the log may never become small. At this multiple of the pages, the log restarts anyway. */
 const FORCED = 4;
 
 /** The database of a store. The thread receives a copy of these values. */

@@ -138,6 +138,7 @@ export function machinesFor({ buffer, template, machineClass }: BufferInput): Bu
   const wanted = spec.podTemplateRef ? spec.replicas : (status.replicas ?? spec.replicas);
   const limited = spec.limits ? fits(requests, spec.limits, true) : Number.POSITIVE_INFINITY;
   const pods = Math.min(wanted ?? Number.POSITIVE_INFINITY, limited);
-  if (!Number.isFinite(pods)) return { unknown: 'the buffer has no replicas, and its limits do not apply to the pods' };
+  if (!Number.isFinite(pods))
+    return { unknown: 'the CapacityBuffer sets no replicas and no limit for the resources of its pods' };
   return { machines: Math.min(Math.ceil(Math.max(pods, 0) / perMachine), MOST_WARM) };
 }

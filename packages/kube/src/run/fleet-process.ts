@@ -56,7 +56,7 @@ export function registerFleetMetrics(
   meters.observed(
     {
       name: 'mcm_fleet_clusters',
-      help: 'Number of clusters of the fleet, by state in this replica',
+      help: 'Number of clusters in each state, as this replica of the fleet sees them',
       labels: ['state'],
     },
     () => {

@@ -195,7 +195,7 @@ function pauseOf(
   return { marks: mark(null), spec: is ? { paused: false } : undefined };
 }
 
-/** Returns true if the node has the target, or gets its first config soon. */
+/** Returns true if the current config of the node is the target, or if the node waits for its first config. */
 const isAt = (node: Node, target: string): boolean => {
   const current = annotationOf(node, NodeAnnotations.CurrentConfig);
   return current === '' ? !awaitsConfig(node) : current === target;

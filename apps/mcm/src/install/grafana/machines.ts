@@ -91,7 +91,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Interruptions',
           'short',
-          'Notices of the cloud, by kind and result. mcm replaces the machines of recorded notices.',
+          'Interruption notices of the cloud, by kind and result. mcm replaces the machines whose notice has the result recorded.',
           [
             'sum by (kind, outcome) (increase(mcm_interruption_notices_total[$__rate_interval]))',
             '{{kind}} {{outcome}}',

@@ -28,7 +28,7 @@ function portFindings(findings: Findings, { protocol, port, endPort }: Plain, at
   }
 }
 
-/** An update does not validate the ranges of the old object again. */
+/** An update validates only IP ranges that the old object does not contain. */
 function blockFindings(findings: Findings, block: Plain, at: string, known: ReadonlySet<string>): void {
   const cidr = text(block, 'cidr');
   if (cidr === '') {
