@@ -101,7 +101,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
   McmMachineTerminatingLong: {
     fires: { [phase]: always(-4) },
     labels: named,
-    quiet: [{ [phase]: always(-3) }, { [phase]: '-4x100 1x300' }],
+    quiet: [{ [phase]: always(-3) }, { [phase]: '-4x40 1x300' }],
   },
   McmMachinesDoNotJoin: {
     fires: { [join_('a')]: '_x20 1x400', [join_('b')]: '_x21 1x400' },

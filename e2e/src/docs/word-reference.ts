@@ -25,7 +25,7 @@ import {
 } from '@mcm/machine-config';
 import { GENERATED, table } from './text/markdown.ts';
 
-/** Adds links to the runbooks and how-tos that a text mentions. */
+/** Adds links to the runbooks, how-tos and permissions of providers that a text mentions. */
 const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')
@@ -33,6 +33,7 @@ const linked = (text = ''): string =>
       /[Hh]ow-to “([^”]+)”/g,
       (_all, heading: string) => `[${heading}](../how-to.md#${heading.toLowerCase().replaceAll(' ', '-')})`,
     )
+    .replaceAll(/\bproviders\/(\w+)/g, '[providers/$1](../../providers/$1/README.md#permissions)')
     .replace(/^[a-z]/, (first) => first.toUpperCase());
 
 type Conditions = Readonly<Record<string, ConditionMeaning>>;

@@ -118,7 +118,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   PermissionDenied: {
     means: 'The credentials of the class are valid, but lack a permission.',
-    help: 'Grant the permission that the error names. The page of the provider lists all required permissions.',
+    help: 'Grant the permission that the error names. The page of the provider lists all permissions, for example providers/aws.',
   },
   ResourceExhausted: {
     means: 'The cloud has no capacity for the machine type in the zone, or a quota is exceeded.',

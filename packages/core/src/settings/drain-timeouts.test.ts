@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine } from '../machine/testing.ts';
 import { causeRecord, drainTimeoutProblems } from './drain-timeouts.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { evictionPeriodMs, MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 
 const MINUTE = 60_000;
 const KEY = Annotations.RepairDrainTimeout;
@@ -97,4 +97,20 @@ test('the timeout of a repair takes precedence, and without it the timeout of th
   const ofClass = { [Annotations.ScaleInDrainTimeout]: '7m' };
   expect(drainMs(failed, annotated({ ...ofClass, [KEY]: '3m' }))).toBe(3);
   expect(drainMs(failed, annotated(ofClass))).toBe(7);
+});
+
+test.each<[what: string, timeout: string, spec: Partial<Machine['spec']>, flag: number, minutes: number]>([
+  ['a longer timeout also extends the evictions', '6h', {}, 360, 360],
+  ['a longer timeout takes precedence over a low flag', '6h', {}, 3, 360],
+  ['the number of evictions of the machine still applies', '6h', { maxEvictRetries: 90 }, 360, 30],
+  ['no evictions of the machine still means no evictions', '6h', { maxEvictRetries: 0 }, 360, 0],
+  ['a shorter timeout does not extend the evictions of the flag', '1h', {}, 90, 30],
+  ['a longer drain timeout of the machine does not extend the evictions', '6h', { drainTimeout: '6h' }, 360, 120],
+])('drain timeout of a rollout: %s', (_, timeout, spec, maxEvictRetries, minutes) => {
+  const record = causeRecord('Rollout', new Date(deletionTimestamp));
+  const annotations = { [Annotations.DeletionCause]: record };
+  const doomed = machine({ spec, metadata: { deletionTimestamp, annotations } });
+  const ofClass = annotated({ [Annotations.RolloutDrainTimeout]: timeout });
+  const settings = settingsOf(doomed, { ...MACHINE_DEFAULTS, maxEvictRetries }, ofClass);
+  expect(evictionPeriodMs(settings) / MINUTE).toBe(minutes);
 });

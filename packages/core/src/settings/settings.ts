@@ -68,6 +68,11 @@ function durationOr(text: string | undefined, fallback: number): number {
 }
 
 /**
+ * The interval between two evictions of a pod in the original, with which mcm converts `maxEvictRetries` to a duration.
+ */
+export const EVICTION_INTERVAL_MS = 20_000;
+
+/**
  * Returns the settings of a machine. The spec of a machine overrides the flags, and an annotation overrides its
  * creation timeout. An annotation of the class can set only drain timeouts. Source: machine-controller-manager,
  * pkg/util/provider/machinecontroller/machine_util.go.
@@ -79,24 +84,27 @@ export function settingsOf(
 ): MachineSettings {
   const { spec } = machine;
   const ofCause = drainTimeoutOfCause(machine, machineClass);
+  const ownDrainTimeoutMs = durationOr(spec.drainTimeout, defaults.drainTimeoutMs);
+  const drainTimeoutMs = Math.min(ofCause ?? ownDrainTimeoutMs, LONGEST_MS);
+  // A cause can have a longer limit than `drainTimeout`. The flag for the evictions belongs to `drainTimeout`, so the
+  // flag does not shorten the longer limit. A machine with its own number of evictions keeps this number.
+  const evictRetries =
+    drainTimeoutMs > ownDrainTimeoutMs
+      ? Math.max(defaults.maxEvictRetries, Math.trunc(drainTimeoutMs / EVICTION_INTERVAL_MS))
+      : defaults.maxEvictRetries;
   const annotated = machine.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return {
     ...defaults,
     creationTimeoutMs: durationOr(annotated, durationOr(spec.creationTimeout, defaults.creationTimeoutMs)),
     healthTimeoutMs: durationOr(spec.healthTimeout, defaults.healthTimeoutMs),
-    drainTimeoutMs: Math.min(ofCause ?? durationOr(spec.drainTimeout, defaults.drainTimeoutMs), LONGEST_MS),
+    drainTimeoutMs,
     inPlaceUpdateTimeoutMs: durationOr(spec.inPlaceUpdateTimeout, defaults.inPlaceUpdateTimeoutMs),
     preserveTimeoutMs: durationOr(spec.machinePreserveTimeout, defaults.preserveTimeoutMs),
-    maxEvictRetries: spec.maxEvictRetries ?? defaults.maxEvictRetries,
+    maxEvictRetries: spec.maxEvictRetries ?? evictRetries,
     unhealthyConditionTypes: spec.nodeConditions?.split(',') ?? defaults.unhealthyConditionTypes,
     healthTimeoutDisabled: spec.disableHealthTimeout === true,
   };
 }
-
-/**
- * The interval between two evictions of a pod in the original, with which mcm converts `maxEvictRetries` to a duration.
- */
-export const EVICTION_INTERVAL_MS = 20_000;
 
 /** The drain evicts pods for 20 s for each eviction attempt, and at most for the drain timeout. */
 export const evictionPeriodMs = (settings: MachineSettings): number =>

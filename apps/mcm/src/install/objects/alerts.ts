@@ -92,9 +92,10 @@ const ALERTS: readonly Alert[] = [
   alert(
     'McmMachineTerminatingLong',
     'warning',
-    '3h',
+    // The alert fires before the default drain timeout of two hours, after which mcm deletes the remaining pods.
+    '1h',
     'max by (namespace, name) (mcm_machine_current_status_phase) == -4',
-    'Machine {{ $labels.namespace }}/{{ $labels.name }} has been in phase Terminating for three hours.',
+    'Machine {{ $labels.namespace }}/{{ $labels.name }} has been in phase Terminating for an hour.',
   ),
   alert(
     'McmMachinesDoNotJoin',
