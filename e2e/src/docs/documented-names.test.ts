@@ -42,6 +42,7 @@ const FOREIGN = new Set([
   'min-available',
   'all-containers',
   'all-namespaces',
+  'arg',
   'bootstrap-kubeconfig',
   'build-arg',
   'cloud-config',
