@@ -34,7 +34,7 @@ const isKeyInSources = (key: string): boolean =>
   [`'${key}'`, `/${key}'`, ` ${key}: `].some((form) => sources.includes(form));
 const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);
 
-/** Flags of other programs in the documentation: kubectl, kubelet, docker, gcloud and Node.js. */
+/** Flags of other programs in the documentation: kubectl, kubelet, docker, aws, az, gcloud and Node.js. */
 const FOREIGN = new Set([
   'access-key-id',
   'key-id',
@@ -55,7 +55,10 @@ const FOREIGN = new Set([
   'ignore-not-found',
   'max-maglev-optimized-bytecode-size',
   'non-resource-url',
+  'resource-group',
+  'resource-id',
   'reuse-values',
+  'sort-by',
   'patch-file',
   'user-name',
 ]);

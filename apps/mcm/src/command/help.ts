@@ -120,7 +120,7 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   drain: {
-    examples: [['mcm drain --preview NAME', 'shows each pod of the node, and the obstacles to its eviction']],
+    examples: [['mcm drain NAME --preview', 'shows each pod of the node, and the obstacles to its eviction']],
   },
   plan: {
     examples: [
