@@ -89,6 +89,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   base64: 'it decodes what another command prints',
   printf: 'it writes a file for the next command',
   rm: 'it removes files of earlier commands',
+  diff: 'it compares files of earlier commands',
   mkdir: 'it creates a folder for later commands',
   cp: 'it copies files of an installed package',
   fault: 'a function of docs/local.md; e2e/src/docs/commands runs it',

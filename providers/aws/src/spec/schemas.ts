@@ -121,9 +121,13 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 
 /** The schema of the Secret. */
 export const AwsCredentials = z.looseObject({
-  providerAccessKeyId: text('ID of the access key; required without workload identity'),
+  providerAccessKeyId: text(
+    'ID of the access key; required without workload identity; a space: credentials of the controller',
+  ),
   accessKeyID: text('another name of providerAccessKeyId'),
-  providerSecretAccessKey: text('secret of the access key; required without workload identity'),
+  providerSecretAccessKey: text(
+    'secret of the access key; required without workload identity; a space: credentials of the controller',
+  ),
   secretAccessKey: text('another name of providerSecretAccessKey'),
   workloadIdentityTokenFile: text(
     'file with the token that mcm exchanges for the role in roleARN; enables workload identity',
