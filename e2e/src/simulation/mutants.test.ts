@@ -157,7 +157,7 @@ test('more nodes selected for an update than may be unavailable are reported', a
   });
   expect([healthy, broken[0]]).toEqual([
     [],
-    expect.stringMatching(/ was selected with .* available .* needs 2 available machines/),
+    expect.stringMatching(/ was selected while .* are available .*, but the deployment needs 2/),
   ]);
 });
 
