@@ -11,6 +11,7 @@ import { type EventObject, events, type Node, nodes } from '@mcm/kube';
 import { isThorough, sampled } from '@mcm/kube/testing';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
+import { play } from './histories/random-history.ts';
 import { Workload } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
@@ -455,4 +456,16 @@ test('back to the first template: an updated node is updated back, and other nod
     expect(vmIds(world)).toEqual(before);
     await expectQuiet(world);
   });
+});
+
+test('a template that returns during the start of an update leaves no candidate and no phase of an update', async () => {
+  const steps = [
+    { act: 'agents', pauseMs: 0, drawn: 3 },
+    { act: 'roll', pauseMs: 0, drawn: 8 },
+    { act: 'delete', pauseMs: 0, drawn: 10 },
+    { act: 'agents', pauseMs: 0, drawn: 13 },
+  ];
+  const plan = { steps, lastPauseMs: 0, drawn: 43 };
+  const { violations, story } = await play('in-place', { seed: 1_800_012, profile: 'slow', plan });
+  expect(violations, story).toEqual([]);
 });

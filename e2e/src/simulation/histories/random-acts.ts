@@ -499,6 +499,7 @@ export class RandomHistory {
     for (const write of world.writes.slice(written))
       world.reporter.violate(`a controller sent a write although nothing had to change: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
+    await world.verifySchedulable();
     await this.#zones?.verifyBalance();
     await this.#drift?.verifyEnd();
     await this.#feature?.verifyEnd(this.#first);

@@ -386,6 +386,13 @@ export class World extends Fleet {
     return tokens.length > 0 ? `bootstrap tokens remain: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
   }
 
+  /** Reports the nodes that accept no pods, although all rollouts, drains and updates are complete. */
+  async verifySchedulable(): Promise<void> {
+    for (const { metadata, spec } of (await this.admin.resource(nodes).list()).items) {
+      if (spec.unschedulable) this.reporter.violate(`node ${metadata.name} stays cordoned`);
+    }
+  }
+
   describe(): string {
     return this.log.lines
       .slice(-25)

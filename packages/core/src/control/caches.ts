@@ -85,7 +85,8 @@ export function projectMachine(machine: Machine): Machine {
 export function projectNode(node: Node): Node {
   const { name, uid, resourceVersion, creationTimestamp, labels, annotations } = node.metadata;
   const { taints, unschedulable } = node.spec;
-  return {
+  const update = node.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
+  return defined({
     apiVersion: node.apiVersion,
     kind: node.kind,
     metadata: defined({
@@ -97,7 +98,10 @@ export function projectNode(node: Node): Node {
       annotations,
     }),
     spec: defined({ taints, unschedulable }),
-  };
+    status: update && {
+      conditions: [defined({ type: update.type, status: update.status, reason: update.reason })],
+    },
+  });
 }
 
 /** Access to the nodes of the target cluster. */

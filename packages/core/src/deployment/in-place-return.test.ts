@@ -1,4 +1,6 @@
+import { Labels } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
+import { nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { expectClean, rounds, strategy, uids } from './testing/in-place-agents.ts';
 import { World } from './testing/world.ts';
@@ -51,3 +53,41 @@ test('a pause right after a move, and the way back: no machine is created, and e
   expect([await uids(world), await world.sizes(), world.complete()]).toEqual([before, 'large:0 small:2', true]);
   await expectClean(world);
 });
+
+async function agentMayStart(world: World): Promise<void> {
+  const [node] = (await world.nodes()).filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate]);
+  if (!node) throw new Error('no Node is selected');
+  const conditions = [{ type: 'InPlaceUpdate', status: 'True', reason: 'ReadyForUpdate' }];
+  await world.keeper
+    .resource(nodes)
+    .patch(node.metadata.name, { type: 'strategic', body: { status: { conditions } } }, { subresource: 'status' });
+}
+
+const isWithdrawal = async (request: Request): Promise<boolean> =>
+  request.method === 'PATCH' &&
+  new URL(request.url).pathname.includes('/nodes/') &&
+  /"remove".*selected-for-update/.test(await request.clone().text());
+
+test.each(['before the way back', 'during the withdrawal'] as const)(
+  'an agent that may start %s keeps the selection, although the Machine still shows that the node waits',
+  async (moment) => {
+    let withdrawals = 0;
+    const world: World = await World.start(startControlPlane, {
+      fault: async (request, answer) => {
+        if ((await isWithdrawal(request)) && withdrawals++ === 0) await agentMayStart(world);
+        return answer();
+      },
+    });
+    await using _ = world;
+    await world.deploy(2, strategy('Auto', 0, 1));
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    await world.pass(2);
+    if (moment === 'before the way back') await agentMayStart(world);
+    await world.changeClass('small');
+    await world.pass(5);
+    expect(withdrawals).toBe(moment === 'before the way back' ? 0 : 1);
+    const labels = (await world.nodes()).map(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate]);
+    expect(labels.filter((label) => label !== undefined)).toHaveLength(1);
+  },
+);

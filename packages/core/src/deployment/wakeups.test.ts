@@ -129,6 +129,9 @@ describe('machines and nodes', () => {
     expect(woken()).toEqual([]);
     nodes.update(node, { ...node, metadata: { ...node.metadata, labels: { [Labels.SelectedForUpdate]: 'true' } } });
     expect(woken()).toEqual([POOL]);
+    const status = { conditions: [{ type: 'InPlaceUpdate', status: 'True' as const, reason: 'CandidateForUpdate' }] };
+    nodes.update(node, { ...node, status });
+    expect(woken()).toEqual([POOL]);
   });
 });
 

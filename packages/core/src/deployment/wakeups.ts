@@ -60,6 +60,7 @@ const MARKS = [
   Labels.RolloutPostpone,
 ] as const;
 const marksChanged = (old: Node, node: Node): boolean =>
+  updateReasonOf(old) !== updateReasonOf(node) ||
   MARKS.some((key) => old.metadata.labels?.[key] !== node.metadata.labels?.[key]);
 
 function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[] {

@@ -46,7 +46,9 @@ const withPods = (...pods: readonly ReturnType<typeof pod>[]): Partial<MachineOb
 
 test('a selected node is cordoned before the first eviction', () => {
   const plan = planInPlace(observed({ ...withPods(pod('a')), node: nodeOf(undefined, false) }), NOON);
-  expect(plan?.actions).toEqual([{ do: 'syncNode', patch: { main: { spec: { unschedulable: true } } } }]);
+  expect(plan?.actions).toEqual([
+    { do: 'syncNode', patch: { main: { spec: { unschedulable: true }, onlyIfUnchanged: true } } },
+  ]);
 });
 
 test('without the pods in the cache the node does not change', () => {

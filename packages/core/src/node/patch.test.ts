@@ -114,6 +114,30 @@ test.each(['merge', 'strategic'] as const)(
   },
 );
 
+test.each<[kind: string, change: NodeChange]>([
+  ['strategic', { spec: { unschedulable: true } }],
+  ['json', { spec: { taints: [OURS] } }],
+])('a write to the status in the meantime is a conflict only for `onlyIfUnchanged` (%s)', async (kind, change) => {
+  const { client, node, beat } = await world();
+  await patchNode(client, node, { ...change, onlyIfUnchanged: true });
+  const read = await client.get('n');
+  await beat();
+  expect(nodePatch(read, change).type).toBe(kind);
+  const ask = (how: NodeChange) => patchNode(client, read, how).catch((error: unknown) => error);
+  expect(isConflict(await ask({ ...change, onlyIfUnchanged: true }))).toBe(true);
+  expect(isConflict(await ask(change))).toBe(false);
+});
+
+test('a status patch with `onlyIfUnchanged` is a conflict after a change of the labels', async () => {
+  const { client, node, touch } = await world();
+  await touch({ metadata: { labels: { selected: 'true' } } });
+  const status = { conditions: [{ type: 'InPlaceUpdate', status: 'True' }] };
+  const ask = (onlyIfUnchanged: boolean) =>
+    patchNodeStatus(client, node, 'strategic', status, { onlyIfUnchanged }).catch((error: unknown) => error);
+  expect(isConflict(await ask(true))).toBe(true);
+  expect(await ask(false)).toMatchObject({ status });
+});
+
 test('a value that the server refuses is no conflict, so the error is reported', async () => {
   const { client, node } = await world();
   const taints = [{ key: 'not a key', effect: 'NoSchedule' as const }];

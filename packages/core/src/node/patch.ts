@@ -18,6 +18,8 @@ export interface NodeChange {
    * has another value now.
    */
   readonly decidedBy?: readonly string[] | undefined;
+  /** If true, the API server refuses the change of a Node that another client has changed since the read. */
+  readonly onlyIfUnchanged?: boolean | undefined;
   readonly metadata?:
     | {
         readonly labels?: MapChanges | undefined;
@@ -41,14 +43,17 @@ interface Operation {
 
 /**
  * The patch of a Node contains its UID and the values that determined the change. The kubelet often writes the status,
- * so the patch does not contain the resource version.
+ * so most patches do not contain the resource version.
  * - A patch can only replace the whole list of taints, so a JSON patch tests that the list is still the observed list.
  */
 export function nodePatch(node: Node, change: NodeChange): Patch {
   return change.spec?.taints === undefined && !change.decidedBy ? strategic(node, change) : tested(node, change);
 }
 
-function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { metadata, spec }: NodeChange): Patch {
+function strategic(
+  { metadata: { uid, resourceVersion, finalizers: current = [] } }: Node,
+  { metadata, spec, onlyIfUnchanged }: NodeChange,
+): Patch {
   const { finalizers: wanted, ...maps } = metadata ?? {};
   const added = wanted?.filter((name) => !current.includes(name)) ?? [];
   const removed = wanted ? current.filter((name) => !wanted.includes(name)) : [];
@@ -57,6 +62,7 @@ function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { meta
     body: {
       metadata: {
         uid,
+        resourceVersion: onlyIfUnchanged ? resourceVersion : undefined,
         ...maps,
         finalizers: added.length > 0 ? added : undefined,
         '$deleteFromPrimitiveList/finalizers': removed.length > 0 ? removed : undefined,
@@ -66,11 +72,16 @@ function strategic({ metadata: { uid, finalizers: current = [] } }: Node, { meta
   };
 }
 
-function tested({ metadata: seen, spec: seenSpec }: Node, { metadata, spec, decidedBy = [] }: NodeChange): Patch {
+function tested(
+  { metadata: seen, spec: seenSpec }: Node,
+  { metadata, spec, decidedBy = [], onlyIfUnchanged }: NodeChange,
+): Patch {
+  const version: Operation = { op: 'test', path: '/metadata/resourceVersion', value: seen.resourceVersion };
   return {
     type: 'json',
     body: [
       { op: 'test', path: '/metadata/uid', value: seen.uid },
+      ...(onlyIfUnchanged ? [version] : []),
       ...decidedBy.map((key) => ({ op: 'test', ...annotationSeen(seen.annotations, key) }) as const),
       ...mapOperations('/metadata/labels', seen.labels, metadata?.labels),
       ...mapOperations('/metadata/annotations', seen.annotations, metadata?.annotations),
@@ -149,9 +160,10 @@ export const patchNodeStatus = (
   node: Node,
   type: 'merge' | 'strategic',
   status: object,
-  options: Pick<RequestOptions, 'signal'> = {},
+  { onlyIfUnchanged, ...options }: Pick<RequestOptions, 'signal'> & Pick<NodeChange, 'onlyIfUnchanged'> = {},
 ): Promise<Node> => {
-  const body = { metadata: { uid: node.metadata.uid }, status };
+  const { uid, resourceVersion } = node.metadata;
+  const body = { metadata: onlyIfUnchanged ? { uid, resourceVersion } : { uid }, status };
   return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
 };
 

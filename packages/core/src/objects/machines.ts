@@ -10,6 +10,7 @@ import {
   TRUE_LOWER,
   UpdateResults,
 } from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import { parseInstant, parseInteger } from '../values/integers.ts';
 
 export const isTerminating = (machine: Machine): boolean =>
@@ -81,8 +82,8 @@ export const lostStateOf = (machine: Machine): LostState =>
   isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served';
 
 /** The machine controller copies the reason of an in-place update from the Node to the status of the machine. */
-export const updateReasonOf = (machine: Machine): string | undefined =>
-  machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
+export const updateReasonOf = ({ status }: Machine | Node): string | undefined =>
+  status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
 
 export const preserveExpiry = (machine: Machine): number | undefined =>
   parseInstant(machine.status?.currentStatus?.preserveExpiryTime);

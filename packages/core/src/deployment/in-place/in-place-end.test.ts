@@ -20,6 +20,7 @@ const CALLED_OFF = {
     labels: { [Labels.CandidateForUpdate]: null, [Labels.SelectedForUpdate]: null },
     annotations: { [Annotations.SelectedForTemplate]: null },
   },
+  onlyIfUnchanged: true,
 };
 const UNCORDONED = { ...CALLED_OFF, spec: { unschedulable: false }, decidedBy: [Annotations.ConfigDaemonDrain] };
 
@@ -41,6 +42,7 @@ describe('after a change of the strategy', () => {
     {},
     { marks: ['successful'], reason: 'UpdateSuccessful' },
     { marks: SELECTED, reason: 'DrainSuccessful' },
+    { marks: SELECTED, reason: 'SelectedForUpdate', nodeReason: 'ReadyForUpdate' },
     { marks: SELECTED, reason: 'SelectedForUpdate', phase: 'InPlaceUpdating' },
     { marks: ['candidate'], phase: 'Unknown' },
     { marks: SUCCESSFUL, reason: 'UpdateSuccessful', phase: 'InPlaceUpdating' },

@@ -5,7 +5,7 @@ import { type InPlaceWork, NO_WORK } from '../state/in-place-snapshot.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 import type { View } from '../state/view.ts';
 import { cleaned } from './in-place.ts';
-import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
+import { DECIDED_BY_DRAIN, hasBegun, schedulable } from './in-place-template.ts';
 import { withPolicy } from './kept-machines.ts';
 
 const Reasons = InPlaceUpdateReasons;
@@ -53,8 +53,7 @@ function endOf(machine: Machine, node: Node): NodeMark['change'] | undefined {
     const isOver = result === UpdateResults.Successful && reason === Reasons.UpdateSuccessful;
     return isOver && phase !== 'InPlaceUpdating' ? cleaned(node) : undefined;
   }
-  const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
-  if (!waits || phase !== 'Running') return undefined;
+  if (hasBegun(machine, node)) return undefined;
   const emptied = selected !== undefined || annotations[Annotations.SelectedForTemplate] !== undefined;
   return {
     metadata: {
@@ -63,5 +62,6 @@ function endOf(machine: Machine, node: Node): NodeMark['change'] | undefined {
     },
     spec: emptied ? schedulable(node) : undefined,
     decidedBy: emptied ? DECIDED_BY_DRAIN : undefined,
+    onlyIfUnchanged: true,
   };
 }

@@ -17,6 +17,7 @@ const CURRENT = set('new', 3);
 const CHANGES = {
   nothing: undefined,
   'select for the current template': selectedFor(CURRENT),
+  'select for the current template, if unchanged': { ...selectedFor(CURRENT), onlyIfUnchanged: true },
   'end the selection': {
     metadata: {
       labels: { [Labels.SelectedForUpdate]: null, [Labels.UpdateResult]: null },
@@ -31,6 +32,7 @@ const CHANGES = {
     },
     spec: { unschedulable: false },
     decidedBy: [Annotations.ConfigDaemonDrain],
+    onlyIfUnchanged: true,
   },
   'not selected': { metadata: { labels: { [Labels.SelectedForUpdate]: null } } },
   'not selected, no template': {
@@ -56,11 +58,18 @@ describe('a node of an old machine', () => {
     [{ marks: SELECTED }, 'select for the current template'],
     [{ marks: SELECTED, reason: 'DrainSuccessful' }, 'select for the current template'],
     [{ marks: SELECTED, template: '' }, 'select for the current template'],
-    [{ marks: SELECTED, template: 'other' }, 'select for the current template'],
-    [{ marks: SELECTED, template: 'other', reason: 'CandidateForUpdate' }, 'select for the current template'],
-    [{ marks: SELECTED, template: 'other', reason: 'SelectedForUpdate' }, 'select for the current template'],
+    [{ marks: SELECTED, template: 'other' }, 'select for the current template, if unchanged'],
+    [
+      { marks: SELECTED, template: 'other', reason: 'CandidateForUpdate' },
+      'select for the current template, if unchanged',
+    ],
+    [
+      { marks: SELECTED, template: 'other', reason: 'SelectedForUpdate' },
+      'select for the current template, if unchanged',
+    ],
     [{ marks: SELECTED, template: 'other', reason: 'SelectedForUpdate', phase: 'InPlaceUpdating' }, 'nothing'],
     [{ marks: SELECTED, template: 'other', reason: 'DrainSuccessful' }, 'nothing'],
+    [{ marks: SELECTED, template: 'other', reason: 'SelectedForUpdate', nodeReason: 'ReadyForUpdate' }, 'nothing'],
     [{ marks: SELECTED, template: 'other', reason: 'ReadyForUpdate', phase: 'InPlaceUpdating' }, 'nothing'],
     [{ marks: SUCCESSFUL, template: 'new', reason: 'UpdateSuccessful' }, 'nothing'],
     [{ marks: SUCCESSFUL, reason: 'UpdateSuccessful' }, 'nothing'],
@@ -95,6 +104,7 @@ describe('a node of a machine that has the current template', () => {
     [{ marks: SELECTED, template: 'other', reason: 'SelectedForUpdate' }, 'call off'],
     [{ marks: SELECTED, template: 'other', reason: 'CandidateForUpdate' }, 'call off'],
     [{ marks: SELECTED, template: 'other', reason: 'DrainSuccessful' }, 'nothing'],
+    [{ marks: SELECTED, template: 'other', reason: 'SelectedForUpdate', nodeReason: 'ReadyForUpdate' }, 'nothing'],
     [{ marks: SELECTED, template: 'other', phase: 'InPlaceUpdating' }, 'nothing'],
     [{ marks: SUCCESSFUL, template: 'other', reason: 'UpdateSuccessful' }, 'end the selection'],
     [{ marks: SUCCESSFUL, template: 'other', reason: 'ReadyForUpdate' }, 'nothing'],

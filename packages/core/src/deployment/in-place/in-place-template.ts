@@ -52,11 +52,15 @@ export const beganFor = (node: Node, current: MachineSet): boolean =>
 const isUnnoted = (node: Node): boolean =>
   has(node, Labels.SelectedForUpdate) && !has(node, Labels.UpdateResult) && (templateOf(node) ?? ENDED) === ENDED;
 
-const hasBegun = (machine: Machine): boolean => {
-  const reason = updateReasonOf(machine);
-  const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
-  return !waits || phaseOf(machine) !== 'Running';
-};
+const WAITING: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  Reasons.CandidateForUpdate,
+  Reasons.SelectedForUpdate,
+]);
+
+/** Returns true if the agent may have started the update. The cached Machine can be older than its Node. */
+export const hasBegun = (machine: Machine, node: Node): boolean =>
+  phaseOf(machine) !== 'Running' || !WAITING.has(updateReasonOf(machine)) || !WAITING.has(updateReasonOf(node));
 
 /** The result of an update is removed from the Node only after the Machine object shows the result. */
 function outdatedResult(machine: Machine): Change | undefined {
@@ -75,7 +79,8 @@ export function startedFor(machine: Machine, node: Node, current: MachineSet): C
   if (!has(node, Labels.SelectedForUpdate)) return undefined;
   const outdated = isOutdated(node, current);
   if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine);
-  return isUnnoted(node) || (outdated && !hasBegun(machine)) ? selectedFor(current) : undefined;
+  if (isUnnoted(node)) return selectedFor(current);
+  return outdated && !hasBegun(machine, node) ? { ...selectedFor(current), onlyIfUnchanged: true } : undefined;
 }
 
 /**
@@ -86,7 +91,7 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
   const outdated = isOutdated(node, current);
   if (outdated && has(node, Labels.UpdateResult)) return outdatedResult(machine);
   if (templateOf(node) === ENDED && isUnnoted(node)) return selectedFor(current);
-  if (has(node, Labels.UpdateResult) || hasBegun(machine)) return undefined;
+  if (has(node, Labels.UpdateResult) || hasBegun(machine, node)) return undefined;
   if (has(node, Labels.SelectedForUpdate) && !outdated) return undefined;
   if (!has(node, Labels.SelectedForUpdate)) {
     return isElsewhere(node, current) ? undefined : { metadata: { labels: { [Labels.CandidateForUpdate]: null } } };
@@ -98,6 +103,8 @@ export function restarts(machine: Machine, node: Node, current: MachineSet): Cha
     },
     spec: schedulable(node),
     decidedBy: DECIDED_BY_DRAIN,
+    // The agent may start the update at this moment.
+    onlyIfUnchanged: true,
   };
 }
 

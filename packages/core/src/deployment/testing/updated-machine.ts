@@ -9,12 +9,14 @@ export interface UpdateState {
   readonly template?: string | undefined;
   readonly daemonDrain?: string;
   readonly reason?: string | undefined;
+  /** The reason of the condition on the Node (default: no condition). */
+  readonly nodeReason?: string;
   readonly phase?: MachinePhase;
   readonly deleting?: boolean;
   readonly moved?: boolean;
 }
 
-export function nodeIn({ marks = [], template, daemonDrain }: UpdateState, name = 'm'): Node {
+export function nodeIn({ marks = [], template, daemonDrain, nodeReason }: UpdateState, name = 'm'): Node {
   const result = marks.find((mark) => mark === 'successful' || mark === 'failed');
   return {
     apiVersion: 'v1',
@@ -35,6 +37,7 @@ export function nodeIn({ marks = [], template, daemonDrain }: UpdateState, name 
       },
     },
     spec: { unschedulable: true },
+    status: { conditions: nodeReason ? [{ type: 'InPlaceUpdate', status: 'True', reason: nodeReason }] : [] },
   };
 }
 

@@ -51,9 +51,13 @@ describe('a sync of a Node', () => {
     await admin
       .resource(nodes)
       .patch('n', { type: 'merge', body: { status: { conditions: [other] } } }, { subresource: 'status' });
-    await actions.setCondition(scope({ node }), { type: 'InPlaceUpdate', status: 'True' });
-    await actions.setCondition(scope(), { type: 'InPlaceUpdate', status: 'False' });
-    expect(asked).toHaveLength(1);
+    const set = (status: 'True' | 'False') =>
+      ({ do: 'setNodeCondition', condition: { type: 'InPlaceUpdate', status } }) as const;
+    const refused = actions.setCondition(scope({ node }), { ...set('False'), onlyIfUnchanged: true });
+    await expect(refused).rejects.toMatchObject({ code: 409 });
+    await actions.setCondition(scope({ node }), set('True'));
+    await actions.setCondition(scope(), set('False'));
+    expect(asked).toHaveLength(2);
     const after = await present(admin);
     expect(after?.status?.conditions?.map(({ type, status }) => `${type}=${status}`).sort()).toEqual([
       'InPlaceUpdate=True',
@@ -366,7 +370,7 @@ test('an action that was stopped sends nothing', async () => {
       now: clock.now(),
       signal: AbortSignal.abort(),
     }) as never;
-  const one = { type: 'a', status: 'True' } as const;
+  const one = { do: 'setNodeCondition', condition: { type: 'a', status: 'True' } } as const;
   const stopped = [
     actions.sync(scope({ node }), { main: { metadata: { labels: { a: 'b' } } } }),
     actions.sync(scope({ node }), { status: { addresses: [] } }),

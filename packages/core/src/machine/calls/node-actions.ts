@@ -1,6 +1,5 @@
 import { Finalizers, formatTime, isForceDeletion, Labels, NodeConditions } from '@mcm/api';
 import {
-  type Condition,
   errorText,
   ignoreNotFound,
   isConflict,
@@ -93,9 +92,13 @@ export class NodeActions {
     if (memory.healthWrites) memory.healthWrites = { ...memory.healthWrites, readAt: now };
   }
 
-  async setCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {
+  async setCondition(
+    { o: { node }, signal }: Scope,
+    { condition, onlyIfUnchanged }: Extract<Action, { do: 'setNodeCondition' }>,
+  ): Promise<void> {
     if (!node) return;
-    this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
+    const options = { signal, onlyIfUnchanged };
+    this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, options));
   }
 
   /** Stores the Node that the API server returned, or records that the cache is outdated. */

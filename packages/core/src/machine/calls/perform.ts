@@ -111,7 +111,7 @@ export class Performer {
       case 'syncNode':
         return this.#nodes.sync(scope, action.patch);
       case 'setNodeCondition':
-        return this.#nodes.setCondition(scope, action.condition);
+        return this.#nodes.setCondition(scope, action);
       case 'annotate':
         return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
       case 'keepEvidence':

@@ -45,6 +45,7 @@ const given = ({ phase, since = 0, conditions = hc('True'), operation, expiry, s
 const sick = hc('False');
 const readonly = hc('True').map((c) => (c.type === 'ReadonlyFilesystem' ? { ...c, status: 'True' as const } : c));
 const failed = { 'node.machine.sapcloud.io/update-result': 'failed' };
+const candidate = { 'node.machine.sapcloud.io/candidate-for-update': 'true' };
 const successful = { 'node.machine.sapcloud.io/update-result': 'successful' };
 const critical = [{ key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }];
 const creating = { type: 'Create', state: 'Processing', description: 'Creating machine on cloud provider' } as const;
@@ -100,6 +101,25 @@ test.each<[row: string, machine: Machine, node: Node | undefined, phase: Machine
     given({ phase: 'InPlaceUpdating' }),
     node({ metadata: { labels: successful } }),
     'InPlaceUpdateSuccessful',
+  ],
+  ['the update was withdrawn: Running', given({ phase: 'InPlaceUpdating' }), node(), 'Running'],
+  [
+    'the update was withdrawn, and the node is a candidate of the next update: Running',
+    given({ phase: 'InPlaceUpdating' }),
+    node({ metadata: { labels: candidate } }),
+    'Running',
+  ],
+  [
+    'a user removed the selection of a drained node: stays',
+    given({ phase: 'InPlaceUpdating' }),
+    node({ metadata: { labels: candidate }, spec: { unschedulable: true } }),
+    undefined,
+  ],
+  [
+    'the node is still selected: stays',
+    given({ phase: 'InPlaceUpdating' }),
+    node({ metadata: { labels: { 'node.machine.sapcloud.io/selected-for-update': 'true' } } }),
+    undefined,
   ],
   [
     'S-R15 InPlaceUpdateFailed for 15 min: Failed',

@@ -246,9 +246,28 @@ function toUnknown(
   };
 }
 
+/**
+ * Returns true if a healthy Node is no longer selected and reports no result. The manager can withdraw an update at the
+ * moment at which the machine controller writes the phase. A cordoned candidate waits for its next update.
+ */
+function isWithdrawn(o: MachineObservation): boolean {
+  const { machine, node } = o;
+  if (!node || !isWell(o) || !isNodeOf(machine, node)) return false;
+  const { labels = {} } = node.metadata;
+  if (labels[Labels.SelectedForUpdate] !== undefined || labels[Labels.UpdateResult] !== undefined) return false;
+  return labels[Labels.CandidateForUpdate] === undefined || !node.spec.unschedulable;
+}
+
+function withdrawn(o: MachineObservation, now: Date): HealthPlan {
+  const description = `The in-place update of machine ${nameOf(o)} was withdrawn`;
+  const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };
+  return { status: withPhase(o.machine.status, to(o, 'Running'), operation, now), because: description };
+}
+
 function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
+  if (phase === 'InPlaceUpdating' && isWithdrawn(o)) return withdrawn(o, now);
   const result = o.node?.metadata.labels?.[Labels.UpdateResult];
   if (result === UpdateResults.Successful) {
     const description = `Machine ${nameOf(o)} successfully updated dependencies`;

@@ -41,6 +41,9 @@ describe('the condition from labels', () => {
     ['P-26 selected', ['c', 's'], 'CandidateForUpdate', 'SelectedForUpdate'],
     ['selected and still draining', ['c', 's'], 'SelectedForUpdate', undefined],
     ['selected, with the result of an update before', ['c', 's', 'ok'], 'SelectedForUpdate', undefined],
+    ['the selection was withdrawn before the drain', ['c'], 'SelectedForUpdate', 'CandidateForUpdate'],
+    ['the selection was withdrawn after the drain', ['c'], 'DrainSuccessful', 'CandidateForUpdate'],
+    ['the selection was withdrawn before the agent started', ['c'], 'ReadyForUpdate', 'CandidateForUpdate'],
     ['failed, and a user removed only the selection', ['c', 'bad'], 'UpdateFailed', undefined],
     ['S-I14 successful', ['c', 's', 'ok'], 'ReadyForUpdate', 'UpdateSuccessful'],
     ['successful, and already in the condition', ['c', 's', 'ok'], 'UpdateSuccessful', undefined],
@@ -112,6 +115,11 @@ describe('the machine during an update', () => {
       },
     });
     expect(conditionOf(o)).toBe('DrainSuccessful: Node draining successful');
+  });
+
+  it('the condition depends on the selection, so a change of the Node is a conflict', () => {
+    const o = see({ node: cordoned(['c', 's'], 'DrainSuccessful') });
+    expect(planInPlace(o, NOON)?.actions).toMatchObject([{ do: 'setNodeCondition', onlyIfUnchanged: true }]);
   });
 
   it('the agent may begin when the node is drained [S-I18]', () => {

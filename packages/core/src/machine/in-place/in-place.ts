@@ -43,11 +43,20 @@ interface Wanted {
 
 const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
 
+/** The reasons that need the label for the selection. */
+const STARTED: ReadonlySet<string> = new Set([
+  Reasons.SelectedForUpdate,
+  Reasons.DrainSuccessful,
+  Reasons.ReadyForUpdate,
+]);
+
 /**
  * Returns the condition that the labels of the node require, or undefined for no change. Source:
  * machine-controller-manager, updateNodeConditionBasedOnLabel.
  * - A failed update can start again after a user removes the labels for the result and the selection. In the original,
  * a failed update blocks the node forever.
+ * - A node without a selection becomes a candidate again. In the original, the machine controller drains the node,
+ * although the manager has not selected the node.
  */
 export function conditionFromLabels(node: Node): Wanted | undefined {
   const { labels = {}, annotations } = node.metadata;
@@ -56,7 +65,8 @@ export function conditionFromLabels(node: Node): Wanted | undefined {
   const result = labels[Labels.UpdateResult];
   const selected = labels[Labels.SelectedForUpdate] !== undefined;
   if (reason === undefined || (reason === Reasons.UpdateSuccessful && result === undefined)) return CANDIDATE;
-  if (reason === Reasons.UpdateFailed && result === undefined && !selected) return CANDIDATE;
+  const waits = result === undefined && !selected;
+  if (waits && (reason === Reasons.UpdateFailed || STARTED.has(reason))) return CANDIDATE;
   if (selected && reason === Reasons.CandidateForUpdate) {
     return { reason: Reasons.SelectedForUpdate, message: 'Node is selected for in-place update' };
   }
@@ -76,6 +86,8 @@ const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
   const times = { lastHeartbeatTime: time, lastTransitionTime: time };
   return {
     do: 'setNodeCondition',
+    // If the manager withdraws the update at this moment, the agent must not start.
+    onlyIfUnchanged: true,
     condition: { type: NodeConditions.InPlaceUpdate, status: 'True', reason, message, ...times },
   };
 };
@@ -99,7 +111,8 @@ export function planInPlace(o: MachineObservation, now: Date): Plan | undefined 
 
 function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefined {
   if (!node.spec.unschedulable) {
-    const main = { spec: { unschedulable: true } } as const;
+    // The cordon of a withdrawn update would stay forever.
+    const main = { spec: { unschedulable: true }, onlyIfUnchanged: true } as const;
     return act('cordoning the Node for the in-place update', { do: 'syncNode', patch: { main } });
   }
   const plan = o.drain && planDrain(o.drain, now);

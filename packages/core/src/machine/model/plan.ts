@@ -35,7 +35,7 @@ export type Action =
   | { readonly do: 'warn'; readonly warnings: readonly string[] }
   | { readonly do: 'reportDrift'; readonly drift: string; readonly event?: PlannedEvent }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
-  | { readonly do: 'setNodeCondition'; readonly condition: Condition }
+  | { readonly do: 'setNodeCondition'; readonly condition: Condition; readonly onlyIfUnchanged?: true }
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
   /** Adds the annotations if the API server does not have the class or a Secret of the machine. */
   | { readonly do: 'noteUncreated'; readonly annotations: Readonly<Record<string, string>> }
