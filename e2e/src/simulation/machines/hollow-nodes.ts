@@ -28,6 +28,9 @@ interface HollowNode {
   readonly busy: Set<string>;
 }
 
+const volumesInUse = (mounted: ReadonlySet<string> = new Set()): string[] =>
+  [...mounted].sort().map((volume) => `kubernetes.io/csi/${CSI_DRIVER}^${volume}`);
+
 /** Simulated kubelets. */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
@@ -113,11 +116,12 @@ export class HollowNodes implements InstanceHost {
     if (!this.#isAlive(node) || node.silent) return;
     node.joined = true;
     const { name, zone, id } = node.instance;
+    const metadata = { name, labels: { 'kubernetes.io/hostname': name } };
     const spec = { providerID: formatProviderId({ zone, id }) };
+    // A kubelet creates its Node with the mounted volumes, because Kubernetes detaches all other volumes.
+    const status = { volumesInUse: volumesInUse(this.#mounted.get(name)) };
     try {
-      await this.#client
-        .resource(nodes)
-        .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
+      await this.#client.resource(nodes).create({ metadata, spec, status });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
     }
@@ -189,8 +193,7 @@ export class HollowNodes implements InstanceHost {
   }
 
   async #reportMounts(nodeName: string, all: ReadonlySet<string>): Promise<void> {
-    const volumesInUse = [...all].sort().map((volume) => `kubernetes.io/csi/${CSI_DRIVER}^${volume}`);
-    const body = { status: { volumesInUse } };
+    const body = { status: { volumesInUse: volumesInUse(all) } };
     await this.#client.resource(nodes).patch(nodeName, { type: 'merge', body }, { subresource: 'status' });
   }
 
