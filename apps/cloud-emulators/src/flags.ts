@@ -47,10 +47,10 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
       'kubeconfig that all kubelets use; the kubelets then only verify their bootstrap tokens',
     )
     .option('--operation-ms <ms>', 'duration of each operation, boot and shutdown', whole(LONGEST_MS), 1_000)
-    .option('--visible-after-ms <ms>', 'time until a new VM appears in listings', whole(LONGEST_MS), 0)
+    .option('--visible-after-ms <ms>', 'time until list responses contain a new VM', whole(LONGEST_MS), 0)
     .option(
       '--page-size <count>',
-      'number of VMs on a page of a listing (default: the page size of the cloud)',
+      'maximum number of VMs on one page of a list response (default: the page size of the cloud)',
       countOnPage,
     )
     .addOption(

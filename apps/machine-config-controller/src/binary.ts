@@ -46,7 +46,7 @@ const flags = {
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'render paused pools, so that their status shows the next configuration; certificates do not depend on the flag',
+      help: 'render paused pools, so that their status shows the next configuration; paused pools always receive rotated certificates',
     }),
     'keep-renders': integerFlag({
       min: -1,

@@ -40,7 +40,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file with the actions for certain changes, instead of a drain and a reboot; default: built-in actions',
+      help: 'YAML file that defines the changes for which the daemon does not drain and reboot the node; default: built-in policy',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',
@@ -56,7 +56,7 @@ const flags = {
       placeholder: '<cloud>',
       default: 'none',
       oneOf: ['none', 'azure', 'gcp'],
-      help: 'cloud of the VM. The daemon reads interruptions from the metadata service of the cloud, and writes them to an annotation of the Node',
+      help: 'cloud of the VM. The daemon reads interruptions from the metadata service of the cloud, and writes the interruptions to a Node annotation',
     }),
     'metadata-endpoint': textFlag({
       placeholder: '<url>',

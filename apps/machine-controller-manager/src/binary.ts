@@ -52,7 +52,7 @@ const flags = {
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
+      help: 'the manager ends the freeze of a MachineSet with this many machines less than the limit of --safety-up',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
@@ -156,7 +156,9 @@ function doubtsAbout(given: Doubtful): readonly string[] {
   const { 'safety-up': up, 'safety-down': down } = given;
   return [
     ...(down > up
-      ? [`--safety-down must be at most --safety-up (${up}), not ${down}: otherwise, a set without surge stays frozen`]
+      ? [
+          `--safety-down must be at most --safety-up (${up}), not ${down}; with a larger value, a MachineSet without surge stays frozen`,
+        ]
       : []),
     ...(given['webhook-cert-dir'] !== '' && given['webhook-port'] === 0
       ? ['--webhook-cert-dir has no effect without --webhook-port']

@@ -98,7 +98,7 @@ function addUp(program: Command, { random, signal, draw }: CommandEnvironment, s
       'also run the machine-config-controller, with two pools (default: the value of the first start)',
     )
     .option('--exit-when-ready', 'stop when all machines are ready')
-    .option('--no-tty', 'print lines instead of the live screen, also on a terminal')
+    .option('--no-tty', 'print lines and no live screen, even if standard output is a terminal')
     .option('--no-color', 'print no colors, as with the environment variable NO_COLOR')
     .option('--quiet', 'print only the message after all machines are ready')
     .action(async (flags: UpFlags) => {

@@ -77,10 +77,10 @@ describe.skipIf(!server)('on moto', () => {
           'deletion of an orphan',
           'lost responses to the requests of a deletion',
           // moto uses only the last of several filters with one name.
-          'the listing excludes VMs of other clusters',
+          'the list excludes VMs of other clusters',
         ],
         // A listing of moto has only one page.
-        skipped: ['the listing contains the VMs of all pages'],
+        skipped: ['the list contains the VMs of all pages'],
       },
     );
   });

@@ -53,7 +53,7 @@ describe.skipIf(!server)('on gcplocal', () => {
         listed: 3,
       },
       // The driver has no `initialize` and no notices, and gcplocal returns all instances on one page.
-      { skipped: ['initialize', 'the listing contains the VMs of all pages', 'interruption', 'interruption: wait'] },
+      { skipped: ['initialize', 'the list contains the VMs of all pages', 'interruption', 'interruption: wait'] },
     ),
   );
 });

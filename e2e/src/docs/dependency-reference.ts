@@ -27,7 +27,7 @@ const WHY: Readonly<Record<string, string>> = {
   '@peculiar/x509': 'creates the self-signed certificates of webhooks, metrics and the config server',
   commander: 'parses the flags and commands',
   '@marcbachmann/cel-js':
-    'evaluates the CEL conditions of hooks ([decision 2](../decisions/0002-own-cel.md)); in the machine controllers',
+    'evaluates the CEL conditions of hooks in the machine controllers ([decision 2](../decisions/0002-own-cel.md))',
   croner: 'computes the cron schedules of rollout windows; used only by the machine-controller-manager',
   'google-gax': 'contains the runtime of the clients of `@google-cloud/compute`',
   hono: 'defines the HTTP routes of the local cloud',
@@ -110,7 +110,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
     '# Third-party packages\n',
     'This page lists the dependencies of the published packages, with the versions of the lock file. The page is for users who review the supply chain.',
     'The bill of materials of a program lists the included packages',
-    '(`sbom.cdx.json`, [images](../images.md)). For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
+    '(`sbom.cdx.json`, [images](../images.md)). The [security policy](../../SECURITY.md#dependencies) describes how the dependencies are selected and maintained.\n',
     table(['Package', 'Version', 'License', 'Indirect', 'Used by', 'Why'], rows),
     '',
   ].join('\n');

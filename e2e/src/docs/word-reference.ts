@@ -69,7 +69,7 @@ const conditionsPage = (): string =>
     '## The last operation of a Machine\n\nIn `status.lastOperation`: `type`, `state`, `errorCode` ([error codes](errors.md)) and `description`.\n',
     wordTable('Type', OPERATION_MEANINGS),
     wordTable('State', STATE_MEANINGS),
-    'The description of a deletion contains the text of its step. The steps of a deletion have this order:\n',
+    'The description of a deletion contains the text of the current step. The steps of a deletion have this order:\n',
     wordTable(
       'Text of the step',
       Object.fromEntries(Object.entries(STEP_MEANINGS).map(([step, words]) => [textOf(step), words])),
@@ -159,7 +159,7 @@ const errorsPage = (): string =>
       }),
     ),
     '\n## Delays of retries\n',
-    'The table of delays shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller waits for the delay of the cloud. `status` is the lookup of a VM before its initialization or deletion.\n',
+    'The table of delays shows the delay after the first failure, and the longest delay after many failures. If the cloud requests a longer delay, the controller waits for the delay of the cloud. The call `status` looks up a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],
       Object.keys(MachineCodes)

@@ -164,7 +164,7 @@ test('azure: an incomplete listing of Resource Graph is an error', async () => {
   wire.script = failing('ResourceGraph', () =>
     reply(200, { totalRecords: 2, count: 1, resultTruncated: 'true', data }),
   );
-  await refused(stage.list(), 'Internal', 'returned an incomplete listing');
+  await refused(stage.list(), 'Internal', 'returned an incomplete list');
 });
 
 test('gcp: a request ID that a deleted VM or a failed request of an earlier process has used is replaced by the next ID', async () => {

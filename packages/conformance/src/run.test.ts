@@ -207,7 +207,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'the listing contains',
+    'the list contains',
     'a disk made first, which the listing leaves out',
     spoilt((toy) => ({
       create: async (r: never) => {
@@ -223,7 +223,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt(() => ({ status: async () => ({ providerId: 'toy:///srv-1', nodeName: 'n' }) })),
   ],
   [
-    'a missing answer',
+    'a missing response',
     'every failure is NotFound',
     spoilt((toy) => ({
       status: (r: never) => toy.status?.(r).catch(() => Promise.reject(new MachineError('NotFound', 'gone'))) as never,
@@ -380,7 +380,7 @@ test.each<[string, (toy: Toy) => NonNullable<Toy['initialize']>, string]>([
   [
     'another VM than creation made',
     (toy) => async (r) => ({ ...(await toy.status?.(r)), providerId: 'toy:///other', nodeName: 'n' }),
-    'initialize must return the VM of the creation, but returns another VM',
+    'initialize must return the created VM, but returns another VM',
   ],
   [
     'only once',

@@ -46,7 +46,7 @@ export function reportLines(seed: number, outcome: Outcome, details: boolean): r
     ),
     ...unsteady.map((each) => `       the difference did not occur again: ${each.class} (case ${numberOf(each)})`),
     ...[...excused].map(([name, count]) => `${String(count).padStart(5)} differences excused by the rule "${name}"`),
-    `seed ${seed}: ${requests} requests until case ${next - 1}, ${compared} answers compared, ${found.length} differences in ${classes.length} classes, ${unsteady.length} did not occur again`,
+    `seed ${seed}: ${requests} requests until case ${next - 1}, ${compared} responses compared, ${found.length} differences in ${classes.length} classes, ${unsteady.length} did not occur again`,
   ];
 }
 

@@ -66,7 +66,7 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'the expiry of a token',
-    reason: 'The servers answer at different moments, and the lifetime of a token starts at the answer.',
+    reason: 'The servers answer at different moments, and the lifetime of a token starts with the response.',
     matches: ({ failure }) =>
       failure.diffs.every(
         ([path, expected, actual]) =>
@@ -77,7 +77,7 @@ const rules: readonly Rule[] = [
   {
     name: 'large integers in the field paths of a manager',
     reason:
-      'kube-apiserver reads the value or the keys of a list item as floats. Large integers lose digits there, and keep them in the embedded control plane.',
+      'kube-apiserver reads the value or the keys of a list item as floats, which rounds large integers. The embedded control plane keeps all digits.',
     matches: ({ failure }) =>
       failure.diffs.some(([path]) => isLargeItem(path)) &&
       failure.diffs.every(([path]) => isLargeItem(path) || /\.metadata\.resourceVersion$/.test(path)),

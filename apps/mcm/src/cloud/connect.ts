@@ -38,7 +38,7 @@ export async function withCloud<T>(dataDir: string, work: (cloud: CloudConnectio
         const answer = await transport(sent);
         const text = await answer.text();
         if (answer.status < 300) return text;
-        throw new UserError(`the cloud answered ${answer.status}: ${text.slice(0, 200)}`);
+        throw new UserError(`the cloud responded with status ${answer.status}: ${text.slice(0, 200)}`);
       },
     });
   } finally {

@@ -181,5 +181,7 @@ test('an error other than Forbidden is returned unchanged', async () => {
   const [gone, unread] = [new KubeError('the server is gone', { code: 0 }), new Set<string>()];
   await expect(ifAllowed(Promise.reject(gone), unread)).rejects.toBe(gone);
   expect(unread.size).toBe(0);
-  expect(needsText(new KubeError('no such kind', { code: 404 }))).toBe('the refused request (no such kind)');
+  expect(needsText(new KubeError('no such kind', { code: 404 }))).toBe(
+    'permission for the refused request (no such kind)',
+  );
 });

@@ -40,7 +40,7 @@ export function lackText(error: KubeError): string | undefined {
 /** Returns the reason why a watch failed: the missing permissions, or the message of the server. */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
-  if (permission === undefined) return `the refused request (${error.message})`;
+  if (permission === undefined) return `permission for the refused request (${error.message})`;
   return `get, list and watch of ${kindText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 

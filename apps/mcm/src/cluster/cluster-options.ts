@@ -24,7 +24,7 @@ export const withCluster = (command: Command): Command =>
 export const withFleetCluster = (command: Command): Command =>
   command.option(
     '--cluster <name>',
-    'cluster of the fleet: its namespace in the seed, its Cluster or its ClusterProfile; the fleet knows its kubeconfig',
+    'cluster of the fleet, by the name of its namespace, Cluster or ClusterProfile; mcm reads the kubeconfig from the seed',
   );
 
 /** Splits an argument `CLUSTER/TYPE/NAME` into the cluster and `TYPE/NAME`. */

@@ -33,7 +33,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       'rollout status': 'the rollout is complete; with --no-watch: no failure so far',
       plan: 'the deployment matches its spec, so the plan has no steps',
       simulate: 'no history violates a rule',
-      replay: 'this version of mcm repeats all recorded decisions',
+      replay: 'this version of mcm makes the same decisions as the recorded version',
       'config diff': 'the cluster already contains the same objects',
     },
   },
@@ -46,7 +46,7 @@ export const EXIT_CODES: readonly ExitCode[] = [
       plan: 'the plan has steps, and the rollout completes',
       simulate: 'a history violates a rule',
       replay: 'a repeated decision differs from the recorded decision, or this version of mcm cannot repeat a decision',
-      'config diff': 'an apply of the objects would change the cluster',
+      'config diff': 'applying the objects would change the cluster',
     },
   },
   {

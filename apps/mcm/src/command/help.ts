@@ -124,21 +124,21 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   plan: {
     examples: [
-      ['mcm plan -f workers.yaml', 'shows the order of machines, the duration, and blockers of the rollout'],
+      ['mcm plan -f workers.yaml', 'shows the steps, the duration and the blockers of the rollout'],
       ['mcm plan -f workers.yaml -o wide', 'adds the reason for each step to the plan'],
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'replaces the default estimates of durations'],
     ],
   },
   simulate: {
     examples: [
-      ['mcm simulate -f workers.yaml', 'plays one history with random acts and faults in the local cloud'],
+      ['mcm simulate -f workers.yaml', 'runs one history with random actions and faults in the local cloud'],
       [
         'mcm simulate -f workers.yaml --scenario roll --histories 20',
         'measures 20 rollouts, and verifies the safety rules',
       ],
       [
         'mcm simulate -f workers.yaml --provider ./src/driver.ts --seed 17 --story',
-        'plays the history of seed 17 with another driver, and prints its events',
+        'runs the history of seed 17 with another driver, and prints the events of the history',
       ],
     ],
   },
@@ -167,7 +167,7 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   replay: {
     examples: [
-      ['mcm replay mcm-bundle', 'shows the first recorded decision that this version does not repeat'],
+      ['mcm replay mcm-bundle', 'shows the first recorded decision that differs from the decision of this version'],
       ['mcm replay mcm-bundle --all -o json', 'prints all differences between the decisions as JSON'],
     ],
   },
@@ -219,7 +219,10 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   'config status': {
     examples: [
-      ['mcm config status -o wide', 'shows the progress of each pool, and the nodes without the target configuration'],
+      [
+        'mcm config status -o wide',
+        'shows the progress of each pool, and the nodes that do not have the target configuration yet',
+      ],
     ],
   },
   'config explain': {

@@ -28,7 +28,7 @@ export function addConfig(program: Command, environment: CommandEnvironment): vo
   withOutput(
     config
       .command('render')
-      .description('render the pools in files and directories in the same way as the controllers, without a cluster')
+      .description('render the pools in files and directories as the controllers do; needs no cluster')
       .argument(...PATHS)
       .option(...FILENAME, repeated)
       .option(...RECURSIVE)
@@ -62,7 +62,7 @@ const asking = (command: Command): Command => withOutput(withCluster(command));
 function addPoolCommands(config: Command, environment: CommandEnvironment): void {
   const status = config
     .command('status')
-    .description('show the progress of pools; -o wide adds the nodes without the target configuration')
+    .description('show the progress of pools; -o wide adds the nodes that do not have the target configuration yet')
     .argument('[pool...]', 'only this pool');
   asking(withSelector(withWatch(status), 'pools')).action(async (pool: string[], flags: PoolsFlags) => {
     if (pool.length > 0 && flags.selector !== undefined)

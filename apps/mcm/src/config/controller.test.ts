@@ -98,7 +98,7 @@ test('config explain and config status name a stopped controller, and announce n
     '  nodes   2: 0 updated, 0 unavailable, at most 1 may be unavailable',
     ...['  next    no step, because machine-config-controller is not working', '', ...stopped, ''],
     'Nodes without the target configuration:',
-    '  - a: does not get the target: machine-config-controller is not working',
+    '  - a: the node does not get the target configuration: machine-config-controller is not working',
     ...['  - b: waits', '', 'Blocked by:', '  - machine-config-controller is not working'],
   ]);
   expect(statusLines([report], false, now)).toEqual([

@@ -62,7 +62,9 @@ export function withControllers(pool: PoolExplanation, controllers: readonly Con
   const stopped = stoppedText(report);
   if (stopped === undefined) return report;
   const standing = pool.standing.map((node) =>
-    pool.next.includes(node.name) ? { ...node, why: `does not get the target: ${stopped}` } : node,
+    pool.next.includes(node.name)
+      ? { ...node, why: `the node does not get the target configuration: ${stopped}` }
+      : node,
   );
   return { ...report, next: [], standing, blockers: [stopped, ...pool.blockers] };
 }

@@ -133,7 +133,9 @@ test('a pool that replaces machines is blocked while old machines exist, and not
     const snapshot = { ...facts, now: '2026-01-01T00:00:00Z' };
     return explainPool(snapshot, () => snapshot);
   };
-  expect(explained(annotations).blockers).toEqual(['mcm replaces the machines without the target configuration']);
+  expect(explained(annotations).blockers).toEqual([
+    'mcm replaces the machines that do not have the target configuration',
+  ]);
   const after = explained(at('new'));
   expect([after.blockers, statusLines([after])[1]?.includes('  updated  ')]).toEqual([[], true]);
 });

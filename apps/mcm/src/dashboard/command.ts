@@ -18,7 +18,7 @@ export const withDashboardOptions = (command: Command): Command =>
       .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option(
         '--fleet [labels]',
-        'show the clusters of a fleet, with problems first; selects the namespaces of the seed by labels (default: mcm-fleet)',
+        'show the clusters of a fleet; problems come first; the labels select namespaces of the seed (default: mcm-fleet)',
       )
       .option(
         '--listen <address>',

@@ -368,7 +368,7 @@ test('without an API server the page shows since when it is outdated, and contin
   await page.until(({ gaps }) => gaps?.length === 0);
   gone.abort(new Error('the server has gone'));
   const outdated = await page.until(gapsMatch(/^No connection to the API server: .*machines.* as of \d{4}-[\d:T-]+Z/));
-  expect(outdated.gaps?.join()).toMatch(/The most recent error of the connection: GET \S+: no answer: /);
+  expect(outdated.gaps?.join()).toMatch(/The most recent error of the connection: GET \S+: no response: /);
   await own.resource<Machine>(machines, 'default').create(machine('m-3'));
   gone = undefined;
   const seen = { row: false, gaps: false };

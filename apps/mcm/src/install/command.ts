@@ -50,11 +50,11 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         )
         .option(
           '--fleet-clusters <labels>',
-          'for --with fleet: labels of the Clusters of Cluster API that the fleet serves, instead of labelled namespaces',
+          'for --with fleet: labels of Clusters of Cluster API; the fleet serves these Clusters and no labelled namespaces',
         )
         .option(
           '--fleet-cluster-profiles <labels>',
-          'for --with fleet: labels of the ClusterProfiles that the fleet serves, instead of labelled namespaces',
+          'for --with fleet: labels of ClusterProfiles; the fleet serves these ClusterProfiles and no labelled namespaces',
         )
         .option(
           '--replicas <count>',

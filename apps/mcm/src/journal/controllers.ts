@@ -28,7 +28,7 @@ export type Fetch = (url: URL) => Promise<{ readonly status: number; readonly te
 const fetchFrom: Fetch = async (url) => {
   const transport = undiciTransport({ server: url.origin });
   const abort = new AbortController();
-  const timer = realClock.setTimeout(() => abort.abort(new Error(`no answer within ${TIME_MS / 1_000} s`)), TIME_MS);
+  const timer = realClock.setTimeout(() => abort.abort(new Error(`no response within ${TIME_MS / 1_000} s`)), TIME_MS);
   try {
     const answer = await transport({
       method: 'GET',
@@ -82,7 +82,7 @@ export async function fetchJournals(
       if (status === 200) found.push({ lines, journal: readJournal(lines) });
       else problems.push(refusal(base, status, text));
     } catch (error) {
-      if (error instanceof BadJournal) problems.push(`the answer of ${base.origin} is invalid: ${error.message}`);
+      if (error instanceof BadJournal) problems.push(`the response of ${base.origin} is invalid: ${error.message}`);
       else problems.push(`no controller responds at ${base.origin}: ${errorText(error)}`);
     }
   }
@@ -92,7 +92,7 @@ export async function fetchJournals(
 function refusal({ origin }: URL, status: number, text: string): string {
   if (status === 404)
     return `the program at ${origin} has no journal: the program is not the leader, or is an older version of mcm`;
-  return `the program at ${origin} answers ${status}: ${text.slice(0, 200).trim()}`;
+  return `the program at ${origin} responds with status ${status}: ${text.slice(0, 200).trim()}`;
 }
 
 export const REACH_HINT =

@@ -146,7 +146,7 @@ describe('controllers that do not answer', () => {
       404,
       'the program at http://127.0.0.1:10258 has no journal: the program is not the leader, or is an older version of mcm',
     ],
-    [401, 'the program at http://127.0.0.1:10258 answers 401: no'],
+    [401, 'the program at http://127.0.0.1:10258 responds with status 401: no'],
   ])('status %i', async (status, sentence) => {
     const { warned } = await journal(undefined, answering({ 10258: status, 10259: MANAGER }));
     expect(warned).toEqual([`mcm: ${sentence}`]);
@@ -155,7 +155,7 @@ describe('controllers that do not answer', () => {
   test('an answer of another program is reported, and the other controller is listed', async () => {
     const { said, warned } = await journal(undefined, answering({ 10258: '<html>', 10259: MANAGER }));
     expect(said).toHaveLength(4);
-    expect(warned).toEqual(['mcm: the answer of http://127.0.0.1:10258 is invalid: the file is not an mcm journal']);
+    expect(warned).toEqual(['mcm: the response of http://127.0.0.1:10258 is invalid: the file is not an mcm journal']);
   });
 });
 

@@ -21,7 +21,8 @@ export function openCluster(config: ClusterConfig, command: string): Opened {
   const text = async (path: string): Promise<string> => {
     const answer = await transport({ method: 'GET', path, headers: { accept: '*/*' } });
     const body = await answer.text();
-    if (answer.status !== 200) throw new Error(`${path}: the server answered ${answer.status}: ${body.slice(0, 200)}`);
+    if (answer.status !== 200)
+      throw new Error(`${path}: the server responded with status ${answer.status}: ${body.slice(0, 200)}`);
     return body;
   };
   return { client, text, namespace: config.namespace, close: () => transport.close() };

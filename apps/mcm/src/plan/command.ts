@@ -16,7 +16,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
         program
           .command('plan')
           .description(
-            'simulate the rollout of machinedeployments: the order of machines, the duration and blockers; changes nothing',
+            'simulate the rollout of machinedeployments, and print its steps, duration and blockers; changes nothing',
           )
           // commander does not check that the option is present. An early error about a missing option would hide the
           // error about a misspelled flag.
@@ -36,7 +36,7 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           )
           .option(
             '--update-time <duration>',
-            `duration of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
+            `duration of an in-place update, excluding the drain (default: ${inMinutes(GUESSES.update)})`,
           ),
         'machinedeployments',
       ),

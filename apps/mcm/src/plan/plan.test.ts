@@ -398,7 +398,7 @@ describe('mcm plan', () => {
     const [coming] = await plan(file('small', 3));
     expect(coming).toMatchObject({
       complete: false,
-      ends: 'the deployment does not match its spec: it waits for the phase Running of 1 machine of the newest MachineSet',
+      ends: 'the deployment does not match its spec: it waits until 1 machine of the newest MachineSet is Running',
       blockers: [
         expect.stringMatching(/^machine m-0 \(CrashLoopBackOff for 0s\): PermissionDenied: no right; in 20m0s/),
       ],

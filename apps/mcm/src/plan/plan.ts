@@ -210,7 +210,7 @@ function described(
 const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): string =>
   spec.paused
     ? `the rollout is paused; to continue the rollout: mcm rollout resume ${name}`
-    : waits.replace(/^for /, 'it waits for ');
+    : waits.replace(/^until /, 'it waits until ');
 
 /** Returns a sentence about the rollout budget of the fleet, if the rollout waits for it. */
 function budgetBlocker(deployment: MachineDeployment): string[] {
@@ -251,7 +251,7 @@ function assumptions(source: PlanSource, unseen: number): string[] {
       : []),
     ...named.map(
       (key) =>
-        `the simulation ignores metadata.annotations[${key}]: mcm may first delete the machines in this annotation`,
+        `the simulation ignores metadata.annotations[${key}]: mcm may delete the machines in this annotation before other machines`,
     ),
   ];
 }

@@ -29,8 +29,8 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
           .choices(SCENARIO_NAMES)
           .default('random'),
       )
-      .option('--seed <number>', 'seed of the first history; the seed determines all acts and faults', '1')
-      .option('--histories <number>', 'number of histories; each history has the next seed', '1')
+      .option('--seed <number>', 'seed of the first history; the seed determines all actions and faults', '1')
+      .option('--histories <number>', 'number of histories; the seed increases by 1 with each history', '1')
       .option(
         '--flags <flags>',
         'flags of both controllers, such as "--machine-health-timeout=5m"; repeatable',

@@ -34,7 +34,8 @@ async function valuesOf<F extends Flags>(name: string, flags: F, given: readonly
   const parsed = await parseFlags({ name, version: version(), description: '' }, flags, own).catch((error: unknown) => {
     throw error instanceof ConfigError ? new UserError(`--flags: ${error.message}`) : error;
   });
-  if (parsed.kind === 'print') throw new UserError('--flags must contain no flag that prints a text');
+  if (parsed.kind === 'print')
+    throw new UserError('--flags must not contain a flag that only prints text, such as --help');
   return parsed.values;
 }
 

@@ -16,10 +16,10 @@ export function addTree(program: Command, environment: CommandEnvironment): void
     .command('tree')
     .description('show deployments with their sets, machines, VMs and nodes, and the problem of each object')
     .argument('[deployment...]', 'only the given deployment: NAME, TYPE/NAME or TYPE NAME')
-    .option('--all', 'also show old sets without machines, and with --fleet the objects of all clusters')
+    .option('--all', 'also show old sets without machines; with --fleet, also show the objects of all clusters')
     .option(
       '--fleet [labels]',
-      'show the clusters of a fleet, with problems first; selects the namespaces of the seed by labels (default: mcm-fleet)',
+      'show the clusters of a fleet; problems come first; the labels select namespaces of the seed (default: mcm-fleet)',
     )
     .option('-w, --watch', 'print the tree again after each change, until Ctrl-C');
   withOutput(withFleetCluster(withCluster(withSelector(withAllNamespaces(tree), 'machinedeployments')))).action(

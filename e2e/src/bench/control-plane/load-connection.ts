@@ -95,7 +95,7 @@ export async function drive(
     for (let next = requests.next(); next.done !== true; next = requests.next()) {
       const status = await connection.send(next.value);
       if (status !== expected)
-        throw new Error(`the server answered ${next.value.method} ${next.value.path} with status ${status}`);
+        throw new Error(`the server responded to ${next.value.method} ${next.value.path} with status ${status}`);
     }
   };
   await Promise.all(connections.map(worker));

@@ -36,7 +36,7 @@ export function parseXml(xml: string): Node {
     else top.text += token;
   }
   const [root] = open[0]?.children ?? [];
-  if (!root || open.length !== 1) throw new Error('the answer is incomplete');
+  if (!root || open.length !== 1) throw new Error('the response is incomplete');
   return root;
 }
 
@@ -65,20 +65,20 @@ function plain(member: Member): { type: number | Schema | ListSchema; traits: Re
 
 /** Returns a line for each difference between an EC2 response and the schema in the SDK. */
 export function ec2Differences(action: string, root: Node): readonly string[] {
-  if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
+  if (root.name !== `${action}Response`) return [`the response is ${root.name}`];
   const schema = answerOf(ec2, action);
   const known = root.children.filter(({ name }) => name !== 'requestId');
   // The response to an action without a result states only the success.
   if (!Array.isArray(schema) || schema[4].length === 0)
-    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the answer of EC2 is empty`);
+    return known.filter(({ name }) => name !== 'return').map(({ name }) => `${name}: the response of EC2 is empty`);
   return structure(schema as Schema, { ...root, children: known }, action);
 }
 
 export function stsDifferences(action: string, root: Node): readonly string[] {
-  if (root.name !== `${action}Response`) return [`the answer is ${root.name}`];
+  if (root.name !== `${action}Response`) return [`the response is ${root.name}`];
   const [result, metadata, ...more] = root.children;
   if (result?.name !== `${action}Result` || metadata?.name !== 'ResponseMetadata' || more.length > 0)
-    return [`the answer contains ${root.children.map(({ name }) => name).join(', ')}`];
+    return [`the response contains ${root.children.map(({ name }) => name).join(', ')}`];
   const schema = answerOf(sts, action);
   if (!Array.isArray(schema)) return [`the SDK has no ${action}`];
   return structure(schema as Schema, result, action);

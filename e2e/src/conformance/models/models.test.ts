@@ -390,7 +390,7 @@ test('the answers of STS match the schemas of the SDK', async () => {
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
     'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is not a field of AssumedRoleUser',
   ]);
-  expect(stsDifferences(question.Action, parseXml(refused.text))).toEqual(['the answer is ErrorResponse']);
+  expect(stsDifferences(question.Action, parseXml(refused.text))).toEqual(['the response is ErrorResponse']);
 });
 
 test('the answers of Azure’s login service match RFC 6749 and OpenID Connect', async () => {

@@ -266,7 +266,7 @@ describe('logins that always fail', () => {
     const { wire, stage, clock } = open();
     wire.script = (request) => (request.path.startsWith('/latest') ? silence(request) : undefined);
     const start = clock.monotonic();
-    await refused(stage.list(), 'Internal', 'credentials: no answer of AWS within 30 s');
+    await refused(stage.list(), 'Internal', 'credentials: no response from AWS within 30 s');
     expect(clock.monotonic() - start).toBeLessThan(31_000);
   });
 });

@@ -409,7 +409,7 @@ describe('cancellations and errors', () => {
     await refused(
       stage.list({ secret: WORKLOAD }),
       'Internal',
-      'AssumeRoleWithWebIdentity: no answer of AWS within 30 s',
+      'AssumeRoleWithWebIdentity: no response from AWS within 30 s',
     );
     expect(clock.monotonic() - start).toBeLessThan(31_000);
     wire.script = script;

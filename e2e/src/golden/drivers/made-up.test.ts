@@ -112,7 +112,7 @@ test.each([
     const odd = changed(recorded, path, reply, { metrics: undefined });
     const { failure, rows } = await rowsOf(playGcp, odd);
     expect(failure).toBeUndefined();
-    expect(rows).toContain('an answer from another server than Compute Engine gets the code Internal');
+    expect(rows).toContain('a response that is not from Compute Engine has the code Internal');
   }
 });
 

@@ -25,7 +25,7 @@ const REPORTED: Readonly<Record<string, RegExp>> = {
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
-  'an answer of the API server does not arrive': /^machine-controller: \S+ \/\S+ lost$/,
+  'a response of the API server does not arrive': /^machine-controller: \S+ \/\S+ lost$/,
   'the API server ends watches with status 410': /^machine-controller: the server answers a watch with status 410$/,
   'watches stop delivering': /^watches stop delivering$/,
   'the API server is unreachable': /^the API server is unreachable/,

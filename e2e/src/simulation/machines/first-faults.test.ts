@@ -30,7 +30,7 @@ const FIRST_FAULTS: Readonly<Record<string, FirstFault>> = {
   'the API server answers 409': { wire: 'conflict' },
   'the API server answers 429': { wire: 'throttled' },
   'the API server answers 500': { wire: 'internal' },
-  'an answer of the API server does not arrive': { wire: 'lost' },
+  'a response of the API server does not arrive': { wire: 'lost' },
   'the controller is killed before a write': { wire: 'killed before' },
   'the controller is killed after a write': { wire: 'killed after' },
   'the controller is killed before a cloud call': { wire: 'killed before', toCloud: true },

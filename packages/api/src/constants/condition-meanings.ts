@@ -25,12 +25,12 @@ export interface ConditionMeaning {
 const FAILED_CREATE = {
   status: 'True',
   means: 'The API server refuses to create a Machine object.',
-  help: 'Fix the cause in the message of the condition: a quota, a webhook, or the permissions of the manager.',
+  help: 'Fix the cause that the message of the condition names: a quota, a webhook, or the permissions of the manager.',
 } as const;
 const FAILED_DELETE = {
   status: 'True',
   means: 'The API server refuses to delete a Machine object.',
-  help: 'Fix the cause in the message of the condition: a webhook, or the permissions of the manager.',
+  help: 'Fix the cause that the message of the condition names: a webhook, or the permissions of the manager.',
 } as const;
 const INVALID_FIELD = {
   status: 'True',
@@ -78,7 +78,7 @@ export const DEPLOYMENT_CONDITIONS = {
       MachineSetCreateError: {
         status: 'False',
         means: 'The manager cannot create the MachineSet of a new template.',
-        help: 'Fix the cause in the message of the condition: a quota, a webhook, or the permissions of the manager.',
+        help: 'Fix the cause that the message of the condition names: a quota, a webhook, or the permissions of the manager.',
       },
       ProgressDeadlineExceeded: {
         status: 'False',
@@ -257,7 +257,7 @@ export const DEPLOYMENT_CONDITIONS = {
       LabelNotUnderstood: {
         status: 'True',
         means: 'A label has an unknown value.',
-        help: 'Use one of the values in the message of the condition.',
+        help: 'Use one of the values that the message of the condition lists.',
       },
       LimitsComeToZero: {
         status: 'True',
@@ -303,7 +303,7 @@ export const MACHINE_CONDITIONS = {
         status: 'True',
         means:
           'Pods remained on the node after the drain timeout. The message of the condition names the remaining pods.',
-        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. After the end of the pods, the deletion of the machine continues.',
+        help: 'Delete the pods, increase the drain timeout, change the policy, or set the label `force-deletion`. The deletion of the machine continues when the pods have ended.',
       },
     },
   },

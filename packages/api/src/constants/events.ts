@@ -47,7 +47,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The manager cannot create the MachineSet of a new template. The message of the event contains the error of the API server.',
-    help: 'Fix the cause in the message of the event: a quota, a webhook, or the permissions of the manager.',
+    help: 'Fix the cause that the message of the event names: a quota, a webhook, or the permissions of the manager.',
   },
   SelectingAll: {
     on: DEPLOYMENT,
@@ -178,7 +178,7 @@ export const EVENTS = {
     on: ['MachineSet', 'MachineDeployment'],
     type: 'Warning',
     means: 'The manager cannot create a Machine object. The message of the event contains the error of the API server.',
-    help: 'Fix the cause in the message of the event: a quota, a webhook, or the permissions of the manager.',
+    help: 'Fix the cause that the message of the event names: a quota, a webhook, or the permissions of the manager.',
   },
   SuccessfulDelete: {
     on: SET,
@@ -189,7 +189,7 @@ export const EVENTS = {
     on: SET,
     type: 'Warning',
     means: 'The manager cannot delete a Machine object. The message of the event contains the error of the API server.',
-    help: 'Fix the cause in the message of the event: a webhook, or the permissions of the manager.',
+    help: 'Fix the cause that the message of the event names: a webhook, or the permissions of the manager.',
   },
   FrozeMachineSet: {
     on: SET,
@@ -308,7 +308,7 @@ export const EVENTS = {
     type: 'Warning',
     means:
       'The manager cannot compute the number of machines of the CapacityBuffer. The deployment keeps its number of warm machines.',
-    help: 'Fix the cause in the message of the event, for example a missing PodTemplate or a missing `nodeTemplate`.',
+    help: 'Fix the cause that the message of the event names, for example a missing PodTemplate or a missing `nodeTemplate`.',
   },
   WarmMachineStopped: {
     on: MACHINE,
@@ -348,7 +348,7 @@ export const EVENTS = {
     on: ['Machine', 'MachineDeployment'],
     type: 'Warning',
     means: 'The agent on the node reported a failed update, or no result within the timeout.',
-    help: 'Read the reason of the agent in the message of the event. Correct the template, or undo the rollout.',
+    help: 'The message of the event contains the reason of the agent. Correct the template, or undo the rollout.',
   },
   Preserved: {
     on: MACHINE,
@@ -374,13 +374,13 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'An annotation, a label or a field of the machine has an invalid value.',
-    help: 'Use one of the values in the message of the event.',
+    help: 'Use one of the values that the message of the event lists.',
   },
   DeletionBlocked: {
     on: MACHINE,
     type: 'Warning',
     means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
-    help: 'The message of the event contains a hint how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
+    help: 'The message of the event contains a hint that explains how to end the wait. `mcm explain machine/NAME` shows the start and the end of the wait. Runbook McmMachineTerminatingLong.',
   },
   DrainFailed: {
     on: MACHINE,
@@ -393,7 +393,7 @@ export const EVENTS = {
     on: MACHINE,
     type: 'Warning',
     means: 'mcm removed a machine with the label `force-deletion`, but could not check its VM. The VM may still exist.',
-    help: 'Look for a VM with the name of the machine in the cloud. If the cluster has a valid MachineClass, the machine controller finds the VM as an orphan.',
+    help: 'In the cloud, look for a VM with the name of the machine. If the cluster has a valid MachineClass, the machine controller finds the VM as an orphan.',
   },
   PodDoesNotEnd: {
     on: MACHINE,
@@ -463,7 +463,7 @@ export const EVENTS = {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses calls because of a value of the class, such as a missing image.',
-    help: 'Create a class with another name and a correct value for the field in the message of the event.',
+    help: 'Create a class with another name, and correct the field that the message of the event names.',
   },
   CloudAnswers: { on: CLASS, type: 'Normal', means: 'The cloud accepts calls for the class again.' },
   ListingFailed: {

@@ -101,7 +101,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   InvalidArgument: {
     means: 'A value of the class or of its Secret is invalid.',
-    help: 'Create a class with another name and a correct value for the field that the error names.',
+    help: 'Create a class with another name, and correct the field that the error names.',
   },
   DeadlineExceeded: {
     means: 'The cloud did not respond to the call in time.',

@@ -119,7 +119,7 @@ export const callBehavior: readonly Scenario[] = [
   },
   {
     name: 'a call ends at its deadline',
-    impact: 'one request without an answer blocks its machine forever',
+    impact: 'one request without a response blocks its machine forever',
     run: async (stage) => {
       await requestsOfCreation(stage);
       const { timeouts, endWithinMs } = stage.pace;

@@ -31,7 +31,7 @@ async function endsWithOneVm(
   );
   expect(
     mine[0]?.providerId === providerId,
-    `${when}: the creation returns VM ${providerId}, but the listing contains VM ${mine[0]?.providerId}`,
+    `${when}: the creation returns VM ${providerId}, but the list contains VM ${mine[0]?.providerId}`,
   );
   const known = { ...machine, spec: { ...machine.spec, providerID: providerId } };
   await stage.retry('deletion', () => stage.delete(process, known));
@@ -58,7 +58,7 @@ export const creation: readonly Scenario[] = [
       const mine = await stage.listedOne(machine);
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
-        `the listing must return the provider ID ${providerId} for ${machine.metadata.name}, but the listing returns ${JSON.stringify(mine)}`,
+        `the list must contain the provider ID ${providerId} for ${machine.metadata.name}, but contains ${JSON.stringify(mine)}`,
       );
     },
   },

@@ -14,7 +14,7 @@ const NO_ANSWERS: readonly (readonly [string, RequestOutcome])[] = [
   ['a proxy answers', { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Please log in</html>' }],
   ['a proxy answers 404', { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>Not found</html>' }],
   ['the cloud fails', { status: 500, body: 'oops' }],
-  ['the cloud returns an empty answer', { status: 200, body: '' }],
+  ['the cloud returns an empty response', { status: 200, body: '' }],
 ];
 
 export const lookup: readonly Scenario[] = [
@@ -31,7 +31,7 @@ export const lookup: readonly Scenario[] = [
       const second = await stage.must('the repeated initialize', process.invoker.initialize(known));
       expect(
         first.providerId === providerId && second.providerId === providerId,
-        'initialize must return the VM of the creation, but returns another VM',
+        'initialize must return the created VM, but returns another VM',
       );
       await stage.must('status after initialize', process.invoker.status(known));
     },
@@ -64,7 +64,7 @@ export const lookup: readonly Scenario[] = [
     },
   },
   {
-    name: 'a missing answer is different from NotFound',
+    name: 'a missing response is different from NotFound',
     impact: 'mcm deletes or replaces running machines while the cloud is unreachable',
     run: async (stage) => {
       const process = stage.process();
@@ -80,15 +80,12 @@ export const lookup: readonly Scenario[] = [
           `when ${fault}, status reports that the VM does not exist: ${looked.error.message}`,
         );
         const listed = await stage.end(process.invoker.list(stage.machineClass));
-        expect(
-          !listed.ok,
-          `when ${fault}, the listing returns ${listed.ok ? listed.value.length : 0} VMs and no error`,
-        );
+        expect(!listed.ok, `when ${fault}, the list contains ${listed.ok ? listed.value.length : 0} VMs and no error`);
       }
     },
   },
   {
-    name: 'the listing contains the VMs of all pages',
+    name: 'the list contains the VMs of all pages',
     impact: 'mcm never finds orphaned VMs after the first page',
     run: async (stage) => {
       const process = stage.process();
@@ -113,7 +110,7 @@ export const lookup: readonly Scenario[] = [
     },
   },
   {
-    name: 'the listing excludes VMs of other clusters',
+    name: 'the list excludes VMs of other clusters',
     impact: 'the orphan search deletes machines of another cluster',
     run: async (stage) => {
       const { otherCluster } = stage.target;

@@ -172,7 +172,7 @@ export const refusals: readonly Scenario[] = [
       }),
   },
   {
-    name: 'the listing contains the remaining resources of a partly failed creation',
+    name: 'the list contains the remaining resources of a partly failed creation',
     impact: 'no controller finds the remaining resources of a deleted Machine, and these resources cost money',
     run: (stage) => halfWay(stage, (half) => sweep(stage, half)),
   },

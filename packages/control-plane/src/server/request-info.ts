@@ -35,7 +35,7 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw badRequest(`the path holds an invalid escape: ${segment}`);
+    throw badRequest(`the path contains an invalid percent-encoding: ${segment}`);
   }
 }
 

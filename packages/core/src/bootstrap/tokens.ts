@@ -110,7 +110,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       const fields = { machine: machine.metadata.name, error: errorText(error) };
       this.#options.log.warn(
-        'Cannot delete bootstrap token; mcm retries at the deletion of the machine, or the token expires',
+        'Cannot delete bootstrap token; mcm deletes the token together with the machine, unless the token expires earlier',
         fields,
       );
     }

@@ -145,7 +145,7 @@ function volumeMetrics(meters: Meters, { volumeLimits }: MachineSources): void {
   meters.observed(
     {
       name: 'mcm_drain_volume_limit',
-      help: 'Number of volumes of a CSI driver that all drains together may move, with the flag --drain-volume-limit',
+      help: 'Maximum number of volumes of a CSI driver that all drains together move at the same time; only with --drain-volume-limit',
       labels: ['driver'],
     },
     () => perDriver(({ limit }) => limit),
@@ -153,7 +153,7 @@ function volumeMetrics(meters: Meters, { volumeLimits }: MachineSources): void {
   meters.observed(
     {
       name: 'mcm_drain_volumes_moving',
-      help: 'Number of volumes of a CSI driver that all drains move now, with the flag --drain-volume-limit',
+      help: 'Number of volumes of a CSI driver that all drains together move now; only with --drain-volume-limit',
       labels: ['driver'],
     },
     () => perDriver(({ moving }) => moving),

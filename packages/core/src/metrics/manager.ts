@@ -265,7 +265,7 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
   meters.observed(
     {
       name: 'mcm_machine_deployment_info',
-      help: 'Identity of a deployment',
+      help: 'Always 1; the labels identify a MachineDeployment',
       labels: [...NAMED, 'createdAt', 'spec_strategy_type'],
     },
     () => deploymentInfo(deployments),
@@ -273,7 +273,7 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
   meters.observed(
     {
       name: 'mcm_machine_set_info',
-      help: 'Identity of a set',
+      help: 'Always 1; the labels identify a MachineSet',
       labels: [
         ...NAMED,
         'createdAt',

@@ -51,7 +51,7 @@ export function registerWindowMetrics(meters: Meters, { deployments, safeguards,
   meters.observed(
     {
       name: 'mcm_rollout_window_opens_time_seconds',
-      help: 'Time at which the windows and freezes next allow a rollout, in seconds since 1970. Absent while a rollout is allowed, and if no time is known',
+      help: 'Time at which the windows and freezes next allow a rollout, in seconds since 1970. The metric is absent while a rollout is allowed, or if the time is unknown',
       labels,
     },
     () => samples((closed) => closed?.opensAt && seconds(closed.opensAt)),

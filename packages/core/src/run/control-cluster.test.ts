@@ -121,7 +121,7 @@ test('the side without access to the target cluster changes nothing in the cloud
   expect(next.state.works).toBe(true);
   expect(old.state).toMatchObject({ works: false, begun: 1 });
   expect(String(old.state.failed)).toContain(
-    'Lease kube-system/machine-controller-default of the target cluster lost: the process could not renew the Lease for 40 s',
+    'the process lost Lease kube-system/machine-controller-default of the target cluster: the process could not renew the Lease for 40 s',
   );
   const { create, delete: deleted } = rig.cloud.calls;
   await rig.deleteMachine('m');

@@ -86,7 +86,8 @@ export class ControlCluster {
       this.#inTarget = fence;
       await work(term);
     });
-    if (end === 'lost') throw new Error(`Lease ${lease.namespace}/${lease.name} of the target cluster lost: ${cause}`);
+    if (end === 'lost')
+      throw new Error(`the process lost Lease ${lease.namespace}/${lease.name} of the target cluster: ${cause}`);
   }
 
   async #askOwner(signal: AbortSignal): Promise<string> {

@@ -99,7 +99,7 @@ test('after failed calls the machine waits, and the next calls are at most five 
   expect(Math.max(...waits)).toBeLessThanOrEqual(5 * MINUTE);
   expect(times.length).toBeLessThan(30);
   expect(await reported(rig)).toContainEqual(
-    'Webhook of backup for before-drain hook save failed: the webhook answered with status 500. mcm retries',
+    'Webhook of backup for before-drain hook save failed: the webhook responded with status 500. mcm retries',
   );
 });
 

@@ -50,7 +50,7 @@ test.each<Server>(['control', 'target'])(
     await rig.until(async () => isFrozen(rig), 5 * MINUTE);
     const reported = rig.log.lines.find(({ message }) => message.startsWith('API servers unreachable'));
     expect(reported?.fields?.outOfReach).toEqual([
-      expect.stringMatching(`^${server}: GET .*no answer.*connection refused`),
+      expect.stringMatching(`^${server}: GET .*no response.*connection refused`),
     ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
     await rig.clock.advance(3 * 60 * MINUTE);

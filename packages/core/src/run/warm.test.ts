@@ -266,7 +266,7 @@ test.each(['Stopped', 'Hibernated'])(
     for (const { status } of warm) {
       expect(status?.lastOperation).toMatchObject({
         errorCode: 'Unimplemented',
-        description: 'Warm machine gets no VM: the driver cannot stop VMs; use the state Running',
+        description: 'mcm creates no VM for the warm machine: the driver cannot stop VMs; use the state Running',
       });
     }
     expect(rig.cloud.made).toHaveLength(2);

@@ -85,11 +85,11 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
 }
 
 export const tooLate = (limitMs: number): Error =>
-  Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
+  Object.assign(new Error(`no response within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 
 export function noAnswer(asked: Asked, cause: unknown): KubeError {
-  return new KubeError(`${describe(asked)}: no answer: ${errorText(cause)}`, { code: 0, reason: 'NoAnswer', cause });
+  return new KubeError(`${describe(asked)}: no response: ${errorText(cause)}`, { code: 0, reason: 'NoAnswer', cause });
 }

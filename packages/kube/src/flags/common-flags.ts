@@ -46,7 +46,7 @@ const configurationFlags = (defaults: CommonDefaults) =>
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
       names: defaults.controllers,
-      help: `number of workers of a controller, instead of --concurrent-syncs; controllers: ${defaults.controllers.join(', ') || 'none'}`,
+      help: `number of workers of one controller, which overrides --concurrent-syncs; controllers: ${defaults.controllers.join(', ') || 'none'}`,
     }),
   });
 

@@ -65,7 +65,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   'fleet-total-requests': integerFlag({
     min: 1,
     default: 200,
-    help: 'maximum number of simultaneous requests of all clusters; a request without a response for 5 s does not count',
+    help: 'maximum number of simultaneous requests of all clusters; a request that gets no response for 5 s does not count',
   }),
 });
 
@@ -139,7 +139,7 @@ export function checkFleetFlags(flags: FleetFlags & Others): readonly string[] {
       ? [`--fleet-hibernate-after needs ${SEED_FLAGS}: a change in the seed wakes a hibernated cluster`]
       : []),
     ...(flags['fleet-cache-limit'] > 0 && !hasSeed(flags)
-      ? [`--fleet-cache-limit needs ${SEED_FLAGS}: the mark of a large cluster is an annotation of its namespace`]
+      ? [`--fleet-cache-limit needs ${SEED_FLAGS}: mcm marks a large cluster with an annotation of its namespace`]
       : []),
     ...(NAME.test(replicaOf(flags))
       ? []

@@ -28,10 +28,10 @@ export class Reach {
     return async (request) => {
       const slow = isWatch(request.path)
         ? undefined
-        : this.#clock.setTimeout(() => this.#silent(`no answer for ${SLOW_MS / 1000} s`), SLOW_MS);
+        : this.#clock.setTimeout(() => this.#silent(`no response for ${SLOW_MS / 1000} s`), SLOW_MS);
       try {
         const answer = await transport(request);
-        if (FROM_PROXY.includes(answer.status)) this.#silent(`a proxy answered ${answer.status}`);
+        if (FROM_PROXY.includes(answer.status)) this.#silent(`a proxy responded with status ${answer.status}`);
         else this.#silentSince = undefined;
         return answer;
       } catch (error) {

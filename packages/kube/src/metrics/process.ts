@@ -45,7 +45,7 @@ export function watchProcess(meters: Meters): () => void {
   meters.observed(
     {
       name: 'nodejs_eventloop_delay_seconds',
-      help: 'Delay of the event loop in seconds since the last scrape',
+      help: 'Quantiles of the event loop delay since the last scrape, in seconds',
       labels: label,
     },
     () => {

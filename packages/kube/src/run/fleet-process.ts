@@ -82,7 +82,7 @@ function registerBudgetMetrics(meters: Meters, status: () => BudgetStatus | unde
   meters.observed(
     {
       name: 'mcm_fleet_rollouts',
-      help: 'Number of clusters by state: rolling (with a claim of the rollout budget) or waiting (only of this replica)',
+      help: 'Number of clusters by state: rolling (all clusters with a rollout claim) or waiting (only clusters of this replica)',
       labels: ['state'],
     },
     () => {

@@ -46,7 +46,7 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const post = async (batch: readonly Span[]): Promise<boolean> => {
     const overdue = new AbortController();
     const deadline = clock.setTimeout(
-      () => overdue.abort(new Error(`no answer of the collector within ${TIMEOUT_MS} ms`)),
+      () => overdue.abort(new Error(`no response from the collector within ${TIMEOUT_MS} ms`)),
       TIMEOUT_MS,
     );
     try {
@@ -58,7 +58,7 @@ export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
         signal: overdue.signal,
       });
       await answer.text();
-      if (answer.status >= 300) throw new Error(`the collector answered ${answer.status}`);
+      if (answer.status >= 300) throw new Error(`the collector responded with status ${answer.status}`);
       outage.worked();
       sent += batch.length;
       return true;

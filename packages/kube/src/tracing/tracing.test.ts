@@ -144,7 +144,7 @@ describe('export', () => {
     const { text } = await metrics.scrape();
     expect(text).toContain('trace_spans{outcome="dropped"} 1');
     expect(text).toContain('trace_spans{outcome="sent"} 0');
-    expect(JSON.stringify(log.lines)).toContain('the collector answered 401');
+    expect(JSON.stringify(log.lines)).toContain('the collector responded with status 401');
     expect(JSON.stringify(log.lines)).not.toContain('Bearer');
     status = 200;
     exporter.export(span('s2'));

@@ -70,7 +70,7 @@ export const POOL_CONDITIONS = {
       TemplatesFailed: {
         status: 'True',
         means: 'The controller cannot generate MachineConfigs from the ControllerConfig.',
-        help: 'Correct the template or the field of the ControllerConfig in the message of the condition.',
+        help: 'Correct the template or the ControllerConfig field that the message of the condition names.',
       },
       ConfigRejected: {
         status: 'True',

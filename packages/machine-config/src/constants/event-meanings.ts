@@ -89,13 +89,13 @@ export const CONFIG_EVENTS = {
     type: 'Warning',
     means:
       'The drain of a node takes more than ten minutes. The message of the event contains the names of the pods that mcm has not evicted yet.',
-    help: 'Check the PodDisruptionBudgets and the finalizers of the pods in the message.',
+    help: 'Check the PodDisruptionBudgets and the finalizers of the pods that the message of the event lists.',
   },
   DrainFailed: {
     on: NODE,
     type: 'Warning',
     means: 'The drain of a node has taken an hour. The node is Degraded, and the drain continues.',
-    help: 'Check the budgets and finalizers of the pods in the message of the event.',
+    help: 'Check the budgets and finalizers of the pods that the message of the event lists.',
   },
   EvictionUnavailable: {
     on: NODE,
@@ -107,7 +107,7 @@ export const CONFIG_EVENTS = {
     on: POOL,
     type: 'Warning',
     means: 'The controller lacks a permission to write.',
-    help: 'Grant the permission in the message of the event.',
+    help: 'Grant the permission that the message of the event names.',
   },
   SettingsInvalid: { on: POOL, type: 'Warning', means: CannotBeApplied.means, help: CannotBeApplied.help },
   NodesClaimed: { on: POOL, type: 'Warning', means: AmbiguousMembership.means, help: AmbiguousMembership.help },

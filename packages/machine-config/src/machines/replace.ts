@@ -38,7 +38,7 @@ export function evaluateStrategy(
     if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
       return { replaces: false, ...ended };
     }
-    const message = `updateStrategy requires the replacement of machines without config ${targetOf(pool)}`;
+    const message = `updateStrategy requires the replacement of machines that do not have config ${targetOf(pool)}`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
   }

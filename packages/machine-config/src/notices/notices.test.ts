@@ -74,7 +74,7 @@ describe('Scheduled Events of Azure', () => {
 
   test('an answer of another server is an error', async () => {
     await expect(read(azureSource('node-1'), { '/metadata/scheduledevents': '<html>' })).rejects.toThrow();
-    await expect(read(azureSource('node-1'), {})).rejects.toThrow('the metadata service answered 404');
+    await expect(read(azureSource('node-1'), {})).rejects.toThrow('the metadata service responded with status 404');
   });
 });
 

@@ -104,5 +104,5 @@ async function read(
   const answer = await transport({ method: 'GET', path, headers, signal });
   const text = await answer.text();
   if (answer.status === 200) return text;
-  throw new Error(`the metadata service answered ${answer.status} to ${path.split('?')[0]}`);
+  throw new Error(`the metadata service responded with status ${answer.status} to ${path.split('?')[0]}`);
 }

@@ -52,7 +52,7 @@ export async function watchNotices(options: NoticeWatchOptions, signal: AbortSig
 async function look({ source, metadata, client, node, wrote, clock, log }: NoticeWatchOptions, signal: AbortSignal) {
   const end = new AbortController();
   const timer = clock.setTimeout(
-    () => end.abort(new Error(`no answer of the metadata service within ${LOOK_FOR_MS} ms`)),
+    () => end.abort(new Error(`no response from the metadata service within ${LOOK_FOR_MS} ms`)),
     LOOK_FOR_MS,
   );
   try {

@@ -176,7 +176,7 @@ function heldPool(
 ): string | undefined {
   if (!replaces || held !== REPLACED) return held;
   return standing.some(({ updated }) => !updated)
-    ? 'mcm replaces the machines without the target configuration'
+    ? 'mcm replaces the machines that do not have the target configuration'
     : undefined;
 }
 

@@ -23,7 +23,9 @@ test('Replace over a set without a deployment reports that no controller replace
   expect(resolved('InPlace', ref)).toEqual({ type: 'MachineRefResolved', status: 'True', reason: 'Found' });
   expect(resolved('Replace', ref)).toMatchObject({
     status: 'True',
-    message: expect.stringContaining('MachineSet n/s replaces no machine: only a new machine'),
+    message: expect.stringContaining(
+      'MachineSet n/s replaces no machine: only machines that the MachineSet creates later',
+    ),
   });
   expect(resolved('Replace', { ...ref, name: 'x' })).toMatchObject({ status: 'False', reason: 'NotFound' });
 });

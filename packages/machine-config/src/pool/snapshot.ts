@@ -143,7 +143,7 @@ function bareSets({ refs, unresolved, problems, refused }: PoolMembers): { reado
   if (bare.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   return {
     message:
-      `MachineSet ${bare.join(', ')} replaces no machine: only a new machine after the deletion of an old machine gets the target. ` +
+      `MachineSet ${bare.join(', ')} replaces no machine: only machines that the MachineSet creates later get the target. ` +
       'Refer to a MachineDeployment instead',
   };
 }

@@ -41,7 +41,7 @@ const LONGEST_LOGIN_MS = 30_000;
 /** Limits the time of a request. Callers share a request, and without a limit they could wait forever. */
 export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
-  const why = `no answer of AWS within ${LONGEST_LOGIN_MS / 1_000} s`;
+  const why = `no response from AWS within ${LONGEST_LOGIN_MS / 1_000} s`;
   const timer = clock.setTimeout(() => over.abort(new NoAnswer(action, why)), LONGEST_LOGIN_MS);
   try {
     return await ask(over.signal);

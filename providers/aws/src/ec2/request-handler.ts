@@ -116,6 +116,6 @@ async function exchange(transport: Transport, request: Parameters<Transport>[0],
   } catch (thrown) {
     request.signal?.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new NoAnswer(action, `no answer from ${origin}: ${why}`, { cause: thrown });
+    throw new NoAnswer(action, `no response from ${origin}: ${why}`, { cause: thrown });
   }
 }

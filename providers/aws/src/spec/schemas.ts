@@ -122,15 +122,15 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 /** The schema of the Secret. */
 export const AwsCredentials = z.looseObject({
   providerAccessKeyId: text(
-    'ID of the access key; required without workload identity; a space: credentials of the controller',
+    'ID of the access key; required without workload identity; a single space selects the credentials of the controller',
   ),
   accessKeyID: text('another name of providerAccessKeyId'),
   providerSecretAccessKey: text(
-    'secret of the access key; required without workload identity; a space: credentials of the controller',
+    'secret of the access key; required without workload identity; a single space selects the credentials of the controller',
   ),
   secretAccessKey: text('another name of providerSecretAccessKey'),
   workloadIdentityTokenFile: text(
-    'file with the token that mcm exchanges for the role in roleARN; enables workload identity',
+    'file with the token that mcm exchanges for credentials of the role in roleARN; enables workload identity',
   ),
   roleARN: text('ARN of the role for workload identity; required with workload identity'),
   userData: text('user data for the first boot of a VM, any bytes; required'),

@@ -238,7 +238,7 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     token = answer.skipToken ?? '';
     // If the listing is incomplete, the driver reports an error, because existing VMs would count as deleted.
     if (token === '' && answer.resultTruncated === 'true')
-      throw new Error('Resource Graph returned an incomplete listing without a token for the next page');
+      throw new Error('Resource Graph returned an incomplete list without a token for the next page');
     if (token === '') return rows;
   }
 }

@@ -16,12 +16,14 @@ const imageReference = z.object({
 export type ImageReference = z.infer<typeof imageReference>;
 
 const dataDisk = z.object({
-  name: text('name of the data disk in its full name <vm>-<name>-<lun>-data-disk'),
+  name: text('part of the full disk name <vm>-<name>-<lun>-data-disk'),
   lun: count('logical unit number of the data disk, 0 or more; unique on each VM'),
   diskSizeGB: count('size of the disk in GB, more than 0; required'),
   storageAccountType: text('kind of disk, such as StandardSSD_LRS; required'),
   caching: text('cache mode of the disk: None, ReadOnly or ReadWrite; default None'),
-  imageRef: imageReference.optional().meta({ description: 'image with the content of the disk, as in imageReference' }),
+  imageRef: imageReference
+    .optional()
+    .meta({ description: 'image from which Azure creates the disk, with the fields of imageReference' }),
 });
 export type DataDisk = z.infer<typeof dataDisk>;
 

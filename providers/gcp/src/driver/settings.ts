@@ -22,7 +22,7 @@ export const gcpFlags = {
     'address of the Compute API, without a path; alternative: the variable GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
   ),
   'token-endpoint': endpointFlag(
-    'token endpoint of service accounts, instead of token_uri in their keys; alternative: the variable MCM_GCP_TOKEN_ENDPOINT',
+    'token endpoint of service accounts, which overrides token_uri in their keys; alternative: the variable MCM_GCP_TOKEN_ENDPOINT',
   ),
   'universe-domain': textFlag({
     placeholder: '<domain>',

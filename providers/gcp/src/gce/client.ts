@@ -51,7 +51,7 @@ export interface GceOptions {
 function readAs<T>(schema: z.ZodType<T>, value: unknown, type: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(`an invalid answer, which is not a ${type} of Compute Engine`);
+  throw new Error(`an invalid response, which is not a ${type} of Compute Engine`);
 }
 
 /** In the original, null counts as absent, but the SDK would refuse the whole response. */

@@ -75,7 +75,9 @@ export async function inCall<T>(callName: string, call: Call, work: () => Promis
     return await calls.run(running, work);
   } catch {
     if (running.thrown !== undefined) throw running.thrown;
-    throw new SdkFailed(`${callName}: the response is not from Compute Engine, or the request is unknown`);
+    throw new SdkFailed(
+      `${callName}: the response is not from Compute Engine, or Compute Engine does not know the request`,
+    );
   }
 }
 

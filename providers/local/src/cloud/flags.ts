@@ -81,7 +81,7 @@ function command(): Command {
       0,
     )
     .option('--volume-latency <duration>', 'time to attach or detach a volume', duration, 0)
-    .option('--api-latency <duration>', 'delay before each answer of the API', duration, 0)
+    .option('--api-latency <duration>', 'delay before each response of the API', duration, 0)
     .option(
       '--node-kubeconfig <file>',
       'kubeconfig that all kubelets use; the kubelets then only verify their bootstrap tokens',

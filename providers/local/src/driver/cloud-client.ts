@@ -155,7 +155,7 @@ export class CloudClient {
     caller.addEventListener('abort', follow, { once: true });
     const timer = this.#options.clock.setTimeout(() => {
       passed = true;
-      controller.abort(new Error(`no answer of the cloud within ${ms} ms`));
+      controller.abort(new Error(`no response from the cloud within ${ms} ms`));
     }, ms);
     const clear = (): void => {
       timer.cancel();
@@ -170,5 +170,5 @@ async function parse<T>(response: TransportResponse, schema: z.ZodType<T>): Prom
   if (response.status >= 400) throw fromAnswer(response, text);
   const parsed = schema.safeParse(json(text));
   if (parsed.success) return parsed.data;
-  throw new MachineError('Internal', `the answer of the cloud is invalid: ${parsed.error.message}`);
+  throw new MachineError('Internal', `the response of the cloud is invalid: ${parsed.error.message}`);
 }

@@ -44,7 +44,7 @@ export function fromAnswer(response: TransportResponse, text: string): MachineEr
   const known = error && Object.hasOwn(BY_CODE, error.code) ? BY_CODE[error.code] : undefined;
   const code = known ?? BY_STATUS[response.status] ?? (response.status >= 500 ? 'Unavailable' : 'Internal');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = error ? `${error.code}: ${error.message}` : `the cloud answered ${response.status}`;
+  const message = error ? `${error.code}: ${error.message}` : `the cloud responded with status ${response.status}`;
   return new MachineError(code, message, Number.isFinite(retryAfter) ? { retryAfterMs: retryAfter * 1_000 } : {});
 }
 

@@ -54,7 +54,7 @@ export const LocalCredentials = z.looseObject({
     }),
   token: z.string().min(1).optional().meta({ description: 'Backend cloud: bearer token for the cloud.' }),
   kubeconfig: z.string().optional().meta({
-    description: 'Backend pod: kubeconfig of the cluster of the Pods. If present, each machine is a Pod.',
+    description: 'Backend pod: kubeconfig of the cluster of the Pods. If kubeconfig is present, each machine is a Pod.',
   }),
 });
 export type LocalCredentials = z.infer<typeof LocalCredentials>;

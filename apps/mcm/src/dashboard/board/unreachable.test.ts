@@ -27,7 +27,7 @@ test('the dashboard reports a cluster that live replicas cannot reach, until the
   ];
   expect(unreachable.assess()).toEqual(['c1', 'c2']);
   expect(unreachable.of('c1')).toBe(
-    'The API server does not answer machine-controller-aws of replica 0, machine-controller-aws of replica 1.',
+    'The API server does not respond to machine-controller-aws of replica 0, machine-controller-aws of replica 1.',
   );
   expect(unreachable.of('c3')).toBe('');
   expect(unreachable.assess()).toEqual([]);
@@ -35,7 +35,7 @@ test('the dashboard reports a cluster that live replicas cannot reach, until the
   await clock.advance(10_000);
   all = [peer('machine-controller-aws-fleet-1', 4, []), all[1] as Lease];
   expect(unreachable.assess()).toEqual(['c1']);
-  expect(unreachable.of('c1')).toBe('The API server does not answer machine-controller-aws of replica 0.');
+  expect(unreachable.of('c1')).toBe('The API server does not respond to machine-controller-aws of replica 0.');
   await clock.advance(10_000);
   expect(unreachable.assess()).toEqual(['c1', 'c2']);
   expect(unreachable.of('c1')).toBe('');

@@ -39,7 +39,7 @@ export class Unreachable {
     const next = new Map(
       [...found].map(([cluster, clients]) => [
         cluster,
-        `The API server does not answer ${clients.toSorted().join(', ')}.`,
+        `The API server does not respond to ${clients.toSorted().join(', ')}.`,
       ]),
     );
     const before = this.#texts;

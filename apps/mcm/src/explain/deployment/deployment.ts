@@ -316,20 +316,23 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const leaving = going.filter(isGoing).length;
   const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
-    ...(coming > 0 ? [`the phase Running of ${machinesOf(coming)} of the newest MachineSet`] : []),
+    ...(coming > 0 ? [`${machinesOf(coming)} of the newest MachineSet ${isOrAre(coming)} Running`] : []),
     ...(failed > 0
-      ? [`the replacement or recovery of ${counted(failed, 'Failed machine')} of the newest MachineSet`]
+      ? [
+          `${counted(failed, 'Failed machine')} of the newest MachineSet ${failed === 1 ? 'recovers or is' : 'recover or are'} replaced`,
+        ]
       : []),
-    ...(replaced > 0 ? [`the deletion of ${machinesOf(replaced)} of the newest MachineSet`] : []),
-    ...(leaving > 0 ? [`the deletion of ${machinesOf(leaving)} of older MachineSets`] : []),
+    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest MachineSet ${isOrAre(replaced)} deleted`] : []),
+    ...(leaving > 0 ? [`${machinesOf(leaving)} of older MachineSets ${isOrAre(leaving)} deleted`] : []),
   ];
   if (parts.length === 0) return undefined;
   const after = going.length - leaving;
   const next = after === 1 ? 'the last machine' : `the next of ${after} other machines`;
-  return `for ${parts.join(' and ')}${after > 0 ? `; after the wait, mcm deletes ${next} of older MachineSets` : ''}`;
+  return `until ${parts.join(' and ')}${after > 0 ? `; after the wait, mcm deletes ${next} of older MachineSets` : ''}`;
 }
 
 const machinesOf = (count: number): string => counted(count, 'machine');
+const isOrAre = (count: number): string => (count === 1 ? 'is' : 'are');
 
 export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });

@@ -26,7 +26,7 @@ function refusalCure(machine: Machine, { cause, settings, isActing }: Known): st
   const kind = machine.metadata.deletionTimestamp === undefined ? 'create' : 'delete';
   const again = (CALL_RETRIES[kind] as Readonly<Record<string, { readonly maxMs: number } | undefined>>)[code];
   const period = again ? `, about every ${formatDurationMs(again.maxMs)}` : '';
-  const short = `first after ${formatDurationMs(settings.resourceExhaustedRetryMs)} and then less often, with one machine for the class and zone`;
+  const short = `first after ${formatDurationMs(settings.resourceExhaustedRetryMs)} and then less often; only one machine of the class and zone retries at a time`;
   const retry = `mcm retries the call automatically${code === 'ResourceExhausted' && kind === 'create' ? `, ${short}` : period}`;
   const immediately = 'after the correction, mcm retries the call immediately';
   const hints: Readonly<Record<string, readonly [fix: string, next: string]>> = {

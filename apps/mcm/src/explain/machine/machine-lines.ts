@@ -53,8 +53,8 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
       reported.hooks.map((hook) => hookLine(name, hook, now)),
     ),
     ...hints.map((hint) => `Hint: ${hint}`),
-    ...list('Requests of users that have no effect:', reported.askedInVain),
-    ...list('Changes of other clients on the Node:', reported.drift),
+    ...list('User requests that have no effect:', reported.askedInVain),
+    ...list('Changes to the Node by other clients:', reported.drift),
     ...list('VMs in quarantine:', quarantineLines(reported.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', reported.remarks),
@@ -73,8 +73,8 @@ function hookLine(machine: string, { hook, since, until }: PendingHook, now: Dat
   const age = formatDurationMs(Math.floor(Math.max(now.getTime() - since.getTime(), 0) / 1_000) * 1_000);
   const then =
     hook.afterTimeout === 'Continue'
-      ? 'after the timeout, the machine continues'
-      : 'after the timeout, the machine still waits';
+      ? 'after the timeout, the machine continues with the next step'
+      : 'after the timeout, the machine still waits for the hook';
   const timeout = until <= now ? 'the timeout of the hook has passed' : `timeout ${formatDurationMs(hook.timeoutMs)}`;
   const key = hookKey(hook);
   return `${hook.stage} ${hook.name} of ${hook.owner}, for ${age}, ${timeout}, ${then}. To end the hook: kubectl annotate machine ${machine} ${key}-`;

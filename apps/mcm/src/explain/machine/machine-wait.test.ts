@@ -121,7 +121,7 @@ test.each<[what: string, parts: Parts, code: string | undefined, hints: RegExp[]
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
     [
-      /mcm retries the call automatically, first after 10m0s and then less often, with one machine for the class and zone$/,
+      /mcm retries the call automatically, first after 10m0s and then less often; only one machine of the class and zone retries at a time$/,
     ],
   ],
   [

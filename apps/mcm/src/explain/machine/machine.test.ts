@@ -404,7 +404,7 @@ test('requests without effect are shown as long as they exist, longer than event
   await machine({ annotations, status: running });
   const text = await explain();
   expect(text).toContain('phase  Running\n');
-  expect(text).toContain('Requests of users that have no effect:');
+  expect(text).toContain('User requests that have no effect:');
   expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" is ignored');
   expect(text).toContain('"high" is not an integer, so mcm uses 3');
 });
@@ -439,7 +439,7 @@ test('explain shows the owner and the age of a hook, and the command that ends t
   const lines = machineLines(await explainMachine(target), clock.now());
   expect(lines.slice(lines.indexOf('Hooks that have not finished:'))).toEqual(
     expect.arrayContaining([
-      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, after the timeout, the machine continues. To end the hook: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
+      '  - before-drain backup of backup-operator, for 2m0s, timeout 30m0s, after the timeout, the machine continues with the next step. To end the hook: kubectl annotate machine m-0 before-drain.hook.machine.sapcloud.io/backup-',
     ]),
   );
   expect(lines.join('\n')).not.toContain('audit of');

@@ -157,7 +157,7 @@ crds.enabled is false: apply the CRDs of this version yourself before each upgra
 {{- end }}
 {{- if and .Values.targetRbac.enabled (not .Values.fleet.enabled) (ne .Values.kubeconfigs.target "inClusterConfig") }}
 
-The nodes are in another cluster (kubeconfigs.target). Install the roles there: mcm install --part target
+The nodes are in another cluster (kubeconfigs.target). Install the roles in the target cluster: mcm install --part target
 {{- end }}
 {{- if and .Values.monitoring.enabled (not .Values.monitoring.runbookBaseUrl) }}
 

@@ -201,11 +201,11 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
   ),
   serviceMonitor: group('ServiceMonitors for the metrics of the enabled programs.', {
     enabled: enabled(true, 'Creates ServiceMonitors.'),
-    interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
+    interval: value('Scrape interval. If the value is empty, Prometheus uses its own scrape interval.', '', DURATION),
   }),
   podMonitor: group('Installs PodMonitors, for a Prometheus that selects only PodMonitors.', {
     enabled: enabled(false, 'Creates PodMonitors.'),
-    interval: value('Scrape interval. If the value is empty, Prometheus uses its default.', '', DURATION),
+    interval: value('Scrape interval. If the value is empty, Prometheus uses its own scrape interval.', '', DURATION),
     authorization: value(
       'Secret with the token of an account that can read /metrics: {credentials: {name: x, key: token}}.',
       {},
@@ -236,12 +236,12 @@ const fleetFields = () =>
         ANY_TEXT,
       ),
       clusters: value(
-        'Label selector of the Clusters of Cluster API that the fleet serves (--fleet-clusters). With a value, the chart also binds the role for Clusters, and selector has no effect.',
+        'Label selector of the Clusters of Cluster API that the fleet serves (--fleet-clusters). If the value is set, the chart also binds the role for Clusters, and selector has no effect.',
         '',
         ANY_TEXT,
       ),
       clusterProfiles: value(
-        'Label selector of the ClusterProfiles that the fleet serves (--fleet-cluster-profiles). With a value, the chart also binds the role for ClusterProfiles, and selector has no effect.',
+        'Label selector of the ClusterProfiles that the fleet serves (--fleet-cluster-profiles). If the value is set, the chart also binds the role for ClusterProfiles, and selector has no effect.',
         '',
         ANY_TEXT,
       ),
@@ -251,7 +251,7 @@ const fleetFields = () =>
         { type: 'array', items: TEXT, uniqueItems: true },
       ),
       cacheLimit: value(
-        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). With a value above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
+        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If the value is above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
         0,
         COUNT,
       ),
@@ -332,7 +332,7 @@ const partFields = (shares: number | string): Fields => ({
   dashboardTarget: part(false, 'Role of the dashboard in the target cluster.'),
   policies: part(
     false,
-    'Refuses manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires the value inClusterConfig of kubeconfigs.control.',
+    'Refuses manual changes of provider IDs and of the finalizer, because these changes can orphan a VM. Requires inClusterConfig as kubeconfigs.control.',
   ),
 });
 

@@ -60,7 +60,7 @@ export const CONTROLLERS: BoardSpec = {
         timeseries(
           'Lists and watches',
           'ops',
-          'A list request long after the start shows that a watch was interrupted for a long time.',
+          'If a process sends list requests long after its start, a watch was interrupted for a long time.',
           [rate('mcm_reflector_lists_total', 'name'), '{{name}} lists'],
           [rate('mcm_reflector_short_watches_total', 'name'), '{{name}} short watches'],
         ),

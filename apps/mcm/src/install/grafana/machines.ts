@@ -91,7 +91,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Interruptions',
           'short',
-          'Interruption notices of the cloud, by kind and result. mcm replaces the machines whose notice has the result recorded.',
+          'Interruption notices of the cloud, by kind and result. mcm replaces a machine if its notice has the result `recorded`.',
           [
             'sum by (kind, outcome) (increase(mcm_interruption_notices_total[$__rate_interval]))',
             '{{kind}} {{outcome}}',
@@ -118,14 +118,14 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Machines that wait for hooks',
           'short',
-          'Machines that wait for the owner of a hook. An overdue hook with Block needs its owner.',
+          'Machines that wait for the owner of a hook. If an overdue hook has the setting Block, the machine waits until the owner ends the hook.',
           ['max by (stage, hook, owner) (mcm_machine_hooks_pending)', '{{stage}}/{{hook}} of {{owner}}'],
           ['max by (stage, hook, owner) (mcm_machine_hooks_overdue)', '{{stage}}/{{hook}} of {{owner}} overdue'],
         ),
         timeseries(
           'Requests of the autoscaler',
           'reqps',
-          'Requests on the port of the manager, by method and code. UNAVAILABLE means that the autoscaler repeats the request.',
+          'Requests on the port of the manager, by method and code. The autoscaler repeats requests that fail with UNAVAILABLE.',
           ['sum by (method, code) (rate(mcm_autoscaler_requests_total[$__rate_interval]))', '{{method}} {{code}}'],
         ),
       ],
@@ -194,7 +194,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Waits for the rate limit, 95th percentile',
           's',
-          'Time for which calls wait because the cloud throttled earlier calls. Waits in the lane delete need attention.',
+          'Time for which calls wait because the cloud throttled earlier calls. Investigate each wait in the lane `delete`.',
           [
             'histogram_quantile(0.95, sum by (le, lane) (rate(mcm_cloud_api_wait_seconds_bucket[$__rate_interval])))',
             '{{lane}}',

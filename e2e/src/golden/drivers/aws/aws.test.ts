@@ -6,7 +6,7 @@ import { playCase } from './index.ts';
 const ELSEWHERE = [
   'A region that is not a host name, such as `-` or `a.b`',
   'a failure of the token host gets the code Unavailable',
-  '`AssignIpv6Addresses` with a lost answer',
+  '`AssignIpv6Addresses` with a lost response',
   'A value of a Secret that is not UTF-8',
   'the driver requests volumes one at a time',
 ];
@@ -72,7 +72,7 @@ test('a rule covers exactly the difference in its row', () => {
       'the text',
     ],
     'a throttled call gets the code Unavailable': ['the count of calls'],
-    'an answer from another server than EC2 gets the code Internal': [
+    'a response that is not from EC2 has the code Internal': [
       'another code',
       'one additional request',
       'the code',

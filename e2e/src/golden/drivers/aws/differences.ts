@@ -63,7 +63,7 @@ const triesOften: Rule = {
 const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
 
 const noAnswer: Rule = {
-  row: 'an answer from another server than EC2 gets the code Internal',
+  row: 'a response that is not from EC2 has the code Internal',
   expect: (expected, situation) => {
     const odd = scriptOf(situation.recorded).find(
       ({ action, raw }) => raw !== undefined && raw.http >= 200 && raw.http < 300 && isNoAnswer(action, raw.body),
@@ -110,7 +110,7 @@ function servicesFailed(metrics: Expected['metrics'], services: RegExp): Expecte
 
 /** A repeated request could assign more IPv6 prefixes. */
 const assignsOnce: Rule = {
-  row: '`AssignIpv6Addresses` with a lost answer',
+  row: '`AssignIpv6Addresses` with a lost response',
   expect: (expected, situation) => {
     const lost = scriptOf(situation.recorded).find(({ action }) => action === 'AssignIpv6Addresses');
     const isUnknown = lost?.close === true || (lost?.error && lost.error.http >= 500 && !isThrottling(lost.error));

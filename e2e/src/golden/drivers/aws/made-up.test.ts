@@ -125,7 +125,7 @@ test.each([
   const cloud = { ...(recorded.cloud as object), script: [{ action: ASSIGN, times: 1, ...lost }] };
   const { failure, rows } = await played({ ...recorded, cloud });
   expect(failure).toBeUndefined();
-  expect(rows).toContain('`AssignIpv6Addresses` with a lost answer');
+  expect(rows).toContain('`AssignIpv6Addresses` with a lost response');
 });
 
 test('an interface without an ID needs no prefix if it has more prefixes than requested', async () => {
@@ -166,7 +166,7 @@ test.each([200, 204])('an answer with the status %i and no content is not an emp
   const result = { response: { machineList: {} }, errorCode: null };
   const { failure, rows } = await played({ ...recorded, cloud, result });
   expect(failure).toBeUndefined();
-  expect(rows).toContain('an answer from another server than EC2 gets the code Internal');
+  expect(rows).toContain('a response that is not from EC2 has the code Internal');
 });
 
 test('an odd answer counts as a failure only for its own service', async () => {
@@ -175,7 +175,7 @@ test('an odd answer counts as a failure only for its own service', async () => {
   const cloud = { ...(recorded.cloud as object), script: [{ action: 'TerminateInstances', raw }] };
   const { failure, rows } = await played({ ...recorded, cloud });
   expect(failure).toBeUndefined();
-  expect(rows).toContain('an answer from another server than EC2 gets the code Internal');
+  expect(rows).toContain('a response that is not from EC2 has the code Internal');
 });
 
 test.each(['-', 'a.b'])('the region %s is refused before a request', async (region) => {

@@ -225,7 +225,7 @@ const nobodysNotFound: Rule = {
 
 /** For the original, a success without content is an empty object, and an operation without a name is not done. */
 const oddAnswer: Rule = {
-  row: 'an answer from another server than Compute Engine gets the code Internal',
+  row: 'a response that is not from Compute Engine has the code Internal',
   expect: (expected, situation) => {
     const isOdd = (each: ExpectedRequest): boolean => {
       const { status = 200, body, text, network } = replyTo(situation, each) ?? { status: 404 };

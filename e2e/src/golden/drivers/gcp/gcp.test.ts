@@ -7,7 +7,7 @@ const ELSEWHERE = [
   'the driver reads the provider spec as the API server stores it',
   'a failure of the token host gets the code Unavailable',
   'A 404 without an error of Google',
-  'an answer from another server than Compute Engine gets the code Internal',
+  'a response that is not from Compute Engine has the code Internal',
 ];
 
 let all: Played;

@@ -145,13 +145,13 @@ export class RequestMetrics {
     yield* family(
       'apiserver_request_duration_seconds',
       'histogram',
-      'Duration of requests until the answer, without watches.',
+      'Duration of requests until the response, except watches.',
       all.filter(({ labels }) => labels.verb !== 'WATCH').flatMap(histogramLines),
     );
     yield* family(
       'apiserver_request_total',
       'counter',
-      'Number of answered requests.',
+      'Number of requests with a response.',
       all.flatMap(({ labels, dryRun, codes }) =>
         [...codes].map(([code, count]) => {
           const text = labelText({ ...labels, dry_run: dryRun, code: String(code) });

@@ -15,10 +15,10 @@ describe('the text of a request', () => {
     expect(parseScaleIn(text(change))).toEqual({ request: { ...REQUEST, ...change } });
   });
 
-  const ID = 'requestID must be a string of 1 to 128 characters in a JSON object';
-  const NAMES = 'machines must be a list of machine names';
-  const COUNTS = 'from and to must be integers of 0 or more';
-  const ONCE = 'machines must contain at least one name and no duplicates';
+  const ID = 'the field "requestID" must be a string of 1 to 128 characters in a JSON object';
+  const NAMES = 'the field "machines" must be a list of machine names';
+  const COUNTS = 'the fields "from" and "to" must be integers of 0 or more';
+  const ONCE = 'the field "machines" must contain at least one name and no duplicates';
   test.each<[written: string, requestID: string, problem: string]>([
     ['{', '', ID],
     ['null', '', ID],
@@ -146,17 +146,25 @@ describe('an accepted request', () => {
 describe('a refused request', () => {
   test.each<[why: string, given: Case, replicas: number | undefined]>([
     [
-      'spec.replicas is 1, but the request has to=2: spec.replicas changed after the request',
+      'spec.replicas is 1, but the field "to" of the request is 2: spec.replicas changed after the request',
       { replicas: 1 },
       undefined,
     ],
     [
-      'spec.replicas is 0, but the request has to=2: spec.replicas changed after the request',
+      'spec.replicas is 0, but the field "to" of the request is 2: spec.replicas changed after the request',
       { replicas: undefined, sets: [current('')] },
       undefined,
     ],
-    ['the request has from=3, but spec.replicas was 4; read the deployment again', { sets: [current('4')] }, 4],
-    ['the request has from=3, but spec.replicas was 2; read the deployment again', { sets: [current('2')] }, undefined],
+    [
+      'the field "from" of the request is 3, but spec.replicas was 4; read the deployment again',
+      { sets: [current('4')] },
+      4,
+    ],
+    [
+      'the field "from" of the request is 3, but spec.replicas was 2; read the deployment again',
+      { sets: [current('2')] },
+      undefined,
+    ],
     [
       'a rollout is in progress; try again when the condition Progressing has the reason NewMachineSetAvailable',
       { sets: [former(1), current()] },

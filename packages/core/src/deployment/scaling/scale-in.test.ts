@@ -56,7 +56,7 @@ describe('one write that names machines and the new count', () => {
     [
       'a count that differs from that of the client',
       ([a = '']) => request('r', [a], 4),
-      /has from=4, but spec.replicas was 3/,
+      /"from" of the request is 4, but spec.replicas was 3/,
     ],
     [
       'a machine without an owner',
@@ -72,7 +72,7 @@ describe('one write that names machines and the new count', () => {
     [
       'rubbish',
       () => ({ metadata: { annotations: { [Annotations.ScaleIn]: '{' } }, spec: { replicas: 1 } }),
-      /requestID must be a string/,
+      /the field "requestID" must be a string/,
     ],
   ])(
     '%s: the whole request is refused, the replicas are restored, and no machine is deleted',

@@ -50,13 +50,14 @@ export function parseScaleIn(text: string): ParsedScaleIn {
     requestID: isId(requestID) ? requestID : '',
     problem: `metadata.annotations[${Annotations.ScaleIn}]: ${problem}`,
   });
-  if (!isId(requestID)) return wrong(`requestID must be a string of 1 to ${MAX_ID_LENGTH} characters in a JSON object`);
+  if (!isId(requestID))
+    return wrong(`the field "requestID" must be a string of 1 to ${MAX_ID_LENGTH} characters in a JSON object`);
   if (!Array.isArray(machines) || !machines.every((name) => typeof name === 'string' && name !== '')) {
-    return wrong('machines must be a list of machine names');
+    return wrong('the field "machines" must be a list of machine names');
   }
-  if (!isCount(from) || !isCount(to)) return wrong('from and to must be integers of 0 or more');
+  if (!isCount(from) || !isCount(to)) return wrong('the fields "from" and "to" must be integers of 0 or more');
   if (machines.length === 0 || new Set(machines).size !== machines.length) {
-    return wrong('machines must contain at least one name and no duplicates');
+    return wrong('the field "machines" must contain at least one name and no duplicates');
   }
   if (to !== from - machines.length) {
     return wrong(
@@ -95,10 +96,10 @@ function objection(request: ScaleIn, snapshot: ScaleInSnapshot): string | undefi
   const { deployment } = snapshot;
   const replicas = deployment.spec.replicas ?? 0;
   if (replicas !== request.to)
-    return `spec.replicas is ${replicas}, but the request has to=${request.to}: spec.replicas changed after the request`;
+    return `spec.replicas is ${replicas}, but the field "to" of the request is ${request.to}: spec.replicas changed after the request`;
   const before = replicasBefore(snapshot);
   if (before !== undefined && before !== request.from) {
-    return `the request has from=${request.from}, but spec.replicas was ${before}; read the deployment again`;
+    return `the field "from" of the request is ${request.from}, but spec.replicas was ${before}; read the deployment again`;
   }
   return scaleInObjection(request, snapshot);
 }

@@ -88,7 +88,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => refusedBlocker(a, { ...attempt, result: 'namespaceEnds' }),
     false,
     undefined,
-    'see status.conditions of namespace default, which must end first',
+    'namespace default must be deleted first; see status.conditions of the namespace',
   ],
   [
     'a refusal',

@@ -127,7 +127,7 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
     };
   }
   if (attempt.result === 'namespaceEnds') {
-    const hint = `see status.conditions of namespace ${pod.namespace}, which must end first`;
+    const hint = `namespace ${pod.namespace} must be deleted first; see status.conditions of the namespace`;
     return {
       text: `pod ${nameOf(pod)} waits for the deletion of its namespace`,
       failed: false,

@@ -50,7 +50,7 @@ test('a throttle is no refusal of credentials, and gives the time of the next re
 
 test.each([
   ['fails', answers(503, 'oops'), '503'],
-  ['cannot be reached', () => Promise.reject(new Error('connect ECONNREFUSED')), 'no answer: connect ECONNREFUSED'],
+  ['cannot be reached', () => Promise.reject(new Error('connect ECONNREFUSED')), 'no response: connect ECONNREFUSED'],
 ])('an answer with %s is no verdict about the credentials', async (_what, transport, says) => {
   const error = await failure(transport);
   expect(error).toBeInstanceOf(TokenUnavailable);

@@ -89,7 +89,7 @@ async function ask(question: TextQuestion): Promise<Answered> {
   const { response, text } = await exchange().catch((thrown: unknown) => {
     signal.throwIfAborted();
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new TokenUnavailable(say(`no answer: ${why}`), { cause: thrown });
+    throw new TokenUnavailable(say(`no response: ${why}`), { cause: thrown });
   });
   const { status } = response;
   if (status < 300) return { status, text };

@@ -116,7 +116,7 @@ test('a call without an answer ends after the timeout', async () => {
     clock,
   );
   await clock.advance(10_000);
-  expect(await running).toEqual({ is: 'failed', because: 'the webhook did not answer in time' });
+  expect(await running).toEqual({ is: 'failed', because: 'the webhook did not respond in time' });
 });
 
 const DAY = { from: new Date(Date.now() - 86_400_000), until: new Date(Date.now() + 86_400_000) };

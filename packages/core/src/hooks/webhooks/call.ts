@@ -76,7 +76,7 @@ async function limitedText(response: TransportResponse): Promise<string> {
     bytes += chunk.length;
     // The end of the loop closes the connection.
     if (bytes > LARGEST_ANSWER_BYTES)
-      throw new Error(`the answer of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
+      throw new Error(`the response of the webhook has more than ${LARGEST_ANSWER_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -87,19 +87,17 @@ const failed = (because: string): HookAnswer => ({ is: 'failed', because });
 /** Events contain the text of an error, so it does not quote the response of the webhook. */
 function answerOf(status: number, text: string): HookAnswer {
   if (status >= 300 && status < 400) return failed(`the webhook redirects (status ${status}); mcm follows no redirect`);
-  if (status < 200 || status > 299) return failed(`the webhook answered with status ${status}`);
+  if (status < 200 || status > 299) return failed(`the webhook responded with status ${status}`);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return failed(
-      'the answer of the webhook is not JSON; the webhook must answer with {"done": true} or {"done": false}',
-    );
+    return failed('the response of the webhook is not JSON; the webhook must return {"done": true} or {"done": false}');
   }
   const answer = answerSchema.safeParse(json);
   if (!answer.success)
     return failed(
-      'the answer of the webhook has no valid "done"; the webhook must answer with {"done": true} or {"done": false}',
+      'the response of the webhook has no valid "done"; the webhook must return {"done": true} or {"done": false}',
     );
   const { done, retryAfterSeconds } = answer.data;
   if (done) return { is: 'finished' };
@@ -115,7 +113,7 @@ export async function callHookWebhook(
 ): Promise<HookAnswer> {
   const body = JSON.stringify(hookRequestOf(machine, pending));
   const late = new AbortController();
-  const timer = clock.setTimeout(() => late.abort(new Error('the webhook did not answer in time')), webhook.timeoutMs);
+  const timer = clock.setTimeout(() => late.abort(new Error('the webhook did not respond in time')), webhook.timeoutMs);
   try {
     const response = await transport({
       method: 'POST',

@@ -64,7 +64,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
   // The MachineSet replaces a Failed machine, and would immediately delete a new VM of the Failed machine. The original
   // creates a VM for a Failed machine.
-  if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
+  if (failed && controllerOf(o.machine)) return wait('mcm creates no VM for a Failed machine');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, created, now);
   if (last?.kind !== 'create') {

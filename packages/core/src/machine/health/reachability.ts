@@ -240,7 +240,7 @@ async function probe(
   reader: Pick<ResourceReader<KubeObject>, 'get'>,
 ): Promise<string | undefined> {
   const limit = new AbortController();
-  const timer = clock.setTimeout(() => limit.abort(new Error('no answer')), limitMs);
+  const timer = clock.setTimeout(() => limit.abort(new Error('no response')), limitMs);
   try {
     await reader.get(PROBE_NAME, { signal: limit.signal, onRetryAfter: 'throw' });
     return undefined;

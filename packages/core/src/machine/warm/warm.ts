@@ -55,7 +55,7 @@ const isCurrent = (
  * Refuses a setting that the driver does not support before any driver call, so that no VM runs in an unintended state.
  */
 function refuse(o: MachineObservation, because: string, now: Date): Plan {
-  const description = `Warm machine gets no VM: ${because}`;
+  const description = `mcm creates no VM for the warm machine: ${because}`;
   if (o.machine.status?.lastOperation?.description === description) return wait(description);
   const operation: Operation = { description, errorCode: 'Unimplemented', state: 'Failed', type: 'Create' };
   const status = withPhase(o.machine.status, { phase: 'CrashLoopBackOff' }, operation, now);

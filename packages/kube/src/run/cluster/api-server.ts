@@ -44,7 +44,7 @@ async function askVersion(client: KubeClient, clock: Clock, signal: AbortSignal)
       signal: AbortSignal.any([signal, limit.signal]),
       onRetryAfter: 'throw',
     });
-    if (typeof version?.gitVersion !== 'string') throw badAnswer(asked, 'contains no version of Kubernetes');
+    if (typeof version?.gitVersion !== 'string') throw badAnswer(asked, 'contains no Kubernetes version');
   } finally {
     timer.cancel();
   }

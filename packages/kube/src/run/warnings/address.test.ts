@@ -93,7 +93,7 @@ test('a server that never answers is reported after ten seconds', async () => {
   const never: Transport = ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
   expect(await reported('http://mute', never, clock)).toEqual([
-    expect.stringMatching(/no server responds at the address: check firewalls.*no answer within 10000 ms/),
+    expect.stringMatching(/no server responds at the address: check firewalls.*no response within 10000 ms/),
   ]);
 });
 

@@ -190,8 +190,8 @@ function checkReconcilable(input: RenderInput, { machineConfig, sources }: Rende
   const incident = { current, rendered: machineConfig, refusal, sources, formerSources, overrides, renderWithout };
   throw new RenderError(explainRefusal(incident), {
     hint:
-      'revert the change, because running machines cannot apply it; ' +
-      'for a pool with machineRefs, spec.updateStrategy InPlaceElseReplace replaces the machines',
+      'running machines cannot apply the change: revert the change, ' +
+      'or set spec.updateStrategy of a pool with machineRefs to InPlaceElseReplace',
   });
 }
 
