@@ -37,6 +37,7 @@ const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(ke
 /** Flags of other programs in the documentation: kubectl, kubelet, docker, aws, az, gcloud and Node.js. */
 const FOREIGN = new Set([
   'access-key-id',
+  'rawfile',
   'key-id',
   'field-selector',
   'min-available',

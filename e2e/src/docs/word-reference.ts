@@ -30,7 +30,7 @@ const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')
     .replaceAll(
-      /[Hh]ow-to “([^”]+)”/g,
+      /(?:the )?[Hh]ow-to “([^”]+)”/g,
       (_all, heading: string) => `[${heading}](../how-to.md#${heading.toLowerCase().replaceAll(' ', '-')})`,
     )
     .replaceAll(/\bproviders\/(\w+)/g, '[providers/$1](../../providers/$1/README.md#permissions)')
