@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import type { Clock } from '../../apimachinery/objects/clock.ts';
 import type { ControlPlane, ControlPlaneOptions } from '../../plane.ts';
 import { settle, startTestPlane, type TestClient, thingCrd } from '../../testing.ts';
 
@@ -17,8 +18,22 @@ afterEach(async () => {
   open.clear();
 });
 
+const MOST_READS = 10_000;
+
+/** A server that writes a CRD again after each of its own writes would never end, so its clock fails after many reads. */
+function limitedClock(): Clock {
+  let reads = 0;
+  return {
+    now: () => {
+      if (++reads > MOST_READS) throw new Error('the server reads its clock without an end');
+      return new Date('2026-01-01T00:00:00Z');
+    },
+    setTimeout: () => ({ cancel: () => undefined }),
+  };
+}
+
 async function start(options: ControlPlaneOptions = {}): Promise<{ client: TestClient; plane: ControlPlane }> {
-  const { client, plane } = await startTestPlane({ crds: [thingCrd()], ...options });
+  const { client, plane } = await startTestPlane({ clock: limitedClock(), crds: [thingCrd()], ...options });
   open.add(() => plane.close());
   await statusOf(client, THINGS, 200);
   return { client, plane };
@@ -131,6 +146,21 @@ test('an object with a finalizer is marked once, in the same way as by a delete 
   await client.send('DELETE', CRD);
   await settle();
   expect((await client.send('GET', `${THINGS}/held`)).body.metadata).toEqual(metadata);
+});
+
+test('a CRD that was never established is deleted with this reason', async () => {
+  const { client } = await start();
+  const other = thingCrd();
+  const names = { plural: 'others', kind: 'Thing' };
+  const metadata = { name: 'others.x.dev', ...HELD };
+  await client.send('POST', CRDS, { ...other, metadata, spec: { ...other.spec, names } });
+  await settle();
+  await client.send('DELETE', `${CRDS}/others.x.dev`);
+  await settle();
+  const { body } = await client.send('GET', `${CRDS}/others.x.dev`);
+  expect(body.metadata.finalizers).toEqual(HELD.finalizers);
+  const { conditions } = (body as unknown as { status: { conditions: { type: string; reason: string }[] } }).status;
+  expect(conditions.find(({ type }) => type === 'Terminating')?.reason).toBe('NeverEstablished');
 });
 
 test('a write of the status may remove all stored versions, but needs valid names', async () => {

@@ -80,6 +80,17 @@ test.each([
   [`continue=${token({ v: 'meta.k8s.io/v1' })}`, 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
   [`continue=${token({ v: 'meta.k8s.io/v1', rv: 1 })}`, 'encoded start key empty (version meta.k8s.io/v1)'],
   [`continue=${token({ v: 'meta.k8s.io/v1', rv: 1, start: '../secrets/x' })}`, 'is not valid: ../secrets/x'],
+  [`continue=${token({ v: 1 })}`, 'number into Go struct field continueToken.v of type string'],
+  [`continue=${token({ v: 'meta.k8s.io/v1', rv: '1' })}`, 'string into Go struct field continueToken.rv of type int64'],
+  [
+    `continue=${token({ v: 'meta.k8s.io/v1', rv: 1.5 })}`,
+    'number 1.5 into Go struct field continueToken.rv of type int64',
+  ],
+  [
+    `continue=${token({ v: 'meta.k8s.io/v1', rv: 1, start: ['/b'] })}`,
+    'array into Go struct field continueToken.start of type string',
+  ],
+  [`continue=${token([])}`, 'array into Go value of type storage.continueToken'],
   ['limit=x', 'strconv.ParseInt'],
   ['labelSelector=a%20b', 'unable to parse requirement'],
   ['fieldSelector=data.k%3Dv', 'is not a known field selector'],

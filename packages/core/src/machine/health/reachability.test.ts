@@ -1,5 +1,12 @@
+import { createMemoryLogger, VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { isFrozen, probeIntervalMs, REACHABILITY_DEFAULTS, stepReachability } from './reachability.ts';
+import {
+  isFrozen,
+  probeIntervalMs,
+  REACHABILITY_DEFAULTS,
+  ReachabilityCheck,
+  stepReachability,
+} from './reachability.ts';
 
 const NOW = 1_000_000;
 const ago = (ms: number): number => NOW - ms;
@@ -57,4 +64,30 @@ describe('the time from the first failed probe', () => {
     expect(probeIntervalMs({ timeoutMs: 60_000 })).toBe(12_000);
     expect(probeIntervalMs({ timeoutMs: 1 })).toBe(1_000);
   });
+});
+
+test('a probe without a response ends after its time limit, and counts as failed', async () => {
+  const clock = new VirtualClock();
+  const machines = { doubted: false, onDoubt: () => undefined, behindForMs: () => 0, store: { list: () => [] } };
+  const silent = {
+    get: (_name: string, { signal }: { readonly signal?: AbortSignal }) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      }),
+  };
+  const check = new ReachabilityCheck({
+    caches: { machines },
+    probes: { control: { resource: () => silent }, target: undefined },
+    clock,
+    log: createMemoryLogger(),
+    timings: REACHABILITY_DEFAULTS,
+    namespace: 'ns',
+    wake: () => undefined,
+    check: () => undefined,
+  } as never);
+  const ended = check.reconcile().then(() => 'ended');
+  await clock.advance(10_000);
+  expect(await Promise.race([ended, clock.settle().then(() => 'waits')])).toBe('ended');
+  await clock.advance(timeoutMs);
+  expect(check.frozen()).toBe(true);
 });
