@@ -1,4 +1,5 @@
-import { type Transport, VirtualClock } from '@mcm/kube';
+import { sleep, type Transport, VirtualClock } from '@mcm/kube';
+import type { FakeMethod } from '../../driver/testing.ts';
 import { Rig, type RigOptions } from './rig.ts';
 
 class CrashPoint {
@@ -41,6 +42,8 @@ export interface CrashTest {
 
 export interface CrashOptions extends Omit<RigOptions, 'clock' | 'plane' | 'wrap'> {
   readonly open: (clock: VirtualClock) => Promise<RigOptions['plane'] & { close(): Promise<void> }>;
+  /** The time for which the cloud waits before and after it creates a VM. */
+  readonly createMs?: number;
 }
 
 export async function runWithCrashes(
@@ -53,11 +56,20 @@ export async function runWithCrashes(
   let crash = new CrashPoint();
   let restart: Promise<void> = Promise.resolve();
   let restarts = 0;
+  const { createMs = 0 } = options;
+  const creates = async (mine: CrashPoint): Promise<void> => {
+    await sleep(clock, createMs);
+    if (mine.crashed) throw new Error('this process has crashed');
+  };
+  const gate = (method: FakeMethod): Promise<void> | undefined => {
+    crash.pass();
+    return method === 'create' && createMs > 0 ? creates(crash) : undefined;
+  };
   const rig: Rig = new Rig({
     ...options,
     clock,
     plane,
-    cloud: { ...options.cloud, gate: () => crash.pass() },
+    cloud: { ...options.cloud, gate },
     wrap: crashing(() => crash),
   });
   const begin = (): void => {
