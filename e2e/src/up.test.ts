@@ -13,7 +13,7 @@ const program = await sharedBundle('mcm');
 const PATIENCE_MS = 180_000;
 
 type Recorded = Record<string, Record<string, { readonly type: string }>>;
-const recorded: Recorded = JSON.parse(readFileSync(new URL('golden/mcm/metrics.json', import.meta.url), 'utf8'));
+const recorded: Recorded = JSON.parse(readFileSync(new URL('../testdata/mcm/metrics.json', import.meta.url), 'utf8'));
 const LOGS = {
   'machine-controller-manager': 'machine-controller-manager.log',
   'machine-controller': 'machine-controller-local.log',

@@ -3,9 +3,11 @@ import { awsDriver } from './drivers/aws/index.ts';
 import { azureDriver } from './drivers/azure/index.ts';
 import { gcpDriver } from './drivers/gcp/index.ts';
 import { machineConfig } from './machine-config/index.ts';
+import { mcmFlags } from './mcm/flags.ts';
+import { mcmMetrics } from './mcm/metrics.ts';
 import { takeover } from './takeover/index.ts';
 
-const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
+const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig, mcmFlags, mcmMetrics];
 
 /**
  * Returns the sets with the given names.

@@ -32,6 +32,7 @@ export function codeDiffers(
   { errorCode, codes = [errorCode] }: ExpectedResult,
   { error }: Reported,
 ): string | undefined {
+  if (error?.unexpected) return `the driver failed with an unknown error: ${error.message}`;
   if (codes.includes(error?.code ?? null)) return undefined;
   return `code: expected ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
 }
@@ -41,6 +42,23 @@ export function ruledTextDiffers(result: ExpectedResult, said: string): string |
   const { textMatches } = result;
   if (textMatches && !textMatches.test(said)) return `error text: expected ${textMatches}, got ${said}`;
   return cloudWordsDiffer(result, said);
+}
+
+/** Matches the first words of Go's JSON decoder. The parser of mcm has other words. */
+const DECODER = /json: |unexpected end of JSON input|invalid character /;
+const FIELD = /Go struct field \w+\.(\S+) of type /;
+
+/** Compares the text before the words of the decoder, and the path of the wrong field. */
+export function decoderTextDiffers(text: string, said: string): string | undefined {
+  const at = text.search(DECODER);
+  if (at < 0) return undefined;
+  const start = text.slice(0, at);
+  if (!said.startsWith(start)) return `error text must start with ${start}, but is ${said}`;
+  const path = FIELD.exec(text)?.[1];
+  const paths = said.replaceAll(/\[\d+\]/g, '').toLowerCase();
+  return path === undefined || paths.includes(path.toLowerCase())
+    ? undefined
+    : `error text must contain the field ${path}, but is ${said}`;
 }
 
 /** Returns true if the text does not contain the error code or the message of the cloud. */

@@ -39,6 +39,14 @@ export interface Expectation {
   readonly rows: readonly string[];
 }
 
+export interface PlayedCall {
+  readonly recorded: RecordedCase;
+  readonly step: RecordedStep;
+  readonly expect: (call: RecordedCall) => Expectation;
+  /** Returns the difference between the call and the expectation for a recording. */
+  readonly verify: (call: RecordedCall) => string | undefined;
+}
+
 export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
   const start: Expectation = {
     expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },

@@ -1,7 +1,6 @@
 import { stable } from './compare.ts';
-import type { Expected } from './expected.ts';
+import type { Expected, PlayedCall } from './expected.ts';
 import type { RecordedCall, RecordedRequest } from './recording.ts';
-import type { PlayedCall } from './run-set.ts';
 
 /** Tests the comparison itself: one value of each recording is changed. */
 

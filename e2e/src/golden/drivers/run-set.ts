@@ -1,23 +1,9 @@
 import { errorText } from '@mcm/kube';
+import { type Counts, sumOf } from '../common/counts.ts';
 import type { Outcome } from '../common/set.ts';
-import type { Expectation } from './expected.ts';
-import {
-  callsOf,
-  isJson,
-  type ReadCase,
-  type RecordedCall,
-  type RecordedCase,
-  type RecordedStep,
-  readCases,
-} from './recording.ts';
-
-export interface PlayedCall {
-  readonly recorded: RecordedCase;
-  readonly step: RecordedStep;
-  readonly expect: (call: RecordedCall) => Expectation;
-  /** Returns the difference between the call and the expectation for a recording. */
-  readonly verify: (call: RecordedCall) => string | undefined;
-}
+import { excusedIn } from './excused.ts';
+import type { PlayedCall } from './expected.ts';
+import { callsOf, isJson, type ReadCase, type RecordedCase, readCases } from './recording.ts';
 
 export type Watch = (played: PlayedCall) => void;
 
@@ -41,8 +27,9 @@ export function verified(played: PlayedCall, watch: Watch | undefined): string |
 /** Replays all cases of a cloud. */
 export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
   for (const read of await readCases(dir, cloud)) {
-    const failure = await playOne(read, play);
-    yield { name: read.name, failure };
+    const counts: Counts[] = [];
+    const failure = await playOne(read, (recorded) => play(recorded, (played) => counts.push(excusedIn(played))));
+    yield { name: read.name, failure, counts: sumOf(counts) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { type Counts, sumOf } from '../common/counts.ts';
 import { type Verified, verifyMutants } from './mutants.ts';
 import { readCases } from './recording.ts';
 import { type PlayCase, runCases } from './run-set.ts';
@@ -15,6 +16,7 @@ export interface Played {
   /** The rows of docs/compatibility/differences.md that explain a difference of at least one driver call. */
   readonly rows: ReadonlySet<string>;
   readonly verified: readonly (Verified & { readonly name: string })[];
+  readonly counts: Counts;
 }
 
 /** Replays all recordings of a cloud. */
@@ -22,18 +24,21 @@ export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
   const rows = new Set<string>();
   const verified: (Verified & { name: string })[] = [];
-  const watched: PlayCase = (recorded) =>
+  const counted: (Counts | undefined)[] = [];
+  const watched: PlayCase = (recorded, watch) =>
     play(recorded, (played) => {
+      watch?.(played);
       for (const row of played.expect(played.step).rows) rows.add(row);
       if (recorded.alsoAccepted) return;
       for (const each of verifyMutants(played)) verified.push({ ...each, name: recorded.name });
     });
   let played = 0;
-  for await (const { name, failure } of runCases(COPY, cloud, watched)) {
+  for await (const { name, failure, counts } of runCases(COPY, cloud, watched)) {
     played++;
+    counted.push(counts);
     if (failure !== undefined) failures.push(`${name}: ${failure}`);
   }
-  return { played, failures, rows, verified };
+  return { played, failures, rows, verified, counts: sumOf(counted) };
 }
 
 /** Changes of a recording that no rule excuses, and that the comparison did not detect. */

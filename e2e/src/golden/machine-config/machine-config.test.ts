@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { sumOf } from '../common/counts.ts';
 import type { Outcome } from '../common/set.ts';
 import { machineConfig } from './index.ts';
 
@@ -18,6 +19,41 @@ test('every recorded answer of the original equals ours, or differs by a named c
   const all = await outcomes(OWN_COPY);
   expect(all.filter(({ failure }) => failure !== undefined)).toEqual([]);
   expect(all.length).toBeGreaterThanOrEqual(1083);
+  expect(sumOf(all.map(({ counts }) => counts))).toEqual({
+    'results of functions': 1083,
+    'results that need a correction': 110,
+    'results that need the correction blame': 3,
+    'results that need the correction bootPoolWithoutLabels': 1,
+    'results that need the correction degradedTexts': 16,
+    'results that need the correction exactNumbersOnly': 1,
+    'results that need the correction extensionsAlways': 1,
+    'results that need the correction hints': 6,
+    'results that need the correction keyOrder': 1,
+    'results that need the correction labelChanges': 1,
+    'results that need the correction onlyErrors': 3,
+    'results that need the correction reasonsOnly': 43,
+    'results that need the correction refusedConfigs': 3,
+    'results that need the correction refusedIsNamed': 4,
+    'results that need the correction reportedOfPools': 2,
+    'results that need the correction settings': 2,
+    'results that need the correction sizeHint': 1,
+    'results that need the correction suffixAnnotation': 13,
+    'results that need the correction suffixPerPool': 2,
+    'results that need the correction templatesWithoutForcedOverwrite': 1,
+    'results that need the correction usersStay': 1,
+    'results that need the correction wakeups': 5,
+    'results that need the correction withoutBytes': 3,
+    'results that need the correction withoutForcedOverwrite': 2,
+    "texts with other words: Go's JSON decoder": 5,
+    "texts with other words: Go's JSON decoder, in a report": 12,
+    "texts with other words: Go's durations": 1,
+    "texts with other words: Go's numbers": 1,
+    "texts with other words: Go's numbers, in a percentage of a pool": 8,
+    "texts with other words: Go's templates": 2,
+    "texts with other words: Ignition's decoder of spec 2": 4,
+    'texts with other words: gzip': 1,
+    'texts with other words: the file system of templates': 1,
+  });
 });
 
 test('the comparison fails for a wrong answer: a changed order, count, result or reason', async () => {

@@ -58,8 +58,8 @@ const DO_NOT_COUNT: readonly (readonly [where: RegExp, rule: string])[] = [
 test('a changed value in an answer is a difference, unless a rule says that it does not count', async () => {
   const survivors = new Map<string, number>();
   let cases = 0;
-  for (const { raw } of await readRecordings(OWN_COPY)) {
-    const recorded = parseCase(raw);
+  for (const one of await readRecordings(OWN_COPY)) {
+    const recorded = parseCase(one);
     if (typeof recorded === 'string') throw new Error(recorded);
     cases += 1;
     for (const kind of await survivorsOf(recorded)) survivors.set(kind, (survivors.get(kind) ?? 0) + 1);

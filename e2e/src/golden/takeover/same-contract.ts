@@ -28,6 +28,7 @@ interface Findings {
   readonly depth: number;
   readonly problems: readonly string[];
   readonly used: ReadonlySet<Reason>;
+  readonly unseen?: number | undefined;
 }
 
 /** Repeats the user's actions in a recording with the controllers of mcm, from the start of the recording. */
@@ -98,8 +99,8 @@ class Replay {
       if (found.problems.length === 0) break;
       await this.#stage.clock.advance(LOOK_EVERY_MS);
     }
-    const { problems = [], used = new Set<Reason>(), depth = 0 } = nearest ?? {};
-    return { problems: [...problems, ...this.#stage.failures], used, depth };
+    const { problems = [], used = new Set<Reason>(), depth = 0, unseen } = nearest ?? {};
+    return { problems: [...problems, ...this.#stage.failures], used, depth, unseen };
   }
 
   async #atTheEnd(end: State): Promise<Findings> {
@@ -140,6 +141,7 @@ class Replay {
     const theirs = coursesOf(this.#lives, this.#names, end.at);
     const problems: string[] = [];
     const used = new Set<Reason>();
+    let unseen = 0;
     for (const kind of new Set([...ours, ...theirs].map((course) => course.kind))) {
       const of = (course: { readonly kind: string }): boolean => course.kind === kind;
       const match = matchAll(ours.filter(of), theirs.filter(of), (mine, wanted) =>
@@ -147,12 +149,13 @@ class Replay {
       );
       for (const { theirs: wanted, pairing } of match.pairs) {
         for (const rule of pairing.rules) used.add(rule);
+        unseen += pairing.unseen;
         for (const one of pairing.open) problems.push(`order of ${kind} ${wanted.name}: ${inWords(one)}`);
       }
       for (const wanted of match.missing) problems.push(`mcm never had a ${kind} ${wanted.name}`);
       if (!openEnd) for (const extra of match.extra) problems.push(`mcm created an additional ${kind} ${extra.name}`);
     }
-    return { problems, used, depth: 2 };
+    return { problems, used, unseen, depth: 2 };
   }
 }
 
@@ -161,9 +164,9 @@ const isNearer = (one: Findings, other: Findings): boolean =>
 
 const objectsOf = ({ versions }: ObjectStates) => versions.at(-1)?.object ?? [];
 
-function reported({ problems, used }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
+function reported({ problems, used, unseen }: Omit<Findings, 'depth'>): Omit<Checked, 'name' | 'use'> {
   const failure = problems.slice(0, TOLD).join(' | ').replaceAll('\n', ' ');
-  return { used, failure: failure || undefined };
+  return { used, unseen, failure: failure || undefined };
 }
 
 /** Repeats the user's actions in a recording from its start, and compares the objects and events. */

@@ -22,6 +22,8 @@ const TOLD = 4;
 
 export interface Checked extends Outcome {
   readonly used: ReadonlySet<Reason>;
+  /** The number of steps of mcm that the recording may have missed. */
+  readonly unseen?: number | undefined;
 }
 
 export interface Reason {

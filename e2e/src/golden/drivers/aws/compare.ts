@@ -4,6 +4,7 @@ import {
   cloudWordsDiffer,
   codeDiffers,
   collapse,
+  decoderTextDiffers,
   type Line,
   metricsDiffer,
   requestsDiffer,
@@ -82,5 +83,6 @@ function textsDiffer({ result }: Expected, { error }: Reported): string | undefi
   if (textMatches) return ruledTextDiffers(result, error.message);
   if (textIs === 'driver' && error.message !== errorText)
     return `error text: expected ${errorText}, got ${error.message}`;
+  if (textIs === 'decoder') return decoderTextDiffers(errorText ?? '', error.message);
   return textIs === 'sdk' ? cloudWordsDiffer(result, error.message) : undefined;
 }

@@ -3,6 +3,7 @@ import {
   cloudWordsDiffer,
   codeDiffers,
   collapse,
+  decoderTextDiffers,
   type Line,
   metricsDiffer,
   requestsDiffer,
@@ -86,7 +87,8 @@ function textDiffers(
   const { errorText, textIs, textMatches } = result;
   if (!error) return undefined;
   if (textMatches) return ruledTextDiffers(result, error.message);
-  if (textIs === undefined || textIs === 'decoder') return undefined;
+  if (textIs === undefined) return undefined;
+  if (textIs === 'decoder') return decoderTextDiffers(errorText ?? '', error.message);
   const hidden = Object.values(secret).filter((value) => value.length >= SHORTEST_SECRET);
   const hide = (text: string): string => hidden.reduce((rest, value) => rest.replaceAll(value, '***'), text);
   if (textIs === 'driver') {

@@ -3,6 +3,7 @@ import {
   cloudWordsDiffer,
   codeDiffers,
   collapse,
+  decoderTextDiffers,
   type Line,
   metricsDiffer,
   requestsDiffer,
@@ -87,5 +88,5 @@ function textDiffers({ result }: Expected, { error }: Reported): string | undefi
   if (textIs === 'driver') return said === errorText ? undefined : `error text: expected ${errorText}, got ${said}`;
   const step = /^.*? failed( on \w+)?:/.exec(errorText)?.[0] ?? '';
   if (!said.startsWith(step)) return `error text must start with ${step}, but is ${said}`;
-  return textIs === 'sdk' ? cloudWordsDiffer(result, said) : undefined;
+  return textIs === 'sdk' ? cloudWordsDiffer(result, said) : decoderTextDiffers(errorText, said);
 }

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { errorText } from '@mcm/kube';
 import { z } from 'zod';
 
 const recordedCase = z.object({
@@ -15,14 +16,15 @@ export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
-export interface RawCase {
-  readonly place: string;
-  readonly raw: unknown;
-}
+/** A case, or the reason why a file has no cases that can be read. */
+export type RawCase =
+  | { readonly place: string; readonly raw: unknown }
+  | { readonly place: string; readonly problem: string };
 
 /** @returns the case, or a text that says why the recording is invalid */
-export function parseCase(raw: unknown): RecordedCase | string {
-  const parsed = recordedCase.safeParse(raw);
+export function parseCase(read: RawCase): RecordedCase | string {
+  if ('problem' in read) return read.problem;
+  const parsed = recordedCase.safeParse(read.raw);
   return parsed.success ? parsed.data : `is not a recorded case: ${z.prettifyError(parsed.error)}`;
 }
 
@@ -37,7 +39,12 @@ export async function readRecordings(dir: string): Promise<readonly RawCase[]> {
 }
 
 async function read(path: string): Promise<readonly RawCase[]> {
-  const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
-  if (parsed.success) return parsed.data.cases.map((raw, index) => ({ place: `${basename(path)} case ${index}`, raw }));
-  throw new Error(`${path} is not a recording of format 1: ${z.prettifyError(parsed.error)}`);
+  try {
+    const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    if (parsed.success)
+      return parsed.data.cases.map((raw, index) => ({ place: `${basename(path)} case ${index}`, raw }));
+    return [{ place: path, problem: `is not a recording of format 1: ${z.prettifyError(parsed.error)}` }];
+  } catch (error) {
+    return [{ place: path, problem: `cannot be read: ${errorText(error)}` }];
+  }
 }

@@ -4,11 +4,23 @@ import { kubeletCorrections } from './kubelet-corrections.ts';
 import { nodeCorrections } from './node-corrections.ts';
 import { renderCorrections } from './render-corrections.ts';
 
-const CORRECTIONS: readonly Correction[] = [...renderCorrections, ...nodeCorrections, ...kubeletCorrections];
+const CORRECTIONS: Readonly<Record<string, Correction>> = {
+  ...renderCorrections,
+  ...nodeCorrections,
+  ...kubeletCorrections,
+};
 
-/** Applies all corrections to the recorded result and the result of mcm. */
-export const corrected = (recorded: RecordedCase, actual: unknown): Compared =>
-  CORRECTIONS.reduce<Compared>((compared, correction) => correction(recorded, compared), {
-    expected: recorded.output,
-    actual,
-  });
+export const CORRECTION_NAMES: readonly string[] = Object.keys(CORRECTIONS);
+
+/** Applies the corrections with the given names to the recorded result and the result of mcm. */
+export const corrected = (
+  recorded: RecordedCase,
+  actual: unknown,
+  names: readonly string[] = CORRECTION_NAMES,
+): Compared =>
+  Object.entries(CORRECTIONS)
+    .filter(([name]) => names.includes(name))
+    .reduce<Compared>((compared, [, correction]) => correction(recorded, compared), {
+      expected: recorded.output,
+      actual,
+    });

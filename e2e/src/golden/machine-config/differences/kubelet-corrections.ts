@@ -130,4 +130,4 @@ const marks = ({ labels, annotations, owners }: Fields): unknown => [
   listOf(owners),
 ];
 
-export const kubeletCorrections: readonly Correction[] = [suffixPerPool, suffixAnnotation, usersStay];
+export const kubeletCorrections: Readonly<Record<string, Correction>> = { suffixPerPool, suffixAnnotation, usersStay };

@@ -149,4 +149,9 @@ const isAboutSetting = (text: string, pool: string, value: unknown): boolean =>
   text.startsWith(`spec.maxUnavailable of MachineConfigPool ${pool} is ${JSON.stringify(value)}, which is neither `) &&
   /: no node gets a target\. To fix the error: set a number such as 1, or a percentage from "1%" to "100%"$/.test(text);
 
-export const nodeCorrections: readonly Correction[] = [settings, degradedTexts, wakeups, bootPoolWithoutLabels];
+export const nodeCorrections: Readonly<Record<string, Correction>> = {
+  settings,
+  degradedTexts,
+  wakeups,
+  bootPoolWithoutLabels,
+};

@@ -347,9 +347,20 @@ const areFailedTemplatesOf = (pool: string, message: unknown): boolean =>
     `^Failed to render configuration for pool ${pool}: ControllerConfig \\S+ produces no MachineConfigs(: \\S.*)?$`,
   ).test(String(message));
 
-export const renderCorrections: readonly Correction[] = [
+export const renderCorrections: Readonly<Record<string, Correction>> = {
   refusedIsNamed,
-  ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
-  ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
-  ...[hints, reportedOfPools],
-];
+  onlyErrors,
+  withoutBytes,
+  exactNumbersOnly,
+  reasonsOnly,
+  blame,
+  extensionsAlways,
+  withoutForcedOverwrite,
+  sizeHint,
+  refusedConfigs,
+  keyOrder,
+  labelChanges,
+  templatesWithoutForcedOverwrite,
+  hints,
+  reportedOfPools,
+};

@@ -118,12 +118,22 @@ function templateOf(text: string, pattern: RegExp): string | undefined {
   return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
 }
 
-export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
-  for (const { theirs, ours } of RULES) {
+export interface ComparableTexts {
+  readonly theirs: string;
+  readonly ours: string;
+  /** The parser whose words are not compared, although the words differ. */
+  readonly parser?: string;
+}
+
+export function comparableTexts(expected: string, actual: string): ComparableTexts {
+  const whole = { theirs: withoutPositions(expected), ours: withoutPositions(actual) };
+  for (const { parser, theirs, ours } of RULES) {
     const counts = theirs(expected);
-    if (counts !== undefined) return [counts, ours(actual)];
+    if (counts === undefined) continue;
+    const compared = { theirs: counts, ours: ours(actual) };
+    return whole.theirs === whole.ours ? compared : { ...compared, parser };
   }
-  return [withoutPositions(expected), withoutPositions(actual)];
+  return whole;
 }
 
 const withoutPositions = (text: string): string =>

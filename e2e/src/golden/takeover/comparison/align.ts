@@ -24,6 +24,7 @@ export function align(ours: Course, theirs: Course, rules: readonly Rule[], ends
     cost: paths.reduce((sum, { cost }) => sum + cost, 0),
     open: paths.flatMap(({ open }) => open),
     rules: [...new Set(paths.flatMap(({ rules: needed }) => needed))],
+    unseen: paths.reduce((sum, { unseen }) => sum + unseen, 0),
   };
 }
 
@@ -76,7 +77,8 @@ class LaneAlignment {
     // Returns true if a value returns after a short change.
     const isBack =
       (have.value === ABSENT || this.#isCounted) && have.value === (this.#wanted[row - 1]?.value ?? ABSENT);
-    if (isAfterTheEnd || isBack || this.#isBrief(have)) return { ...rest, cost: rest.cost + WEIGHT.free };
+    if (isAfterTheEnd || isBack || this.#isBrief(have))
+      return { ...rest, cost: rest.cost + WEIGHT.free, unseen: rest.unseen + 1 };
     return this.#alone(have.value, undefined, rest);
   }
 
@@ -103,7 +105,7 @@ class LaneAlignment {
   }
 }
 
-const NOTHING: Pairing = { cost: 0, open: [], rules: [] };
+const NOTHING: Pairing = { cost: 0, open: [], rules: [], unseen: 0 };
 
 const excused = (rest: Pairing, rule: Rule): Pairing => ({
   ...rest,

@@ -56,5 +56,5 @@ function pairUp(ours: ComparedFields, theirs: ComparedFields, rules: readonly Ru
     if (rule) needed.add(rule);
     else open.push(difference);
   }
-  return { cost: open.length * OPEN + needed.size, open, rules: [...needed] };
+  return { cost: open.length * OPEN + needed.size, open, rules: [...needed], unseen: 0 };
 }

@@ -5,6 +5,8 @@ export interface Pairing {
   readonly cost: number;
   readonly open: readonly Difference[];
   readonly rules: readonly Rule[];
+  /** The number of steps that the recording may have missed. */
+  readonly unseen: number;
 }
 
 interface Pair<T> {

@@ -1,26 +1,41 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubeObject, OwnerReference } from '@mcm/kube';
+import { errorText, type KubeObject, type OwnerReference } from '@mcm/kube';
 import { z } from 'zod';
 
+const owner = z.looseObject({ kind: z.string(), name: z.string(), uid: z.string() });
+const time = z.string().refine((text) => text === '' || !Number.isNaN(Date.parse(text)), 'is not a time');
 const metadata = z.looseObject({
   name: z.string(),
   namespace: z.string().optional(),
   uid: z.string().min(1),
   resourceVersion: z.string().default(''),
-  creationTimestamp: z.string().default(''),
-  deletionTimestamp: z.string().optional(),
+  creationTimestamp: time.default(''),
+  deletionTimestamp: time.optional(),
   labels: z.record(z.string(), z.string()).optional(),
   annotations: z.record(z.string(), z.string()).optional(),
   finalizers: z.array(z.string()).optional(),
-  ownerReferences: z.array(z.custom<OwnerReference>()).optional(),
+  ownerReferences: z
+    .array(z.custom<OwnerReference>((value) => owner.safeParse(value).success, 'is not an owner reference'))
+    .optional(),
 });
 const object = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata });
+/** A longer recording would take too long to replay. */
+const LONGEST_S = 86_400;
+
 const recording = z.object({
   scenario: z.string(),
   states: z
-    .array(z.object({ at: z.number(), after: z.string(), changed: z.array(object), gone: z.array(z.string()) }))
-    .min(1),
+    .array(
+      z.object({
+        at: z.number().min(0).max(LONGEST_S),
+        after: z.string(),
+        changed: z.array(object),
+        gone: z.array(z.string()),
+      }),
+    )
+    .min(1)
+    .refine((states) => states.every(({ at }, index) => at >= (states[index - 1]?.at ?? 0)), 'the times must increase'),
 });
 
 export type Recorded = KubeObject & { readonly [field: string]: unknown };
@@ -46,14 +61,33 @@ export interface Section {
 
 const keyOf = ({ kind, metadata: { name } }: KubeObject): string => `${kind}/${name}`;
 
-/**
- * Reads all recordings in a folder.
- * @throws Error with the file and the reason if a recording is invalid
- */
-export async function readHistories(dir: string): Promise<readonly History[]> {
+/** A history, or the reason why its file cannot be read. */
+export type ReadHistory = History | { readonly file: string; readonly problem: string };
+
+/** Reads all recordings in a folder. */
+export async function readFolder(dir: string): Promise<readonly ReadHistory[]> {
   const files = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort();
   if (files.length === 0) throw new Error(`${dir} contains no recording (*.json)`);
-  return Promise.all(files.map(async (file) => parseHistory(file, await readFile(join(dir, file), 'utf8'))));
+  return Promise.all(
+    files.map(async (file): Promise<ReadHistory> => {
+      try {
+        return parseHistory(file, await readFile(join(dir, file), 'utf8'));
+      } catch (error) {
+        return { file, problem: errorText(error) };
+      }
+    }),
+  );
+}
+
+/**
+ * Reads all recordings in a folder.
+ * @throws Error with the reason if a recording is invalid
+ */
+export async function readHistories(dir: string): Promise<readonly History[]> {
+  return (await readFolder(dir)).map((read) => {
+    if ('problem' in read) throw new Error(read.problem);
+    return read;
+  });
 }
 
 /** @throws Error with the file and the reason if the recording is invalid */
