@@ -134,7 +134,7 @@ export async function* handOverFigures(): AsyncGenerator<Figure> {
         spread(held),
       );
       yield atMost(
-        `time from ${signal} until the new leader creates its first of ${FLEET} machines`,
+        `time from ${signal} until the new leader creates the first of ${FLEET} machines`,
         Math.max(...worked),
         signal === 'SIGTERM' ? goal : goal + 3,
         's',

@@ -265,7 +265,7 @@ describe('mcm plan', () => {
       'only new machines use the changed MachineClass small; to replace the other machines after the change: mcm rollout restart workers';
     expect([one?.assumes.includes(note), other?.assumes.includes(note)]).toEqual([false, true]);
     await expect(plan(same.replaceAll('"small"', '"unused"'))).rejects.toThrow(
-      'no template of a MachineDeployment names MachineClass unused, so no new machine uses the file',
+      'no template of a MachineDeployment refers to MachineClass unused, so no new machine uses the file',
     );
   });
 

@@ -155,7 +155,9 @@ async function usersOf(
   }
   if (users.length > 0) return users;
   const all = classes.map(({ metadata }) => metadata.name).join(', ');
-  throw new UserError(`no template of a MachineDeployment names MachineClass ${all}, so no new machine uses the file`);
+  throw new UserError(
+    `no template of a MachineDeployment refers to MachineClass ${all}, so no new machine uses the file`,
+  );
 }
 
 const settingsOf = (machineClass: MachineClass): object =>

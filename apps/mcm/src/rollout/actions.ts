@@ -121,25 +121,27 @@ export function promote(target: Target): Promise<Done> {
   return onLatest(async () => {
     const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
     const { annotations = {} } = deployment.metadata;
-    const refuse = (why: string): UserError => new UserError(`machinedeployment ${target.name} ${why}`);
+    const name = `machinedeployment ${target.name}`;
     if (
       annotations[Annotations.RolloutCanary] === undefined &&
       annotations[Annotations.RolloutBatchPause] === undefined
     )
-      throw refuse(
-        `has no wait to skip: set annotation ${Annotations.RolloutCanary} or ${Annotations.RolloutBatchPause} first`,
+      throw new UserError(
+        `${name} has no wait to skip: set annotation ${Annotations.RolloutCanary} or ${Annotations.RolloutBatchPause} first`,
       );
     refusePaused(deployment, 'be promoted');
     const { current, old } = splitSets(deployment, sets);
     if (current === undefined)
-      throw refuse('has no MachineSet for its template yet; try again when the first canary exists');
+      throw new UserError(`${name} has no MachineSet for its template yet; try again when the first canary exists`);
     const set = current.metadata.name;
     if ((current.status?.replicas ?? 0) === 0)
-      throw refuse(`has no machine of its template yet; try again when the first machine of ${set} exists`);
+      throw new UserError(
+        `${name} has no machine of its template yet; try again when the first machine of ${set} exists`,
+      );
     if (!old.some(({ spec, status }) => (spec.replicas ?? 0) > 0 || (status?.replicas ?? 0) > 0))
-      throw refuse('has no rollout in progress, because no older set has machines');
+      throw new UserError(`${name} has no rollout in progress, because no older set has machines`);
     if (annotations[Annotations.RolloutLastGood] === set)
-      throw refuse(`is already promoted, because ${set} is the last good set`);
+      throw new UserError(`${name} is already promoted, because ${set} is the last good set`);
     await patch(target, deployment, {}, { [Annotations.RolloutLastGood]: set });
     return { ...done(target, 'promoted'), set, text: `machinedeployment ${target.name} promoted to set ${set}` };
   });

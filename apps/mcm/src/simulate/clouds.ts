@@ -122,7 +122,7 @@ export const openThirdParty = async (text: string, from: string, joinMs: number)
     const { clock } = world;
     if (!(clock instanceof VirtualClock))
       throw new UserError(
-        `--provider ${text}: openCloud() must return a VirtualClock of the same installation of @mcm/kube as mcm`,
+        `--provider ${text}: the VirtualClock of openCloud() must come from the installation of @mcm/kube that mcm uses`,
       );
     return {
       clock,

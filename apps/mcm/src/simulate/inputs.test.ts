@@ -131,5 +131,7 @@ test.each<[what: string, change: Parameters<typeof afterDeletion>[0]]>([
 });
 
 test('the deletion of a VM with running pods is reported', async () => {
-  expect(await afterDeletion({})).toEqual(['mcm deletes the VM of m before the end of its drain, with the pods p']);
+  expect(await afterDeletion({})).toEqual([
+    'mcm deletes the VM of m before the end of its drain, while the pods p still run',
+  ]);
 });

@@ -165,7 +165,7 @@ export class VmRules {
       .filter((pod) => !stays(pod) && Date.parse(pod.metadata.creationTimestamp) < since);
     if (left.length > 0)
       this.#violate(
-        `mcm deletes the VM of ${name} before the end of its drain, with the pods ${left.map((pod) => pod.metadata.name).join(', ')}`,
+        `mcm deletes the VM of ${name} before the end of its drain, while the pods ${left.map((pod) => pod.metadata.name).join(', ')} still run`,
       );
   }
 }

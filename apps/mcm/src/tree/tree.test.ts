@@ -115,7 +115,7 @@ test('every object is below its owner, with its state and problem', () => {
     '├─ machineset/web-a  0/2 ready, revision 1',
     '└─ machineset/web-b  1/2 ready, revision 2',
     '   ├─ machine/m1  Running',
-    '   │  └─ node/node-m1  Ready, cordoned  – the machine config of the node is Degraded (no space left): mcm config status -o wide',
+    '   │  └─ node/node-m1  Ready, cordoned  – the machine config of the node is Degraded (no space left); for details: mcm config status -o wide',
     '   ├─ machine/m2  Unknown for 5m  – Node is silent',
     '   │  └─ node/node-m2  NotReady  – kubelet stopped posting node status',
     '   └─ machine/m3  Creating for 5m  – out of capacity',

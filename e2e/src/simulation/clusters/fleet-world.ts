@@ -352,7 +352,10 @@ export class FleetWorld {
   }
 
   async handOver(cluster: string, marked: boolean): Promise<void> {
-    this.reporter.note('act', `the user ${marked ? 'marks' : 'unmarks'} the namespace of ${cluster}`);
+    this.reporter.note(
+      'act',
+      `the user ${marked ? 'sets' : 'removes'} the annotation mcm-fleet-handed-over of namespace ${cluster}`,
+    );
     this.leaves(cluster, marked);
     const body = { metadata: { annotations: { 'mcm-fleet-handed-over': marked ? 'by the user' : null } } };
     await this.seedAdmin.resource(namespaces).patch(cluster, { type: 'merge', body });

@@ -95,7 +95,7 @@ export class GroupVerifier {
     const { reporter } = this.#world;
     const text = scaleInOf(object);
     if (text === undefined || text === scaleInOf(old)) {
-      reporter.violate(`the replicas fall by ${by} without the names of the machines in the same write`);
+      reporter.violate(`the replicas fall by ${by}, but the same write does not contain the names of the machines`);
       return;
     }
     const { machines }: { readonly machines: readonly string[] } = JSON.parse(text);

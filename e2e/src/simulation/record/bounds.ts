@@ -54,7 +54,7 @@ export const BOUNDS = {
   interruptedGone: {
     suites: '`interruptions`',
     ms: 2 * MINUTE,
-    rule: 'without faults and with a notice as long as the time limit, mcm deletes the VM before the cloud',
+    rule: 'without faults, mcm deletes the VM before the cloud if the notice is as long as the time limit',
   },
   canaryStopped: {
     suites: '`canary`',
@@ -91,7 +91,11 @@ export const BOUNDS = {
     ms: 2 * MINUTE,
     rule: 'after a throttled call, the rate of calls recovers within the time limit',
   },
-  rateWait: { suites: '`budgets`', ms: SECOND, rule: 'after the rate has recovered, a call waits at most this time' },
+  rateWait: {
+    suites: '`budgets`',
+    ms: SECOND,
+    rule: 'after the rate has recovered, a call waits at most the time limit',
+  },
   atRest: {
     suites: MACHINES,
     ms: HOUR,
@@ -129,7 +133,7 @@ export const BOUNDS = {
   overstay: {
     suites: MACHINES,
     ms: 30 * SECOND,
-    rule: 'mcm force-deletes a pod only if the pod still exists for the time limit after its grace period',
+    rule: 'mcm force-deletes a pod only if the pod still exists at the time limit after its grace period',
   },
   unresponsive: {
     suites: MACHINES,
@@ -159,7 +163,7 @@ export const BOUNDS = {
   noticed: {
     suites: MACHINES,
     ms: 5 * SECOND,
-    rule: 'without faults, the phase of a machine changes within the time limit after the health of its Node',
+    rule: 'without faults, the phase of a machine changes within the time limit after a change of its Node health',
   },
   tokenWithMachine: {
     suites: MACHINES,
@@ -175,7 +179,7 @@ export const BOUNDS = {
   poolQuiet: {
     suites: POOLS,
     ms: 15 * MINUTE,
-    rule: 'if nothing changes during the time limit, the machine-config-controller then sends no write',
+    rule: 'if nothing changes for the time limit, the machine-config-controller sends no write after the limit',
   },
   protected: {
     suites: '`join` with protection',

@@ -40,7 +40,7 @@ export class RestoreVerifier {
     const hasMachine = (await world.machines()).some(({ metadata }) => metadata.name === vm.name);
     if (!node && !hasMachine && this.#forgotten.has(vm.name))
       world.reporter.violate(
-        `mcm deletes VM ${vm.name} without a drain after a restored backup without the Node of the VM`,
+        `the restored backup lacks the Node of VM ${vm.name}, but mcm deletes the VM without a drain`,
       );
     if (ready && !node?.spec.unschedulable) world.reporter.violate(`mcm deletes VM ${vm.name} without a drain`);
   }

@@ -109,7 +109,7 @@ export const EVENTS = {
     on: DEPLOYMENT,
     type: 'Normal',
     means:
-      'A user selected a node with the current template for an update in place. The manager removed the selection.',
+      'A user selected a node for an update in place, but the node already has the current template. The manager removed the selection.',
     help: 'Select only nodes with the candidate label.',
   },
   InputIgnored: {

@@ -22,7 +22,7 @@ export const adoption: readonly Scenario[] = [
       );
       expect(
         providerId === made.providerId && nodeName === made.nodeName,
-        `the machine must adopt VM ${made.providerId} with node ${made.nodeName}, but gets VM ${providerId} with node ${nodeName}`,
+        `the machine must adopt VM ${made.providerId} with node ${made.nodeName}, but the creation returned VM ${providerId} with node ${nodeName}`,
       );
       const mine = (await stage.listedOne(again)).map((vm) => vm.providerId);
       expect(mine.length === 1, `${mine.length} VMs have the name of the machine: ${mine.join(', ')}`);

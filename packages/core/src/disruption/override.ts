@@ -10,8 +10,9 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
-  const defect = until === undefined ? 'does not start with a time' : 'contains no reason';
-  return `"${text}" ${defect} and is ignored; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
+  const defect =
+    until === undefined ? `"${text}" does not start with a time` : `"${text}" contains no reason after the time`;
+  return `${defect}, so mcm ignores the annotation; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {

@@ -46,7 +46,7 @@ export function registerHookMetrics(meters: Meters, { machines, classOf, clock }
 export function registerHookCallMetrics(meters: Meters): ObserveHookCall {
   const calls = meters.counter({
     name: 'mcm_machine_hook_calls_total',
-    help: 'Calls of webhooks for hooks, by outcome: finished, waits or failed',
+    help: 'Number of webhook calls for hooks, by outcome: finished, waits or failed',
     labels: ['webhook', 'outcome'],
   });
   return (webhook, outcome) => calls({ webhook, outcome });

@@ -320,7 +320,7 @@ export function registerManagerMetrics(meters: Meters, sources: ManagerSources):
   registerDisruptions(meters, sources);
   const checks = meters.counter({
     name: 'mcm_canary_pod_checks_total',
-    help: 'Number of checks of the pods of canaries after their soak time. The label result is Ready, NotReady or Unknown',
+    help: 'Number of times that the manager checked the pods of canaries after the soak time. The label result is Ready, NotReady or Unknown',
     labels: ['result'],
   });
   sources.canaryChecks?.onCheck((result) => checks({ result }));

@@ -201,7 +201,7 @@ test('bad input: invalid annotations and durations are each reported once and ig
     /metadata\.annotations\[machinepriority\.machine\.sapcloud\.io\]: "high" is not an integer, so mcm uses 3/,
     /effective-creation-timeout\]: "soon" is not a duration and is ignored/,
     /\/preserve\]: "perhaps" is ignored; write one of now, when-failed/,
-    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" contains no reason and is ignored; write/,
+    /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" contains no reason after the time, so mcm ignores the annotation; write/,
     /undrainable-policy of Machine bad is "Whatever", so mcm uses Hold/,
     /metadata\.labels\[force-deletion\]: "maybe" is ignored; write "true" or "false"/,
     /metadata\.labels\[force-drain\]: "true" is ignored; write "True" or "False"/,

@@ -770,7 +770,7 @@ test('pods that do not end are reported by an event on the machine, once, also a
       count: 1,
       involvedObject: { kind: 'Machine', name: 'm-0' },
       message:
-        'Pods default/stuck-1, default/stuck-2 do not terminate. Check their finalizers and the kubelet. The label force-deletion=true on the machine ends the wait',
+        'Pods default/stuck-1, default/stuck-2 do not terminate. Check the finalizers of the pods and the kubelet. The label force-deletion=true on the machine ends the wait',
     },
   ]);
 });

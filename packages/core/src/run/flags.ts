@@ -86,7 +86,7 @@ export const machineFlags = {
   ...flagGroup('Interruptions', {
     interruptions: booleanFlag({
       default: false,
-      help: 'drain and replace machines before an interruption of their VMs that the driver or the Node reports',
+      help: 'drain and replace a machine if the driver or the Node reports an upcoming interruption of its VM',
     }),
   }),
   ...flagGroup('Hooks', {

@@ -53,8 +53,8 @@ function checkMark({ path, contents }: IgnitionFile, sources: readonly MachineCo
     if (file.contents?.source === contents?.source) marked = file.contents?.compression === 'gzip';
     else if (marked && file.contents?.source === undefined) {
       throw new RenderError(
-        `file ${path}: MachineConfig ${machineConfig.metadata.name} repeats the file without contents.source, ` +
-          'so a node would get compressed content; repeat contents.source',
+        `file ${path}: MachineConfig ${machineConfig.metadata.name} defines the file without contents.source, ` +
+          'so a node would receive compressed content; set contents.source',
       );
     }
   }

@@ -250,7 +250,7 @@ function withCondition(pool: MachineConfigPool, plan: RenderPlan, rejected: read
   }
   const message =
     `Rendered without invalid objects: ${rejected.join('; ')}` +
-    `${HINT_MARK}correct the fields in the message, or delete the invalid objects`;
+    `${HINT_MARK}correct the fields that the message names, or delete the invalid objects`;
   return { ...plan, ...changed(pool, { ...DEGRADED, status: 'True', reason: 'ConfigRejected', message }) };
 }
 

@@ -235,7 +235,7 @@ test('compressed content that lost its compression, and content with another has
   };
   expect(() =>
     render([config('a', { config: files(gzip) }), config('b', { config: files({ path: '/f', mode: 384 }) })]),
-  ).toThrow(/file \/f: MachineConfig b repeats the file/);
+  ).toThrow(/file \/f: MachineConfig b defines the file without contents.source/);
   const hash = { verification: { hash: `sha256-${'0'.repeat(64)}` } };
   expect(() =>
     render([config('a', { config: files({ path: '/f', contents: { source: 'data:,x', ...hash } }) })]),

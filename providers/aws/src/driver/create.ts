@@ -68,7 +68,7 @@ function endedAtOnce(providerId: string, { StateReason, State }: Instance): Mach
   return new MachineError(
     // The codes of EC2 have a prefix here, for example `Server.InsufficientInstanceCapacity`.
     isExhausted(Code.slice(Code.indexOf('.') + 1)) ? 'ResourceExhausted' : 'Internal',
-    `VM "${providerId}" ended as soon as it was launched, it is ${State?.Name ?? ''}: ${why}`,
+    `VM "${providerId}" ended immediately after its launch and is ${State?.Name ?? ''}: ${why}`,
   );
 }
 

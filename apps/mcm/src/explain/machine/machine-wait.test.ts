@@ -183,7 +183,7 @@ test('a Running machine whose Node has readiness taints waits for them, and show
   const counts = 'so the machine does not count as available';
   expect(waits('readiness.k8s.io/a')).toEqual([
     at(-2),
-    `its Node has the taint readiness.k8s.io/a since ${at(-2)}, ${counts}`,
+    `the Node has the taint readiness.k8s.io/a since ${at(-2)}, ${counts}`,
   ]);
   expect(waits('readiness.k8s.io/a,readiness.k8s.io/b')[1]).toContain('taints readiness.k8s.io/a, readiness.k8s.io/b');
 });

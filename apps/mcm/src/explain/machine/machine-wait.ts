@@ -43,7 +43,7 @@ function readinessWait(machine: Machine, phase: string): MachineWait | undefined
   const awaited = awaitedReadiness(machine);
   if (!awaited) return undefined;
   const { since, taints } = awaited;
-  const taintText = `its Node has the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')} since ${since}`;
+  const taintText = `the Node has the ${taints.length === 1 ? 'taint' : 'taints'} ${taints.join(', ')} since ${since}`;
   return {
     name: machine.metadata.name,
     phase,

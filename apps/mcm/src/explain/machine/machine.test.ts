@@ -167,7 +167,7 @@ test('a machine that never joined shows its phase, its deadline and the missing 
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   await client.resource(machineClasses, NS).delete('small');
   const text = await explain();
-  expect(text).toContain('m-0, missing in the cluster');
+  expect(text).toContain('m-0, the Node does not exist in the cluster');
   expect(text).toContain('MachineClass does not exist');
   expect(text).toMatch(/^Progress:$/m);
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
@@ -301,7 +301,7 @@ test('a Node that the user cannot read is only reported as unreadable', async ()
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   target = await seenBy('configmaps', 'events');
   const text = await explain();
-  expect(text).toContain('  node   m-0, its state is unknown: no permission to read the node');
+  expect(text).toContain('  node   m-0, the state of the node is unknown: no permission to read the node');
   expect(text).not.toContain('Progress:');
   expect(text).toMatch(/^No permission to read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
 });

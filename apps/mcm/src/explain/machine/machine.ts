@@ -307,8 +307,8 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'no node, because the machine controller runs without a target cluster (--target-kubeconfig=none)';
   if (!name) return 'no node, because the node of this machine has not joined yet';
-  if (node === null) return 'its state is unknown: no permission to read the node';
-  if (!node) return 'missing in the cluster';
+  if (node === null) return 'the state of the node is unknown: no permission to read the node';
+  if (!node) return 'the Node does not exist in the cluster';
   const { conditions = [] } = node.status ?? {};
   const unhealthyText = describeUnhealthy(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');

@@ -7,7 +7,7 @@ const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))
-    return `the machine config of the node is ${state}${reason ? ` (${reason})` : ''}: mcm config status -o wide`;
+    return `the machine config of the node is ${state}${reason ? ` (${reason})` : ''}; for details: mcm config status -o wide`;
   return annotations[Annotations.ConfigDaemonDrain]?.startsWith('drain-')
     ? 'the node is being drained for another machine config'
     : undefined;

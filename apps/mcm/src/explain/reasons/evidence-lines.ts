@@ -17,7 +17,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
     `  conditions  ${firstCondition}`,
     ...moreConditions.map((line) => `              ${line}`),
     ...(lines.length > 0
-      ? [`  console, ${lines.length > last.length ? 'the last lines of the log' : 'in full'}:`, ...last]
+      ? [`  ${lines.length > last.length ? 'last lines of the console log' : 'console log'}:`, ...last]
       : []),
     ...(missing ? missing.split('\n').map((line) => `  ${line}`) : []),
     `  the complete log: kubectl get configmap ${configMap} -n ${namespace} -o yaml`,

@@ -262,7 +262,7 @@ const endedAtOnce: Rule = {
       ({ action, raw }) => action === 'DescribeInstances' && /<name>(terminated|shutting-down)</.test(raw?.body ?? ''),
     );
     if (!reported || situation.step.method !== 'CreateMachine') return undefined;
-    const textMatches = /^VM "[^"]*" ended as soon as it was launched, it is (terminated|shutting-down): /;
+    const textMatches = /^VM "[^"]*" ended immediately after its launch and is (terminated|shutting-down): /;
     return failsWith(expected, situation, 'Internal', { textMatches });
   },
 };

@@ -130,7 +130,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Names of machines',
-    what: 'a MachineSet counts the names of its machines',
+    what: 'an annotation of a MachineSet counts the machine names that the MachineSet has used',
     kinds: ['MachineSet'],
     excuses: ({ path, ours, theirs }) => path === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
     excusesStep: ({ lane, ours, theirs }) => lane === NUMBERS && COUNT.test(ours ?? '') && theirs === undefined,
@@ -144,7 +144,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Failed machines',
-    what: 'mcm replaces a machine that fails during another replacement later',
+    what: 'mcm delays the replacement of a machine that fails during another replacement',
     kinds: ['Machine'],
     excusesStep: ({ lane, ours, theirs }, courses) =>
       theirs === undefined &&

@@ -109,7 +109,7 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     () => overstayBlocker(a, NOON),
     false,
     'pod default/a',
-    'the grace period ended at 2026-01-01T12:00:00.000Z; check its finalizers and the kubelet; the label force-deletion=true ends the wait',
+    "the grace period ended at 2026-01-01T12:00:00.000Z; check the pod's finalizers and the kubelet; the label force-deletion=true ends the wait",
   ],
 ])('a blocker contains a hint for the user, and its event: %s', (_what, of, failed, cause, hint) => {
   const blocker = of();

@@ -152,6 +152,6 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not terminate`,
   failed: false,
-  hint: `the grace period ended at ${dueAt.toISOString()}; check its finalizers and the kubelet; the label ${forcedBy} ends the wait`,
+  hint: `the grace period ended at ${dueAt.toISOString()}; check the pod's finalizers and the kubelet; the label ${forcedBy} ends the wait`,
   event: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });

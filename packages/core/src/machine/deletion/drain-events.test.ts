@@ -69,7 +69,7 @@ test('pods that do not end are reported together, by name', () => {
     {
       reason: 'PodDoesNotEnd',
       message:
-        'Pods default/a, default/b do not terminate. Check their finalizers and the kubelet. The label force-deletion=true on the machine ends the wait',
+        'Pods default/a, default/b do not terminate. Check the finalizers of the pods and the kubelet. The label force-deletion=true on the machine ends the wait',
     },
   ]);
   expect(events({ ...o, memory: remembering(o) })).toEqual([]);

@@ -62,7 +62,7 @@ const MESSAGES: Readonly<Record<ReportReason, Message>> = {
     const [first, ...others] = blockers;
     if (first && others.length === 0) return `${capital(first.text)}: ${first.hint}`;
     const pods = listed(blockers.flatMap(({ pods: names = [] }) => names).sort());
-    return `Pods ${pods} do not terminate. Check their finalizers and the kubelet. The label ${forcedBy} on the machine ends the wait`;
+    return `Pods ${pods} do not terminate. Check the finalizers of the pods and the kubelet. The label ${forcedBy} on the machine ends the wait`;
   },
   VolumeStaysAttached: (blockers) => withHint(`The drain continues: ${textsOf(blockers)}`, blockers),
 };

@@ -379,10 +379,9 @@ export class OrphanCollector {
   #report(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
     const { providerId, machineName } = vm;
     const { log, recorder } = this.#o;
-    const whose = exists
-      ? `has the name of machine ${machineName}, but spec.providerID of the machine names another VM`
-      : `is an orphan: its machine ${machineName} does not exist`;
-    const text = `VM ${providerId} ${whose}; ${verdict}`;
+    const text = exists
+      ? `VM ${providerId} has the name of machine ${machineName}, but spec.providerID of the machine names another VM; ${verdict}`
+      : `VM ${providerId} is an orphan: its machine ${machineName} does not exist; ${verdict}`;
     log.warn('Orphan VM', { providerId, machine: machineName, verdict });
     recorder.event(machineClass, 'Warning', 'OrphanVM', text);
   }

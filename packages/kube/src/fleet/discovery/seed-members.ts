@@ -75,9 +75,13 @@ export class SeedMembers {
     if (ends) this.#found.deleting(name);
     // The machines of a terminating namespace still need their controllers, even if the Secret is already deleted.
     if (ends || data !== undefined) return;
-    const missing =
-      secret === undefined ? 'does not exist; create the Secret' : `has no key ${keys.join(' or ')}; add this key`;
-    this.#found.refuse(name, `Secret ${name}/${secretName} ${missing} with the kubeconfig of the target cluster`);
+    const where = `Secret ${name}/${secretName}`;
+    this.#found.refuse(
+      name,
+      secret === undefined
+        ? `${where} does not exist; create the Secret with the kubeconfig of the target cluster`
+        : `${where} has no key ${keys.join(' or ')}; add this key with the kubeconfig of the target cluster`,
+    );
   }
 
   #release(name: string, secret: Secret | undefined): void {

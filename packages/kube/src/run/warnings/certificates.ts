@@ -62,16 +62,21 @@ function fault({ certificateName, from, until, now, fits }: Facts): string | und
   return undefined;
 }
 
+const unknownAuthority = (certificate: string, ca: string): string =>
+  `${certificate} is signed by an authority that is not in ${ca}; add this authority`;
+
 /** The problem and a hint for each TLS error code of Node.js about a server certificate. */
-const UNTRUSTED: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'has expired; renew the certificate on the server',
-  CERT_NOT_YET_VALID: 'is not valid yet; check the clock of this machine',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; correct server or tls-server-name in the kubeconfig',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority outside of CA; add this authority',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority outside of CA; add this authority',
-  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority outside of CA; add this authority',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; add the certificate to CA',
-  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new authority to CA',
+const UNTRUSTED: Readonly<Record<string, (certificate: string, ca: string) => string>> = {
+  CERT_HAS_EXPIRED: (certificate) => `${certificate} has expired; renew the certificate on the server`,
+  CERT_NOT_YET_VALID: (certificate) => `${certificate} is not valid yet; check the clock of this machine`,
+  ERR_TLS_CERT_ALTNAME_INVALID: (certificate) =>
+    `${certificate} is not valid for the host name of the server; correct server or tls-server-name in the kubeconfig`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: (certificate, ca) => `${certificate} is self-signed; add the certificate to ${ca}`,
+  CERT_SIGNATURE_FAILURE: (certificate, ca) =>
+    `${certificate} is signed by another authority of the same name; add the new authority to ${ca}`,
 };
 
 /** Messages name this source of the certificate authority if none is configured. */
@@ -86,6 +91,7 @@ const codeOf = (error: unknown): string | undefined => {
 /** Returns a sentence about an untrusted server certificate, or undefined for other errors. */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);
-  const why = code === undefined ? undefined : UNTRUSTED[code]?.replace('CA', ca);
-  return why && `the certificate of the ${server} API server ${why} (${code})`;
+  const sentence =
+    code === undefined ? undefined : UNTRUSTED[code]?.(`the certificate of the ${server} API server`, ca);
+  return sentence && `${sentence} (${code})`;
 }

@@ -106,7 +106,7 @@ describe('certificates', () => {
     expect(untrustedSentence('control', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeUndefined();
     const unknown = Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
     expect(untrustedSentence('control', unknown, '/run/ca.crt')).toBe(
-      'the certificate of the control API server is signed by an authority outside of /run/ca.crt; add this authority (SELF_SIGNED_CERT_IN_CHAIN)',
+      'the certificate of the control API server is signed by an authority that is not in /run/ca.crt; add this authority (SELF_SIGNED_CERT_IN_CHAIN)',
     );
   });
 });
