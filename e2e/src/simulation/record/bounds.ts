@@ -117,7 +117,7 @@ export const BOUNDS = {
   thawed: {
     suites: MACHINES,
     ms: 95 * SECOND,
-    rule: 'a frozen controller resumes after the API server answers again',
+    rule: 'a frozen controller resumes after the API server responds again',
   },
   prompt: {
     suites: MACHINES,
