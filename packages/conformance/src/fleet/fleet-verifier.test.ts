@@ -1,4 +1,4 @@
-import type { Machine } from '@mcm/api';
+import type { Machine, MachinePhase } from '@mcm/api';
 import { VirtualClock } from '@mcm/kube';
 import { partial } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
@@ -107,5 +107,46 @@ test.each([
   verifier.wishes({ replicas: 2, maxSurge: 0, maxUnavailable: 0 });
   await clock.advance(MINUTE);
   verifier.changed(machine('b'), machine('b', true), false);
+  expect(violations).toEqual(expected);
+});
+
+const machineOf = (name: string, set: string, phase: MachinePhase, isGoing = false): Machine =>
+  partial<Machine>({
+    ...machine(name, isGoing),
+    metadata: {
+      ...machine(name, isGoing).metadata,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'MachineSet', name: set, uid: set, controller: true }],
+    },
+    status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
+  });
+
+test.each([
+  ['within the delay of its watch', 3_000, 2, []],
+  ['long before', 60_000, 2, [expect.stringMatching(/^mcm replaced a while the rollout made 1 machine unavailable/)]],
+  ['but a set may grow', 3_000, 1, [expect.stringMatching(/^mcm replaced a while the rollout made 1 machine/)]],
+])('a surplus machine recovers before the manager reduces its set: %s', async (_, recoveredMs, total, expected) => {
+  const clock = new VirtualClock();
+  const violations: string[] = [];
+  const sizes: Readonly<Record<string, number>> = { current: 2, old: 0 };
+  const verifier = new FleetVerifier({
+    clock,
+    limit: 1,
+    lagMs: () => 4_000,
+    violate: (text) => violations.push(text),
+    replicasOf: (set) => sizes[set] ?? 0,
+    largestSince: () => 2,
+    reducedAt: () => clock.now().getTime(),
+    totalOf: () => total,
+  });
+  verifier.wishes({ replicas: 2, maxSurge: 1, maxUnavailable: 1 });
+  verifier.appeared(machineOf('a', 'current', 'Running'));
+  verifier.appeared(machineOf('b', 'current', 'InPlaceUpdating'));
+  verifier.appeared(machineOf('c', 'old', 'Failed'));
+  await clock.advance(MINUTE);
+  verifier.changed(machineOf('c', 'old', 'Failed'), machineOf('c', 'old', 'Running'), false);
+  await clock.advance(recoveredMs);
+  verifier.changed(machineOf('a', 'current', 'Running'), machineOf('a', 'current', 'Failed'), false);
+  verifier.changed(machineOf('a', 'current', 'Failed'), machineOf('a', 'current', 'Failed', true), false);
+  verifier.changed(machineOf('c', 'old', 'Running'), machineOf('c', 'old', 'Running', true), false);
   expect(violations).toEqual(expected);
 });

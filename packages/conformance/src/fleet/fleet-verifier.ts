@@ -38,6 +38,7 @@ export class FleetVerifier {
   readonly #machines = new Map<string, Machine>();
   readonly #selected = new Map<string, Selection>();
   readonly #lostAt = new Map<string, number>();
+  readonly #failedUntil = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   readonly #repairs: RepairVerifier;
 
@@ -96,6 +97,7 @@ export class FleetVerifier {
 
   gone(machine: Machine): void {
     this.#machines.delete(machine.metadata.name);
+    this.#failedUntil.delete(machine.metadata.uid);
     this.#repairs.gone(machine);
   }
 
@@ -132,6 +134,7 @@ export class FleetVerifier {
     const { name, uid } = machine.metadata;
     this.#machines.set(name, machine);
     const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
+    if (phaseOf(before) === 'Failed' && phaseOf(machine) !== 'Failed') this.#failedUntil.set(uid, this.#now);
     this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
@@ -149,8 +152,20 @@ export class FleetVerifier {
       maxUnavailable: Math.max(...wishes.map(({ maxUnavailable }) => maxUnavailable)),
       selected: this.#knownSelections(),
       byHand,
+      isIdleSurplus: this.#isIdleSurplus(before, wishes),
     });
     if (wrong !== undefined) this.#o.violate(wrong);
+  }
+
+  /**
+   * Whether a deletion removes a surplus machine that the manager may still have seen as Failed when it reduced the set.
+   * A set does not decide again when a surplus machine recovers.
+   */
+  #isIdleSurplus(machine: Machine, wishes: readonly Wish[]): boolean {
+    const set = controllerOf(machine)?.uid;
+    if (set === undefined || this.#o.totalOf(set) < Math.max(...wishes.map(({ replicas }) => replicas))) return false;
+    const since = Math.min(this.#now, this.#reducedAt(machine.metadata.name)) - this.#o.lagMs();
+    return phaseOf(machine) === 'Failed' || (this.#failedUntil.get(machine.metadata.uid) ?? 0) > since;
   }
 
   /**

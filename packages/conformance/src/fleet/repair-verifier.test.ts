@@ -160,6 +160,23 @@ test('the deletion of machines that have not joined makes room for another set w
   ]);
 });
 
+test('a surplus machine that the controllers may consider as Failed makes no machine unavailable', () => {
+  const deletes = (isIdleSurplus: boolean) => {
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
+      ['a', 'now', 'Failed'],
+      ['b', 'now', 'InPlaceUpdating'],
+      ['c', 'old', 'Running'],
+    ]);
+    const allowed = { ...allowance({ now: 2 }), replicas: [2] };
+    expect(replaces(verifier, 'a', 'now', allowed)).toBeUndefined();
+    const going = [machine('c', 'old', 'Running'), machine('c', 'old', 'Running', true)] as const;
+    return verifier.changed(...going, { ...allowed, isIdleSurplus });
+  };
+  expect(deletes(true)).toBeUndefined();
+  expect(deletes(false)).toMatch(/mcm replaced a while the rollout made 1 machine unavailable/);
+});
+
 test('an unreachable machine of an old set may be deleted while new machines join, if enough machines remain', () => {
   const deletes = (phase: MachinePhase, replicas: number) => {
     const verifier = new RepairVerifier(clock);

@@ -16,6 +16,8 @@ export interface Allowance {
   readonly maxUnavailable: number;
   readonly selected: ReadonlySet<string>;
   readonly byHand: boolean;
+  /** Whether no set may grow after the deletion of a machine that the controllers may still consider as Failed. */
+  readonly isIdleSurplus?: boolean;
 }
 
 const setOf = (machine: Machine): string => controllerOf(machine)?.uid ?? '';
@@ -71,7 +73,7 @@ export class RepairVerifier {
 
   /** @returns a sentence if the change exceeds a limit of the deployment. */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
-    const { replicasOf, byHand } = allowance;
+    const { replicasOf, byHand, isIdleSurplus = false } = allowance;
     this.#machines.set(machine.metadata.uid, machine);
     this.#noteUpdate(before, machine);
     const set = setOf(machine);
@@ -79,8 +81,8 @@ export class RepairVerifier {
     const refills = this.#alive(set) < replicasOf(set);
     // Deletions from a set do not let another set grow if the set has the size of the whole deployment.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
-    // A machine that has not joined yet was not available before, so its deletion does not count.
-    const wasAway = this.#isJoining(before) || this.#isUnreachable(before, allowance);
+    // A machine that was not available before makes no machine unavailable, so its deletion does not count.
+    const wasAway = isIdleSurplus || this.#isJoining(before) || this.#isUnreachable(before, allowance);
     if (decided && !refills && !carries && !wasAway) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
