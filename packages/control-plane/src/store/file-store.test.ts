@@ -127,6 +127,16 @@ test('listeners get a change only after it is settled, in order', async () => {
   expect(store.deliveredRevision()).toBe(revisions.at(-1));
 });
 
+test('a compaction keeps changes that are not durable yet', async () => {
+  const store = openStore();
+  const { revision } = store.put('/xs', draft('a'));
+  store.compact();
+  expect(store.compactedRevision('/xs')).toBeLessThan(revision);
+  await store.settled();
+  store.compact();
+  expect(store.compactedRevision('/xs')).toBe(revision);
+});
+
 test.each([
   ['another one runs on it', () => void openStore(), /in use by another running control plane/],
   ['it is no database', () => write('store.sqlite', 'not a database, by far'), /damaged or not a store/],

@@ -94,7 +94,7 @@ export class History {
   }
 
   compact(revision: number): void {
-    this.#forget(Number.POSITIVE_INFINITY);
+    this.#forget(Number.NEGATIVE_INFINITY, revision);
     this.#compacted = Math.max(this.#compacted, revision);
   }
 
@@ -160,11 +160,16 @@ export class History {
     for (const index of this.#indexes.values()) index.drop(event, end);
   }
 
-  #forget(before: number): void {
+  /**
+   * @param before The time in milliseconds since the epoch before which changes are removed.
+   * @param upTo The last revision that is removed in any case.
+   */
+  #forget(before: number, upTo = 0): void {
     for (;;) {
       const { oldest } = this.#all;
       if (oldest === undefined) break;
-      if (this.#all.size <= this.#limits.maxEvents && oldest.time >= before) break;
+      const isKept = oldest.revision > upTo && oldest.time >= before;
+      if (this.#all.size <= this.#limits.maxEvents && isKept) break;
       this.#compacted = oldest.revision;
       this.#all.dropOldest();
       this.#drop(oldest, 'oldest');

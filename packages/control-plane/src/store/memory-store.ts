@@ -50,7 +50,7 @@ export class MemoryStore implements Store {
   }
 
   compact(): void {
-    for (const { history } of this.#resources.values()) history.compact(this.#revision);
+    for (const { history } of this.#resources.values()) history.compact(this.deliveredRevision());
   }
 
   get(resource: string, namespace: string, name: string): StoredRecord | undefined {

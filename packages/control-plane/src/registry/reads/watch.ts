@@ -159,7 +159,7 @@ class Watcher {
       this.#pump();
     });
     if (from === 'state') this.#sendState();
-    else if (from === 'now') this.#seen = store.revision();
+    else if (from === 'now') this.#seen = this.#durable();
     else if (!this.#replay(from)) return;
     this.#unsubscribe = store.subscribe(this.#served.resource, (event) => this.#onEvent(event), this.#where());
     this.#schedule();
@@ -171,12 +171,23 @@ class Watcher {
     return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
   }
 
+  /**
+   * Returns the revision with which the watch starts. A crash can undo later changes, so the store delivers the later
+   * changes when they are durable.
+   */
+  #durable(): number {
+    const { store } = this.#registry;
+    return Math.max(store.deliveredRevision(), store.compactedRevision(this.#served.resource));
+  }
+
   #sendState(): void {
     const { store } = this.#registry;
     const { resource } = this.#served;
-    this.#seen = store.revision();
+    this.#seen = this.#durable();
     const { where, matches } = this.#selection;
-    for (const record of store.list(resource, { namespace: this.#within, where }).records) {
+    // A page of an older revision needs more time.
+    const revision = this.#seen < store.revision() ? this.#seen : undefined;
+    for (const record of store.list(resource, { namespace: this.#within, where, revision }).records) {
       if (matches !== undefined && !matches(record)) continue;
       this.#queue.push(() => this.#format.frame('ADDED', this.#show(this.#served.textOf(record))));
     }
@@ -195,9 +206,11 @@ class Watcher {
       return false;
     }
     this.#seen = version;
+    const durable = this.#durable();
     // The replayed events have no effect on the limit for unread events, so a client that missed many events can resume
     // its watch.
     for (const event of events) {
+      if (event.revision > durable) break;
       const queued = this.#next(event, false);
       if (queued !== undefined) this.#queue.push(queued);
     }
@@ -215,7 +228,7 @@ class Watcher {
    * events.
    */
   #next(event: StoreEvent, isLive: boolean): Queued | undefined {
-    // The store delivers an event again when the event becomes durable.
+    // After a compaction, the state of a watch can contain changes that the store delivers later.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event, isLive);
