@@ -29,7 +29,7 @@ const flags = {
     'pull-secret-namespace': textFlag({
       placeholder: '<namespace>',
       default: DEFAULT_CONFIG_SETTINGS.pullSecretNamespace,
-      help: 'namespace of the Secret in spec.pullSecret of the ControllerConfig',
+      help: 'namespace of the Secret that spec.pullSecret of the ControllerConfig names',
     }),
     'tls-profile': textFlag({
       placeholder: '<name>',

@@ -16,7 +16,7 @@ const WHY: Readonly<Record<string, string>> = {
     'sends the requests for VMs, disks and images to Azure ([decision 14](../decisions/0014-azure-with-its-sdk.md)); used only by the Azure machine controller',
   '@azure/arm-network': 'sends the requests for NICs and subnets to Azure',
   '@azure/arm-resourcegraph': 'lists the VMs, NICs and disks with queries of Resource Graph',
-  '@azure/core-rest-pipeline': 'replaces the request pipeline of the Azure clients by an empty pipeline',
+  '@azure/core-rest-pipeline': 'replaces the request pipeline of the Azure clients with an empty pipeline',
   '@google-cloud/compute':
     'sends the requests to Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); used only by the GCP machine controller',
   '@grpc/grpc-js': 'contains the gRPC server for the cluster autoscaler; loaded only with `--autoscaler-port`',

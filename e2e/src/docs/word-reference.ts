@@ -63,7 +63,7 @@ const conditionsPage = (): string =>
     '# Conditions and phases\n',
     'This page lists the values in the status of objects. The page is for operators who read a status, and for authors of tools.\n',
     '```sh\nmcm explain machinedeployment/workers\n```\n',
-    '`mcm explain` describes the status of one object, with the fix. For a pool, run `mcm config explain`.\n',
+    '`mcm explain` explains the status of one object, and shows how to fix a problem. For a pool, run `mcm config explain`.\n',
     '## Phases of a Machine\n\nThe machine controller writes `status.currentStatus.phase`. A new machine has no phase.\n',
     wordTable('Phase', PHASE_MEANINGS),
     '## The last operation of a Machine\n\nIn `status.lastOperation`: `type`, `state`, `errorCode` ([error codes](errors.md)) and `description`.\n',

@@ -197,7 +197,12 @@ function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unproces
   const known = holder === '' ? {} : { holder };
   if (unprocessed.names.length > 0)
     return {
-      ...base(name, 'behind', `the controller has not processed ${changesOf(unprocessed.names)}`, unprocessed.since),
+      ...base(
+        name,
+        'behind',
+        `the controller has not processed the last change of machinedeployment ${shortList(unprocessed.names)}`,
+        unprocessed.since,
+      ),
       ...known,
       effects: unprocessed.names.map((each) => `the rollout and the scaling of machinedeployment ${each} are stopped`),
       unprocessed: unprocessed.names,
@@ -205,8 +210,8 @@ function withLease(name: ControllerName, lease: Lease, found: LeaseAge, unproces
   return { ...base(name, 'acts', ''), ...known };
 }
 
-const changesOf = (names: readonly string[]): string =>
-  `the last change of machinedeployment ${names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')}`;
+const shortList = (names: readonly string[]): string =>
+  names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 
 function withoutLease(
   name: ControllerName,
@@ -221,7 +226,12 @@ function withoutLease(
       : `no permission to read the Lease of the controller (${refusal})`;
   if (unprocessed.names.length > 0)
     return {
-      ...base(name, 'stopped', `${lease}, and ${changesOf(unprocessed.names)} is not processed`, unprocessed.since),
+      ...base(
+        name,
+        'stopped',
+        `${lease}, and the last change of machinedeployment ${shortList(unprocessed.names)} is not processed`,
+        unprocessed.since,
+      ),
       unprocessed: unprocessed.names,
     };
   const untouched = name === 'machine-controller' ? untouchedMachine(machines, now) : undefined;

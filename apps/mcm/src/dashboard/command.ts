@@ -22,7 +22,7 @@ export const withDashboardOptions = (command: Command): Command =>
       )
       .option(
         '--listen <address>',
-        'IP address of the page; users log in with a token of the cluster, except on a loopback address',
+        'IP address of the page; users log in with a token of the cluster unless this is a loopback address',
         '127.0.0.1',
       )
       .option('--tls-cert-dir <dir>', 'directory with tls.crt and tls.key for --listen (default: self-signed)')

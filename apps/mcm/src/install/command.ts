@@ -20,7 +20,7 @@ export function addInstall(program: Command, environment: Pick<CommandEnvironmen
         .addOption(
           new Option(
             '--part <part>',
-            'install only the objects of one of two clusters. "control": the cluster with the machine objects. "target": the cluster with the nodes',
+            'install only the objects of one cluster. "control": the cluster with the machine objects. "target": the cluster with the nodes',
           )
             .choices(['all', 'control', 'target'])
             .default('all'),

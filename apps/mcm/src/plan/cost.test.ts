@@ -94,7 +94,7 @@ test('the costs omit classes without a price, and are unknown with different cur
   const some = [priced('small', {}), priced('large', { [HourlyPrice]: '1' })];
   expect(costsOf({ ...input, classes: some })).toMatchObject({
     text: '0 per hour now, at most 2 per hour during the plan, 2 per hour at the end',
-    remarks: ['the costs do not contain machines of MachineClass small'],
+    remarks: ['the costs do not include machines of MachineClass small'],
   });
   const mixed = [priced('small', { [HourlyPrice]: '1 EUR' }), priced('large', { [HourlyPrice]: '1 USD' })];
   expect(costsOf({ ...input, classes: mixed }).text).toBe(

@@ -118,7 +118,7 @@ function remarksOf(all: readonly Counts[], classes: readonly MachineClass[], has
         ...(quota !== undefined && quotaOf(one) === undefined
           ? [`MachineClass ${name}: mcm ignores ${Quota} "${quota}"; write a number of machines`]
           : []),
-        ...(hasPrice && price === undefined ? [`the costs do not contain machines of MachineClass ${name}`] : []),
+        ...(hasPrice && price === undefined ? [`the costs do not include machines of MachineClass ${name}`] : []),
       ];
     });
 }

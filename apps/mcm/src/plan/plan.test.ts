@@ -287,7 +287,7 @@ describe('mcm plan', () => {
     const waiting = file('large', 3).replace('"replicas":3', '"replicas":3,"minReadySeconds":600');
     const [[plain], [delayed]] = [await plan(file('large', 3)), await plan(waiting)];
     expect(delayed?.lasts).toBe(plain?.lasts);
-    const note = 'the duration does not contain spec.minReadySeconds (600), because mcm ignores this field';
+    const note = 'the duration does not include spec.minReadySeconds (600), because mcm ignores this field';
     expect(delayed?.assumes).toContain(note);
     expect(plain?.assumes.join()).not.toContain('minReadySeconds');
   });

@@ -247,7 +247,7 @@ function assumptions(source: PlanSource, unseen: number): string[] {
       ? [`${unseen} drains have no preview; the simulation assumes that nothing blocks these drains`]
       : []),
     ...((spec.minReadySeconds ?? 0) > 0
-      ? [`the duration does not contain spec.minReadySeconds (${spec.minReadySeconds}), because mcm ignores this field`]
+      ? [`the duration does not include spec.minReadySeconds (${spec.minReadySeconds}), because mcm ignores this field`]
       : []),
     ...named.map(
       (key) =>

@@ -127,7 +127,7 @@ function writeField(writer: WireWriter, number: number, field: MessageField, own
 
 function writeMessage(writer: WireWriter, message: string, value: Fields): void {
   const fields = messageFields(message);
-  if (fields === undefined) throw new RangeError(`no field numbers of ${message}`);
+  if (fields === undefined) throw new RangeError(`no field numbers exist for the message ${message}`);
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 

@@ -66,6 +66,6 @@ function parse(text: string): Placement | undefined {
 const malformed = (defect: string, cause?: unknown): MachineError =>
   new MachineError(
     'Internal',
-    `annotation ${PlacementAnnotations.Placement} of spec.nodeTemplate: ${defect}; it must be a JSON object with members of EC2's Placement`,
+    `annotation ${PlacementAnnotations.Placement} of spec.nodeTemplate: ${defect}; the annotation must be a JSON object with members of EC2's Placement`,
     cause === undefined ? {} : { cause },
   );

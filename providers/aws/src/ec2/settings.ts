@@ -37,7 +37,7 @@ export const awsFlags = {
   'interruption-queue': textFlag({
     placeholder: '<name>',
     default: '',
-    help: 'name of the SQS queue with events about interruptions, in the region of each class; requires --interruptions',
+    help: 'name of the SQS queue with interruption events in the region of each class; requires --interruptions',
   }),
   'use-fips-endpoint': switchFlag(
     'use the FIPS endpoints of the region; alternative: the variable AWS_USE_FIPS_ENDPOINT=true',

@@ -47,7 +47,7 @@ const osDisk = z.object({
 });
 
 const publicKeys = z.object({
-  path: text('path of the file on the VM that gets the key, such as /home/core/.ssh/authorized_keys'),
+  path: text('path of the file on the VM to which Azure writes the key, such as /home/core/.ssh/authorized_keys'),
   keyData: text('public SSH key; if the key is absent, mcm generates a key pair and discards the private key'),
 });
 

@@ -106,7 +106,7 @@ export type NetworkInterface = z.infer<typeof networkInterface>;
 /** The schema of the Secret. */
 export const GcpCredentials = z.looseObject({
   serviceAccountJSON: text(
-    'JSON of a service account key or an external_account; the Secret needs this key under one of its three names',
+    'JSON of a service account key or an external_account; the Secret must contain the JSON under one of three names',
   ),
   'serviceaccount.json': text('another name of serviceAccountJSON'),
   credentialsConfig: text('another name of serviceAccountJSON'),

@@ -139,7 +139,7 @@ function imageGroup(container: Container, program: string): Group {
   return group(`Image of ${program}.`, {
     repository: value(
       known
-        ? `Repository of the image. If the value is empty, the chart uses mcm/machine-controller-PROVIDER. Any provider other than ${PROVIDERS.join(', ')} needs this value.`
+        ? `Repository of the image. If the repository is empty, the chart uses mcm/machine-controller-PROVIDER. Any provider other than ${PROVIDERS.join(', ')} needs a repository.`
         : 'Repository of the image.',
       defaults[container],
       known ? ANY_TEXT : TEXT,
@@ -161,7 +161,7 @@ function imageGroup(container: Container, program: string): Group {
 
 const HOOK_WEBHOOKS = group('Hooks that call a webhook (docs/hooks.md).', {
   secret: value(
-    'Secret with the file webhooks.json, and with the keys and certificates that the file names. The chart mounts the Secret at /etc/mcm/hooks. If the value is empty, hooks call no webhooks.',
+    'Secret with the file webhooks.json, and with the keys and certificates that the file names. The chart mounts the Secret at /etc/mcm/hooks. If no Secret is set, hooks call no webhooks.',
     '',
     { type: 'string', pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$' },
   ),
@@ -201,11 +201,19 @@ const MONITORING = part(false, 'Objects of the Prometheus operator, and Grafana 
   ),
   serviceMonitor: group('ServiceMonitors for the metrics of the enabled programs.', {
     enabled: enabled(true, 'Creates ServiceMonitors.'),
-    interval: value('Scrape interval. If the value is empty, Prometheus uses its own scrape interval.', '', DURATION),
+    interval: value(
+      'Scrape interval. If the interval is empty, Prometheus uses its own scrape interval.',
+      '',
+      DURATION,
+    ),
   }),
   podMonitor: group('Installs PodMonitors, for a Prometheus that selects only PodMonitors.', {
     enabled: enabled(false, 'Creates PodMonitors.'),
-    interval: value('Scrape interval. If the value is empty, Prometheus uses its own scrape interval.', '', DURATION),
+    interval: value(
+      'Scrape interval. If the interval is empty, Prometheus uses its own scrape interval.',
+      '',
+      DURATION,
+    ),
     authorization: value(
       'Secret with the token of an account that can read /metrics: {credentials: {name: x, key: token}}.',
       {},
@@ -231,17 +239,17 @@ const fleetFields = () =>
     'Runs a fleet of replicas that serve many clusters (docs/fleet-mode.md). In fleet mode, the chart does not install the parts rbac, targetRbac, webhooks and workload. The chart refuses separateController in fleet mode.',
     {
       selector: value(
-        'Label selector of the namespaces that the fleet serves. If the value is empty, the selector is mcm-fleet=PROVIDER.',
+        'Label selector of the namespaces that the fleet serves. If the selector is empty, the fleet uses mcm-fleet=PROVIDER.',
         '',
         ANY_TEXT,
       ),
       clusters: value(
-        'Label selector of the Clusters of Cluster API that the fleet serves (--fleet-clusters). If the value is set, the chart also binds the role for Clusters, and selector has no effect.',
+        'Label selector of the Clusters of Cluster API that the fleet serves (--fleet-clusters). If clusters is set, the chart also binds the role for Clusters, and fleet.selector has no effect.',
         '',
         ANY_TEXT,
       ),
       clusterProfiles: value(
-        'Label selector of the ClusterProfiles that the fleet serves (--fleet-cluster-profiles). If the value is set, the chart also binds the role for ClusterProfiles, and selector has no effect.',
+        'Label selector of the ClusterProfiles that the fleet serves (--fleet-cluster-profiles). If clusterProfiles is set, the chart also binds the role for ClusterProfiles, and fleet.selector has no effect.',
         '',
         ANY_TEXT,
       ),
@@ -251,7 +259,7 @@ const fleetFields = () =>
         { type: 'array', items: TEXT, uniqueItems: true },
       ),
       cacheLimit: value(
-        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If the value is above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
+        'Maximum estimated size of the caches of one cluster, in MiB (--fleet-cache-limit). If cacheLimit is above 0, the chart also binds the role for the annotation of a namespace. 0: no limit.',
         0,
         COUNT,
       ),
@@ -309,7 +317,7 @@ const partFields = (shares: number | string): Fields => ({
     'Runs the machine controller in separate pods. With separate pods, the pods of the machine-controller-manager have no roles and no credentials of the machine controller. Requires workload.enabled.',
     {
       annotations: value(
-        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations of the value serviceAccount do not apply to the machine controller.',
+        'Annotations of the ServiceAccount of the machine controller, for example for a workload identity. The annotations in serviceAccount.annotations do not apply to the machine controller.',
         {},
         TEXTS,
       ),
@@ -323,7 +331,7 @@ const partFields = (shares: number | string): Fields => ({
   ),
   machineConfigDaemon: part(
     false,
-    'Runs the machine-config-daemon as a privileged pod on each node, for nodes without its systemd unit. Requires machineConfigTarget.',
+    'Runs the machine-config-daemon as a privileged pod on each node, for nodes that do not have its systemd unit. Requires machineConfigTarget.',
   ),
   dashboard: part(
     false,
@@ -362,7 +370,7 @@ function values(programs: ProgramFlags): Fields {
   };
   return {
     provider: value(
-      `Provider of the machine controller. This value must be set to ${PROVIDERS.join(', ')}, or the name of another provider. Another provider also needs images.controller.repository.`,
+      `Provider of the machine controller. The provider must be ${PROVIDERS.join(', ')}, or the name of another provider. Another provider also needs images.controller.repository.`,
       '',
       { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
@@ -408,7 +416,7 @@ function values(programs: ProgramFlags): Fields {
     serviceAccount: group('ServiceAccount of the controllers.', {
       create: enabled(true, 'Creates the ServiceAccount.'),
       name: value(
-        'Name of the ServiceAccount. If the value is empty, the ServiceAccount has the name of the other objects.',
+        'Name of the ServiceAccount. If the name is empty, the ServiceAccount has the name of the other objects.',
         '',
         {
           type: 'string',

@@ -80,7 +80,7 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Time to the next window',
           's',
-          'Time until the windows and freezes of a deployment allow a rollout. A window that never opens has no value.',
+          'Time until the windows and freezes of a deployment allow a rollout. The panel has no value for a window that never opens.',
           [`clamp_min(${perDeployment('mcm_rollout_window_opens_time_seconds')} - time(), 0)`, '{{name}}'],
         ),
       ],
