@@ -18,6 +18,7 @@ import {
   type Transport,
   VirtualClock,
 } from '@mcm/kube';
+import { BOUNDS } from '../record/bounds.ts';
 import { maxCallsOf } from '../record/step-limit.ts';
 import { SimulatedCluster } from './cluster.ts';
 import { Fences } from './fences.ts';
@@ -104,7 +105,7 @@ export class FleetWorld {
     this.source = new FleetSource(options.source ?? 'namespaces', this.seedAdmin, homeOf(0));
     this.served = new ServedVerifier({
       clock,
-      leaseMs: options.quietLeaseMs ?? 0,
+      leaseMs: (options.quietLeaseMs ?? 0) + (options.source === 'profiles' ? BOUNDS.fleetUnwatched.ms : 0),
       reporter,
       clusters: () => [...clusters.keys()].filter((name) => !this.deleted.has(name)),
       serves: (name, cluster) =>

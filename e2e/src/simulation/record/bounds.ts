@@ -191,6 +191,11 @@ export const BOUNDS = {
     ms: 25 * SECOND,
     rule: 'another replica serves the clusters of a replica that ended, stopped running, or lost a cluster',
   },
+  fleetUnwatched: {
+    suites: FLEET_MODE,
+    ms: 15 * SECOND,
+    rule: 'without a seed, a replica observes the Lease of a cluster for the time limit before it serves the cluster',
+  },
   fleetReached: {
     suites: FLEET_MODE,
     ms: 2 * MINUTE,
