@@ -1,4 +1,4 @@
-import { API_VERSION } from '@mcm/api';
+import { Annotations, API_VERSION } from '@mcm/api';
 import { type DeploymentPlan, planAll } from '@mcm/cli';
 import { seededRandom } from '@mcm/kube';
 import * as fc from 'fast-check';
@@ -173,3 +173,31 @@ test.each([
   },
   600_000,
 );
+
+test('a plan predicts the warm machines that a scale-up uses, and the new warm machines', async () => {
+  const annotations = { [Annotations.WarmMachines]: '2', [Annotations.WarmState]: 'Stopped' };
+  const world = await World.start({ annotations, kubelets: { joinDelay: 30 * SECOND } });
+  try {
+    world.wantsWarm = 2;
+    await world.createDeployment(2);
+    await world.untilSettled(2, 'blue');
+    const wish = { replicas: 5, paused: false, machineClass: 'blue' };
+    const plan = await planned(world, wish);
+    const namesOf = (action: string) => plan.steps.flatMap((step) => (step.action === action ? [step.name] : []));
+    expect(plan).toMatchObject({ complete: true, machines: { made: 1 }, warm: { used: 2, made: 2, deleted: 0 } });
+    const before = (await world.machines()).map(({ metadata }) => metadata.name);
+    await world.change(asked(wish));
+    await world.untilSettled(5, 'blue');
+    const after = await world.machines();
+    const isWarm = (name: string): boolean =>
+      after.some(
+        ({ metadata }) => metadata.name === name && metadata.annotations?.[Annotations.WarmState] !== undefined,
+      );
+    expect(namesOf('use warm').every((name) => before.includes(name) && !isWarm(name))).toBe(true);
+    const made = after.map(({ metadata }) => metadata.name).filter((name) => !before.includes(name));
+    expect(made.filter((name) => !isWarm(name))).toEqual(namesOf('make'));
+    expect(made.filter(isWarm)).toHaveLength(namesOf('make warm').length);
+  } finally {
+    await world.close();
+  }
+});

@@ -33,7 +33,7 @@ interface Forgotten {
 async function forget({ admin }: World): Promise<readonly Forgotten[]> {
   const forgotten: Forgotten[] = [];
   for (const kind of KINDS) {
-    const definition = kind as unknown as ResourceDefinition<KubeObject>;
+    const definition: ResourceDefinition<KubeObject> = kind as never;
     const resource = admin.resource<KubeObject>(definition, NAMESPACE);
     for (const { metadata } of (await resource.list()).items) {
       const all = Object.entries(metadata.annotations ?? {});

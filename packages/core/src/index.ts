@@ -230,7 +230,7 @@ export {
   hooksOf,
   parseHooks,
 } from './hooks/definitions.ts';
-export { hookKey, type PendingHook, pendingHooksOf } from './hooks/pending.ts';
+export { type AwaitedHook, awaitedHooks, hookKey, type PendingHook, pendingHooksOf } from './hooks/pending.ts';
 export { timesOf as interruptionTimes } from './interruption/deadlines.ts';
 export { type Interruption, interruptionOf, sentenceOf as interruptionText } from './interruption/notice.ts';
 export {

@@ -37,6 +37,10 @@ export function addPlan(program: Command, environment: CommandEnvironment): void
           .option(
             '--update-time <duration>',
             `duration of an in-place update, excluding the drain (default: ${inMinutes(GUESSES.update)})`,
+          )
+          .option(
+            '--start-time <duration>',
+            `time until the node of a stopped warm machine is ready (default: ${inMinutes(GUESSES.start)})`,
           ),
         'machinedeployments',
       ),

@@ -49,6 +49,7 @@ const input: CostInput = {
   classes: [priced('small', { [HourlyPrice]: '0.1 USD' }), priced('large', { [HourlyPrice]: '0.3 USD' })],
   steps: [make('n-0', 0), remove('m-0', 100), make('n-1', 100), remove('m-1', 200)],
   gone: () => 50,
+  warmMs: 30,
 };
 
 test('the costs contain the surge, and deleted machines until their VMs are gone', () => {
@@ -100,4 +101,33 @@ test('the costs omit classes without a price, and are unknown with different cur
   expect(costsOf({ ...input, classes: mixed }).text).toBe(
     'unknown, because the prices have different currencies: EUR, USD',
   );
+});
+
+test('a stopped warm machine costs nothing until a set uses the machine, and a new warm machine costs until its stop', () => {
+  const warm = (name: string, power?: string): Machine => {
+    const annotations = { [Annotations.WarmState]: 'Stopped', ...(power && { [Annotations.WarmPower]: power }) };
+    const ownerReferences = [{ ...owner, kind: 'MachineDeployment', name: 'workers', uid: 'uid-workers' }];
+    return { ...machine(name), metadata: { ...meta(name), annotations, ownerReferences } };
+  };
+  const settings = (state: string) => ({ [Annotations.WarmMachines]: '1', [Annotations.WarmState]: state });
+  const given = (state: string, fleet: readonly Machine[]): CostInput => ({
+    ...input,
+    deployment: { ...deployment, metadata: { ...meta('workers'), annotations: settings(state) } },
+    fleet,
+    steps: [
+      { afterMs: 0, action: 'use warm', name: 'w-0', set: 'workers-old', because: '' },
+      { afterMs: 0, action: 'make warm', name: 'workers-old-w<1>', set: 'workers-old', because: '' },
+    ],
+  });
+  const stopped = given('Stopped', [machine('m-0'), warm('w-0', 'Stopped')]);
+  expect(costsOf(stopped).text).toBe(
+    '0.1 USD per hour now, at most 0.3 USD per hour during the plan, 0.2 USD per hour at the end',
+  );
+  expect(costsOf(given('Running', [machine('m-0'), warm('w-0')])).text).toBe(
+    '0.2 USD per hour now, at most 0.3 USD per hour during the plan, 0.3 USD per hour at the end',
+  );
+  const quota = [priced('small', { [Quota]: '2' })];
+  expect(costsOf({ ...stopped, classes: quota }).shortages).toEqual([expect.stringContaining('needs 3 machines')]);
+  const removal = [{ afterMs: 0, action: 'delete warm', name: 'w-0', set: 'workers-old', because: '' } as const];
+  expect(costsOf({ ...stopped, steps: removal }).text).toMatch(/^0.1 USD .* 0.1 USD per hour at the end$/);
 });

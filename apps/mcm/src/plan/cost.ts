@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
-import type { Simulation } from '@mcm/core';
+import { powerOf, type Simulation, warmSettingOf, warmStateOf } from '@mcm/core';
 import { controllerOf } from '@mcm/kube';
 
 export interface CostInput {
@@ -9,6 +9,8 @@ export interface CostInput {
   readonly classes: readonly MachineClass[];
   readonly steps: Simulation['steps'];
   readonly gone: (machine: Machine) => number;
+  /** The time until the VM of a new warm machine is stopped. */
+  readonly warmMs: number;
 }
 
 export interface Costs {
@@ -45,25 +47,54 @@ function quotaOf(machineClass: MachineClass): number | undefined {
 
 const classIn = ({ spec }: Pick<Machine, 'spec'>): string => spec.class.name ?? '';
 
+type Owners = Pick<CostInput, 'deployment' | 'sets'>;
+
+const ownersOf = ({ deployment, sets }: Owners): ReadonlySet<string> =>
+  new Set([deployment, ...sets].map(({ metadata }) => metadata.uid));
+
+/** A stopped VM needs no quota, and costs only its disk. */
+const runs = (machine: Machine): boolean => warmStateOf(machine) === undefined || powerOf(machine)?.is !== 'Stopped';
+
+interface CountChange {
+  readonly at: number;
+  readonly by: number;
+}
+
+function changesOf(
+  { afterMs, action }: Simulation['steps'][number],
+  machine: Machine | undefined,
+  { deployment, gone, warmMs }: CostInput,
+): readonly CountChange[] {
+  const setting = warmSettingOf(deployment);
+  const stops = setting !== undefined && 'state' in setting && setting.state !== 'Running';
+  const hasRun = machine === undefined || runs(machine);
+  if (action === 'make') return [{ at: afterMs, by: 1 }];
+  if (action === 'use warm') return hasRun ? [] : [{ at: afterMs, by: 1 }];
+  if (action === 'make warm') return [{ at: afterMs, by: 1 }, ...(stops ? [{ at: afterMs + warmMs, by: -1 }] : [])];
+  if (action !== 'delete' && action !== 'delete warm') return [];
+  return hasRun || action === 'delete' ? [{ at: afterMs + (machine ? gone(machine) : 0), by: -1 }] : [];
+}
+
 /**
- * Returns how many machines of each class exist now, and after each step of the plan. A deleted machine counts until
- * its VM no longer exists.
+ * Returns how many machines of each class with a running VM exist now, and after each step of the plan. A deleted
+ * machine counts until its VM no longer exists.
  */
-function countsOf({ deployment, sets, fleet, steps, gone }: CostInput): readonly Counts[] {
-  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+function countsOf(input: CostInput): readonly Counts[] {
+  const { deployment, sets, fleet, steps } = input;
+  const uids = ownersOf(input);
   const own = fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
   const byName = new Map(own.map((machine) => [machine.metadata.name, machine]));
   const ofSet = (name: string | undefined): string =>
     sets.find(({ metadata }) => metadata.name === name)?.spec.template.spec.class.name ??
     deployment.spec.template.spec.class.name ??
     '';
-  const changes = steps.flatMap(({ afterMs, action, name, set }) => {
-    const machine = byName.get(name);
-    const machineClass = machine ? classIn(machine) : ofSet(set);
-    if (action === 'make') return [{ at: afterMs, machineClass, by: 1 }];
-    return action === 'delete' ? [{ at: afterMs + (machine ? gone(machine) : 0), machineClass, by: -1 }] : [];
+  const changes = steps.flatMap((step) => {
+    const machine = byName.get(step.name);
+    const machineClass = machine ? classIn(machine) : ofSet(step.set);
+    return changesOf(step, machine, input).map((change) => ({ ...change, machineClass }));
   });
-  let counts: Counts = new Map([...Map.groupBy(own, classIn)].map(([name, machines]) => [name, machines.length]));
+  const running = own.filter(runs);
+  let counts: Counts = new Map([...Map.groupBy(running, classIn)].map(([name, machines]) => [name, machines.length]));
   const all = [counts];
   // If a drain never ends, the VM stays and costs money.
   const ending = changes.filter(({ at }) => Number.isFinite(at));
@@ -88,15 +119,17 @@ function priceText(all: readonly Counts[], classes: readonly MachineClass[]): st
   return `${print(sums[0] ?? 0)} now, at most ${print(Math.max(...sums))} during the plan, ${print(sums.at(-1) ?? 0)} at the end`;
 }
 
-function shortagesOf(all: readonly Counts[], { fleet, sets, classes }: CostInput): readonly string[] {
-  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+function shortagesOf(all: readonly Counts[], { fleet, classes, ...owners }: CostInput): readonly string[] {
+  const uids = ownersOf(owners);
   return classes.flatMap((one) => {
     const { name } = one.metadata;
     const quota = quotaOf(one);
     const peak = Math.max(...all.map((counts) => counts.get(name) ?? 0));
     const isUsed = peak > (all[0]?.get(name) ?? 0);
     if (quota === undefined || !isUsed) return [];
-    const others = fleet.filter((machine) => classIn(machine) === name && !uids.has(controllerOf(machine)?.uid ?? ''));
+    const isOther = (machine: Machine): boolean =>
+      classIn(machine) === name && !uids.has(controllerOf(machine)?.uid ?? '') && runs(machine);
+    const others = fleet.filter(isOther);
     const needed = peak + others.length;
     return needed <= quota
       ? []

@@ -1,5 +1,5 @@
 import { counted, formatDurationMs, Labels, type Machine } from '@mcm/api';
-import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
+import { type DrainExplanation, powerOf, type SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
@@ -8,6 +8,7 @@ export interface GivenDurations {
   readonly join?: number | undefined;
   readonly drain?: number | undefined;
   readonly update?: number | undefined;
+  readonly start?: number | undefined;
 }
 
 /** Returns how long machines took to join, in milliseconds, for machines with a Node. */
@@ -35,6 +36,10 @@ interface Steps {
   readonly made: number;
   readonly deleted: number;
   readonly updated: number;
+  /** The number of warm machines that a set uses. */
+  readonly used?: number;
+  /** The number of new warm machines. */
+  readonly warm?: number;
 }
 
 const rounded = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
@@ -44,18 +49,37 @@ export function durationLines(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
   className: string,
-  { made, deleted, updated }: Steps,
+  { made, deleted, updated, used = 0, warm = 0 }: Steps,
 ): readonly string[] {
   const from = (flag: string, value: number | undefined, guess: number): string =>
     value === undefined ? `${rounded(guess)}, the default of ${flag}` : `${rounded(value)}, from ${flag}`;
   return [
-    ...(made > 0 ? [`a new machine joins after ${joinLine(machines, nodes, given, className)}`] : []),
+    ...(made + warm > 0 ? [`a new machine joins after ${joinLine(machines, nodes, given, className)}`] : []),
+    ...(used > 0
+      ? [`the Node of a stopped warm machine is Ready after ${startLine(machines, nodes, given, className)}`]
+      : []),
     ...(deleted + updated > 0
       ? [`a drain without blockers takes ${from('--drain-time', given.drain, GUESSES.drain)}`]
       : []),
     ...(deleted > 0 ? [`the deletion of a VM takes ${rounded(GUESSES.remove)}`] : []),
     ...(updated > 0 ? [`an in-place update takes ${from('--update-time', given.update, GUESSES.update)}`] : []),
   ];
+}
+
+const joinGuess = (machines: readonly Machine[], nodes: readonly Node[], className: string | undefined): number =>
+  joinedIn(machines, nodes, className) ?? joinedIn(machines, nodes) ?? GUESSES.join;
+
+function startLine(
+  machines: readonly Machine[],
+  nodes: readonly Node[],
+  { start, join: given }: GivenDurations,
+  className: string,
+): string {
+  const join = given ?? joinGuess(machines, nodes, className);
+  if (start !== undefined) return `${rounded(start)}, from --start-time`;
+  return join < GUESSES.start
+    ? `${rounded(join)}, because the start is not longer than the join of a new machine`
+    : `${rounded(GUESSES.start)}, the default of --start-time`;
 }
 
 function joinLine(
@@ -101,11 +125,10 @@ export function durationsOf(
   drains: ReadonlyMap<string, DrainExplanation>,
   now: Date,
 ): SimulatedDurations {
-  const fleet = joinedIn(machines, nodes) ?? GUESSES.join;
   const byClass = new Map<string | undefined, number>();
   const join = ({ spec }: Machine): number => {
     const { name } = spec.class;
-    const known = byClass.get(name) ?? joinedIn(machines, nodes, name) ?? fleet;
+    const known = byClass.get(name) ?? joinGuess(machines, nodes, name);
     byClass.set(name, known);
     return given.join ?? known;
   };
@@ -122,6 +145,8 @@ export function durationsOf(
       const drain = drains.get(metadata.name);
       return drain && undrainedMs(drain, now);
     },
+    start: (machine) => (powerOf(machine) === undefined ? 0 : (given.start ?? Math.min(GUESSES.start, join(machine)))),
+    stop: () => GUESSES.stop,
     update: (machine) => drained(machine) + (given.update ?? GUESSES.update),
   };
 }

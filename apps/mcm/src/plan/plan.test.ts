@@ -219,20 +219,6 @@ describe('mcm plan', () => {
     );
   });
 
-  test('mcm plan names the hooks and the warm machines that the simulation ignores', async () => {
-    const hooks = 'before-create permit db 2m Continue; before-delete detach db 1m Block; nonsense';
-    const annotations = { [Annotations.Hooks]: hooks };
-    await client.resource(machineClasses, NS).patch('large', { type: 'merge', body: { metadata: { annotations } } });
-    const ignored = async (...given: Parameters<typeof file>): Promise<readonly string[]> =>
-      (await plan(file(...given))).flatMap(({ assumes }) => assumes).filter((line) => /hooks|warm/.test(line));
-    const end = 'the simulation assumes that hooks end immediately; each machine waits for';
-    expect(await ignored('large', 3, `, annotations: { ${Annotations.WarmMachines}: "1" }`)).toEqual([
-      `${end} before-create/permit (at most 2m0s), before-delete/detach (without a limit)`,
-      'the simulation creates all machines; mcm uses warm machines first, so the rollout can be faster',
-    ]);
-    expect(await ignored('small', 3)).toEqual([]);
-  });
-
   test('mcm plan prints the costs of a rollout, and a quota that is too small', async () => {
     expect(planLines(await plan(file('large', 3)), false).join('\n')).not.toContain('costs');
     for (const [name, price] of [
@@ -537,6 +523,13 @@ test('a plan names the origin of each assumed duration', () => {
   ]);
   expect(durationLines(fleet, {}, 'large', steps)).toEqual([
     'a new machine joins after 4m0s, the median of 3 machines of other classes',
+  ]);
+  const warm = { ...steps, made: 0, used: 1 };
+  const ready = 'the Node of a stopped warm machine is Ready after';
+  expect(durationLines(fleet, {}, 'small', warm)).toEqual([`${ready} 1m0s, the default of --start-time`]);
+  expect(durationLines(fleet, { start: 2 * MINUTE }, 'small', warm)).toEqual([`${ready} 2m0s, from --start-time`]);
+  expect(durationLines(fleet, { join: 1_000 }, 'small', warm)).toEqual([
+    `${ready} 1s, because the start is not longer than the join of a new machine`,
   ]);
   expect(durationLines(fleet, { update: MINUTE }, 'small', { made: 0, deleted: 0, updated: 2 })).toEqual([
     'a drain without blockers takes 2m0s, the default of --drain-time',

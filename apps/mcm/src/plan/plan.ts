@@ -10,19 +10,16 @@ import {
   simulateRollout,
   stopsOnFailedUpdate,
 } from '@mcm/core';
-import { controllerOf, type Node } from '@mcm/kube';
-import type { FullReading } from '../cluster/deployment-reading.ts';
+import { controllerOf } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import type { ControllerHealth } from '../controllers/health.ts';
 import { awaitedBy, wants } from '../explain/deployment/deployment.ts';
 import { waitLines } from '../explain/deployment/deployment-lines.ts';
 import { isPastDrain, machineWait } from '../explain/machine/machine-wait.ts';
 import { managerHold, waitUnder } from '../explain/reasons/stopped-controllers.ts';
-import type { MachineSettings } from '../explain/settings/machine-settings.ts';
-import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { costsOf } from './cost.ts';
 import { durationLines, durationsOf, type GivenDurations } from './durations.ts';
-import { hookRemarks, warmRemarks } from './remarks.ts';
+import { hooksOfPlan, type PlannedHook, withHooks } from './hooks.ts';
+import type { PlanSource } from './source.ts';
 
 interface PlannedStep {
   readonly after: string;
@@ -40,9 +37,13 @@ export interface DeploymentPlan {
   readonly wants: string;
   readonly steps: readonly PlannedStep[];
   readonly lasts: string;
+  /** The duration with the longest waits for hooks, or `unlimited`. Without hooks, `longest` is undefined. */
+  readonly longest?: string | undefined;
   /** Whether the deployment has reached its spec at the end of the plan. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
+  /** The warm machines that a set uses, and that mcm creates and deletes. Without changes, `warm` is undefined. */
+  readonly warm?: { readonly used: number; readonly made: number; readonly deleted: number } | undefined;
   readonly leastAvailable: number;
   readonly most: number;
   /** If no MachineClass has a price, `costs` is undefined. */
@@ -50,23 +51,10 @@ export interface DeploymentPlan {
   /** How the deployment looks at the end of the plan, or the event for which it waits. */
   readonly ends: string;
   readonly blockers: readonly string[];
+  readonly hooks: readonly PlannedHook[];
+  /** Sentences about the waits for hooks. */
+  readonly waits: readonly string[];
   readonly assumes: readonly string[];
-}
-
-export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
-  readonly deployment: MachineDeployment;
-  readonly nodes: readonly Node[] | undefined;
-  /**
-   * The reason why the class in the template is invalid. If the provider spec of the class is valid or cannot be
-   * checked, `classProblem` is undefined.
-   */
-  readonly classProblem?: string | undefined;
-  /** Whether the file changes the class in the template. */
-  readonly isClassChanged?: boolean;
-  readonly manager: ManagerSettings;
-  readonly ofMachines: MachineSettings;
-  /** A plan must not contain an action of a stopped controller. */
-  readonly controllers?: readonly ControllerHealth[];
 }
 
 /** Returns a preview of each machine's drain. */
@@ -96,20 +84,26 @@ export async function planDeployment(
   const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
   const simulation = asAssumed ? before : simulated(source, known, now);
   const unseen = disrupted.length - (seen === null ? 0 : looked.length);
-  const { gone } = asAssumed ? assumed : known;
-  return described(source, simulation, drains, { unseen, given, now, gone });
+  const durations = asAssumed ? assumed : known;
+  const { hooks, lines } = hooksOfPlan(source, simulation, deletingOf(source), durations.join, now);
+  const longest = hooks.length > 0 ? longestOf(simulated(source, withHooks(durations, source, now), now)) : undefined;
+  const estimates = { unseen, given, now, durations };
+  return { ...described(source, simulation, drains, estimates), hooks, waits: lines, longest };
+}
+
+/** Returns the duration of a plan in which every hook runs until its timeout. */
+const longestOf = ({ complete, lastsMs }: Simulation): string => (complete ? estimate(lastsMs) : 'unlimited');
+
+/** Returns the machines of a deployment that are in deletion. */
+function deletingOf({ sets, fleet }: PlanSource): Machine[] {
+  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+  return fleet.filter(
+    (machine) => machine.metadata.deletionTimestamp !== undefined && uids.has(controllerOf(machine)?.uid ?? ''),
+  );
 }
 
 /** Returns the machines of a deployment that are in deletion and whose nodes may still have pods. */
-function goingOf({ sets, fleet }: PlanSource): Machine[] {
-  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
-  return fleet.filter(
-    (machine) =>
-      machine.metadata.deletionTimestamp !== undefined &&
-      uids.has(controllerOf(machine)?.uid ?? '') &&
-      !isPastDrain(machine),
-  );
-}
+const goingOf = (source: PlanSource): Machine[] => deletingOf(source).filter((machine) => !isPastDrain(machine));
 
 function simulated(source: PlanSource, durations: SimulatedDurations, now: Date): Simulation {
   const { deployment, sets, fleet, classes, others, nodes, manager } = source;
@@ -136,26 +130,38 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
 /** Formats an estimated duration in seconds, because it is not more precise. */
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
+/** Returns the time until the VM of a new warm machine is stopped. */
+function warmMsOf({ deployment }: PlanSource, { join, stop }: SimulatedDurations): number {
+  const machine = { metadata: deployment.metadata, spec: deployment.spec.template.spec } as Machine;
+  return join(machine) + (stop?.(machine) ?? 0);
+}
+
 interface Estimates {
   readonly unseen: number;
   readonly given: GivenDurations;
   readonly now: Date;
-  readonly gone: SimulatedDurations['gone'];
+  readonly durations: SimulatedDurations;
 }
 
 function described(
   source: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
-  { unseen, given, now, gone }: Estimates,
-): DeploymentPlan {
+  { unseen, given, now, durations }: Estimates,
+): Omit<DeploymentPlan, 'hooks' | 'waits' | 'longest'> {
   const { deployment, ofMachines, controllers = [] } = source;
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
   const machines = { made: count('make'), deleted: count('delete'), updated: count('hand over') };
+  const warm = { used: count('use warm'), made: count('make warm'), deleted: count('delete warm') };
   const { end, because } = simulation;
   const { classProblem } = source;
-  const costs = costsOf({ ...source, steps: simulation.steps, gone });
+  const costs = costsOf({
+    ...source,
+    steps: simulation.steps,
+    gone: durations.gone,
+    warmMs: warmMsOf(source, durations),
+  });
   const noVm =
     classProblem === undefined || count('make') === 0
       ? undefined
@@ -176,6 +182,7 @@ function described(
     lasts: estimate(simulation.lastsMs),
     complete,
     machines,
+    warm: warm.used + warm.made + warm.deleted > 0 ? warm : undefined,
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
     costs: costs.text,
@@ -195,12 +202,10 @@ function described(
         { machines: source.fleet, nodes: source.nodes ?? [] },
         given,
         deployment.spec.template.spec.class.name ?? '',
-        machines,
+        { ...machines, used: warm.used, warm: warm.made },
       ),
       ...costs.remarks,
       ...assumptions(source, unseen),
-      ...hookRemarks(deployment, source.classes, machines),
-      ...warmRemarks(deployment, machines),
       ...failedUpdates(deployment, machines.updated),
       ...canaryPods(deployment, machines.made),
     ],

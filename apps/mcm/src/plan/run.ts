@@ -28,8 +28,9 @@ import { namesOf, readObjects } from '../files/read.ts';
 import { alternativesProblems, classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
-import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
+import { type DeploymentPlan, planDeployment, withClasses } from './plan.ts';
 import { type Proposals, proposalsIn, proposed } from './proposal.ts';
+import type { PlanSource } from './source.ts';
 
 export interface PlanFlags extends AskFlags {
   readonly filename?: readonly string[];
@@ -38,6 +39,7 @@ export interface PlanFlags extends AskFlags {
   readonly joinTime?: string;
   readonly drainTime?: string;
   readonly updateTime?: string;
+  readonly startTime?: string;
 }
 
 export interface PlanEnvironment {
@@ -54,11 +56,12 @@ function duration(flag: string, text: string): number {
   throw new UserError(`${flag} must be a duration of 0 or more, such as 90s or 5m, not "${text}"`);
 }
 
-function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations {
+function givenBy({ joinTime, drainTime, updateTime, startTime }: PlanFlags): GivenDurations {
   return {
     join: joinTime === undefined ? undefined : duration('--join-time', joinTime),
     drain: drainTime === undefined ? undefined : duration('--drain-time', drainTime),
     update: updateTime === undefined ? undefined : duration('--update-time', updateTime),
+    start: startTime === undefined ? undefined : duration('--start-time', startTime),
   };
 }
 

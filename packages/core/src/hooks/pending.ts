@@ -86,6 +86,31 @@ export const pendingHooksOf = (
     return state.is === 'pending' ? [...state.pending, ...state.expired] : [];
   });
 
+/** A hook for which a machine waits now or later. */
+export interface AwaitedHook {
+  readonly hook: Hook;
+  /** The longest remaining wait in milliseconds. The wait for a hook with `Block` has no limit. */
+  readonly mostMs: number;
+}
+
+/** Returns the hooks of a stage for which a machine still waits. The hooks of one stage run at the same time. */
+export function awaitedHooks(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  stage: HookStage,
+  now: Date,
+): readonly AwaitedHook[] {
+  if (ignoresHooks(machine, true)) return [];
+  const state = stageState(machine, machineClass, stage, now);
+  const awaited = (hook: Hook, ms: number): AwaitedHook => ({
+    hook,
+    mostMs: hook.afterTimeout === 'Block' ? Number.POSITIVE_INFINITY : Math.max(ms, 0),
+  });
+  if (state.is === 'new') return state.hooks.map((hook) => awaited(hook, hook.timeoutMs));
+  if (state.is === 'done') return [];
+  return [...state.pending, ...state.expired].map(({ hook, until }) => awaited(hook, until.getTime() - now.getTime()));
+}
+
 /** The text about unfinished hooks changes only when a hook ends or its timeout expires. */
 export function describeHooks(pending: readonly PendingHook[], now: Date): string {
   const texts = pending.map(({ hook: { name, owner, stage }, since, until }) => {

@@ -1,4 +1,12 @@
-import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  Annotations,
+  API_VERSION,
+  Labels,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { newSet } from '../deployment/state/new-set.ts';
@@ -184,5 +192,79 @@ describe('a simulated rollout', () => {
     const before = JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes]);
     simulateRollout(input);
     expect(JSON.stringify([input.deployment, input.sets, input.fleet, input.nodes])).toBe(before);
+  });
+});
+
+describe('a simulated deployment with warm machines', () => {
+  const SETTING = { annotations: { [Annotations.WarmMachines]: '2', [Annotations.WarmState]: 'Stopped' } };
+  const LASTS = { join: () => 3 * MINUTE, gone: () => MINUTE, update: () => 5 * MINUTE, start: () => MINUTE };
+
+  const warmMachine = (name: string, { spec, metadata }: MachineSet, state = 'Stopped'): Machine =>
+    ({
+      apiVersion: API_VERSION,
+      kind: 'Machine',
+      spec: { ...spec.template.spec, providerID: name },
+      metadata: meta(name, {
+        ...ownedBy('MachineDeployment', 'pool'),
+        labels: { node: name },
+        annotations: {
+          [Annotations.WarmState]: state,
+          [Annotations.WarmTemplate]: metadata.labels?.[Labels.TemplateHash],
+          ...(state === 'Running' ? {} : { [Annotations.WarmPower]: 'Stopped' }),
+        },
+      }),
+      status: { currentStatus: { phase: state === 'Running' ? 'Running' : 'Available' } },
+    }) as unknown as Machine;
+
+  function withWarm(wanted: MachineDeployment, count: number, state?: string): SimulationInput {
+    const input = standing(2, wanted);
+    const [set] = input.sets;
+    const warm = set ? Array.from({ length: count }, (_, index) => warmMachine(`w-${index}`, set, state)) : [];
+    return { ...input, fleet: [...input.fleet, ...warm], durations: LASTS };
+  }
+
+  const told = (simulation: Simulation): string[] =>
+    reported(simulation).map((step) => step.replace(/make new-[a-z0-9]{5}$/, 'make created'));
+
+  test('a scale-up uses the warm machines first, and replaces the used warm machines', () => {
+    const simulation = simulateRollout(withWarm(deployment(5, {}, SETTING), 2));
+    expect(told(simulation)).toEqual([
+      ...['0 use warm w-0', '0 use warm w-1', '0 make created'],
+      ...['0 make warm new-w<1>', '0 make warm new-w<2>'],
+    ]);
+    expect(simulation).toMatchObject({ complete: true, lastsMs: 3 * MINUTE, leastAvailable: 2, most: 5 });
+    const warmOnly = simulateRollout(withWarm(deployment(4, {}, SETTING), 2));
+    expect(warmOnly).toMatchObject({ complete: true, lastsMs: MINUTE, most: 4 });
+  });
+
+  test('a scale-up does not use a warm machine of another template', () => {
+    const input = withWarm(deployment(3, {}, SETTING), 1);
+    const fleet = input.fleet.map((machine) =>
+      machine.metadata.name === 'w-0'
+        ? { ...machine, metadata: { ...machine.metadata, annotations: { [Annotations.WarmState]: 'Stopped' } } }
+        : machine,
+    );
+    expect(told(simulateRollout({ ...input, fleet }))[0]).toBe('0 make created');
+  });
+
+  test('a rollout replaces the warm machines at its end', () => {
+    const simulation = simulateRollout(withWarm(deployment(2, LARGE, SETTING), 2));
+    const warm = told(simulation).filter((step) => step.includes('warm'));
+    expect(warm).toEqual([
+      ...['7 delete warm w-0', '7 delete warm w-1'],
+      ...[1, 2].map((index) => expect.stringMatching(new RegExp(`^7 make warm .*w<${index}>$`))),
+    ]);
+    expect(simulation).toMatchObject({ complete: true, lastsMs: 8 * MINUTE, leastAvailable: 2, most: 3 });
+  });
+
+  test('the number of warm machines changes with the annotation, and warm machines are no machines of a set', () => {
+    const fewer = { annotations: { [Annotations.WarmMachines]: '0' } };
+    expect(told(simulateRollout(withWarm(deployment(2, {}, fewer), 2)))).toEqual([
+      '0 delete warm w-0',
+      '0 delete warm w-1',
+    ]);
+    const more = simulateRollout(withWarm(deployment(2, {}, SETTING), 0));
+    expect(told(more)).toEqual(['0 make warm new-w<1>', '0 make warm new-w<2>']);
+    expect(more).toMatchObject({ complete: true, leastAvailable: 2, most: 2 });
   });
 });

@@ -26,11 +26,13 @@ import { deletionOrder } from '../set/replicas/deletion-order.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
 import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
+import { warmStateOf } from '../warm/warm-machine.ts';
 import { placesFor } from '../zones/places.ts';
 import { zoneRanks } from '../zones/ranks.ts';
 import { zoneSettingOf } from '../zones/setting.ts';
 import { machinesByZone, machinesToReplace, type ZoneInput, zoneOfMachine, zoneStates } from '../zones/spread.ts';
 import { withOwnNodes } from './own-nodes.ts';
+import { SimulatedWarmPool } from './warm-pool.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** The deployment with the change that a user wants to simulate, and the current state of its objects. */
@@ -51,7 +53,10 @@ export interface SimulationInput {
 /** One simulated action of the controllers. */
 export interface SimulatedStep {
   readonly afterMs: number;
-  readonly action: 'make set' | 'make' | 'delete' | 'select' | 'hand over' | 'delete set' | 'roll back' | 'pause';
+  readonly action:
+    | ('make set' | 'make' | 'use warm' | 'make warm')
+    | ('delete' | 'delete set' | 'delete warm')
+    | ('select' | 'hand over' | 'roll back' | 'pause');
   readonly name: string;
   readonly set?: string | undefined;
   readonly zone?: string | undefined;
@@ -93,6 +98,7 @@ export function simulateRollout(input: SimulationInput): Simulation {
 class Run {
   readonly #input: SimulationInput;
   readonly #world: SimulatedWorld;
+  readonly #warm: SimulatedWarmPool;
   readonly #steps: SimulatedStep[] = [];
   readonly #disrupted = new Map<string, Machine>();
   readonly #lost = new Map<string, LostState[]>();
@@ -114,7 +120,11 @@ class Run {
     const own = withOwnNodes(machines, input.nodes);
     this.#rivals = own.problems;
     this.#world = new SimulatedWorld({ ...input, machines: own.machines }, input.durations);
-    const { classes, fleet, nodes, safeguards, now } = input;
+    const { classes, fleet, nodes, safeguards, now, deployment, durations } = input;
+    const warm = fleet.filter(
+      (machine) => controllerOf(machine)?.uid === deployment.metadata.uid && warmStateOf(machine) !== undefined,
+    );
+    this.#warm = new SimulatedWarmPool(this.#world, warm, durations);
     this.#guards = guardsOf({ machines: fleet, classes, nodes }, safeguards, now);
     this.#fleet = new Set(fleet.map(({ metadata }) => metadata.uid));
   }
@@ -150,6 +160,7 @@ class Run {
       const plan = this.#look();
       const moved = this.#carryOut(plan);
       const changed = this.#replicas(plan);
+      this.#keepWarm();
       if ((!moved && !changed && this.#steps.length === before) || looks <= 0) {
         this.#count();
         return plan;
@@ -278,6 +289,31 @@ class Run {
     return changed;
   }
 
+  #keepWarm(): void {
+    const { deployment, sets } = this.#world;
+    if (!this.#warm.isActive(deployment)) return;
+    const { current, old } = splitSets(deployment, sets);
+    const own = current ? this.#world.machinesOf(current) : [];
+    const alive = own.filter((machine) => !isTerminating(machine)).length;
+    for (const { action, name, because } of this.#warm.settle({ deployment, current, old, alive }))
+      this.#step(action, name, because, { set: current?.metadata.name });
+  }
+
+  #use(set: MachineSet, count: number, because: string): number {
+    const taken = this.#warm.take(set, count);
+    for (const machine of taken) {
+      this.#world.use(machine, newMachine(set, machine.metadata.name, { lostState: this.#nextLost(set) }));
+      this.#step('use warm', machine.metadata.name, because, { set: set.metadata.name });
+    }
+    return taken.length;
+  }
+
+  #nextLost({ metadata: { uid } }: MachineSet): LostState | undefined {
+    const [lostState, ...others] = this.#lost.get(uid) ?? [];
+    this.#lost.set(uid, others);
+    return lostState;
+  }
+
   #current(): MachineSet | undefined {
     return splitSets(this.#world.deployment, this.#world.sets).current;
   }
@@ -311,7 +347,12 @@ class Run {
     });
   }
 
-  #make(set: MachineSet, count: number, because: string): void {
+  #make(set: MachineSet, wanted: number, because: string): void {
+    const count = wanted - this.#use(set, wanted, because);
+    if (count > 0) this.#create(set, count, because);
+  }
+
+  #create(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
     // If the set is new, its UID is unknown, so the result contains a placeholder instead of the machine name.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
@@ -327,10 +368,8 @@ class Run {
     const places = zones ? placesFor(zoneStates(zones), { count, wanted, isOld, lost, before: this.#before }) : [];
     this.#homes.delete(uid);
     for (const [index, machine] of names.entries()) {
-      const [lostState, ...others] = this.#lost.get(uid) ?? [];
-      this.#lost.set(uid, others);
       const place = places[index];
-      this.#world.create(newMachine(set, machine, { lostState, place }));
+      this.#world.create(newMachine(set, machine, { lostState: this.#nextLost(set), place }));
       const why = place ? `${because}; ${place.because}` : because;
       this.#step('make', machine, why, { set: name, zone: place?.zone.name });
     }

@@ -14,7 +14,7 @@ import {
 import type { Draft, Node } from '@mcm/kube';
 import { isRecord, withoutUndefined } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
-
+import { powerOf } from '../warm/warm-machine.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 
@@ -32,6 +32,10 @@ export interface SimulatedDurations {
    */
   readonly undrained?: (machine: Machine) => number | undefined;
   readonly update: (machine: Machine) => number;
+  /** Returns the time until a warm machine is Running, after a set uses the machine. */
+  readonly start?: (machine: Machine) => number;
+  /** Returns the time until the VM of a warm machine is stopped. */
+  readonly stop?: (machine: Machine) => number;
 }
 
 export class SimulatedWorld {
@@ -91,7 +95,8 @@ export class SimulatedWorld {
     this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
     if (machine.metadata.deletionTimestamp !== undefined || phase === 'Terminating') this.#bury(machine);
-    else if (phase === undefined || (phase as string) === '' || phase === 'Pending') this.#raise(machine);
+    else if (phase === undefined || (phase as string) === '' || phase === 'Pending')
+      this.#raise(machine, powerOf(machine) === undefined ? undefined : this.#startMs(machine));
     else if (this.#isSelected(this.nodeOfMachine(machine))) this.#update(machine);
   }
 
@@ -111,6 +116,27 @@ export class SimulatedWorld {
     this.#machines.put(machine);
     this.#raise(machine);
     return machine;
+  }
+
+  /** Gives a warm machine to a set. */
+  use(warm: Machine, draft: Draft<Machine>): void {
+    const { uid, creationTimestamp, labels: former, annotations: noted } = warm.metadata;
+    const node = former?.[Labels.Node];
+    const labels = { ...draft.metadata.labels, ...withoutUndefined({ [Labels.Node]: node }) };
+    const kept = [Annotations.HooksBegun, Annotations.WarmPower].flatMap((key) => {
+      const text = noted?.[key];
+      return text === undefined ? [] : [[key, text] as const];
+    });
+    const annotations = { ...draft.metadata.annotations, ...Object.fromEntries(kept) };
+    const metadata = { ...draft.metadata, uid, creationTimestamp, resourceVersion: '1', labels, annotations };
+    const currentStatus = { phase: 'Pending', lastUpdateTime: formatTime(this.now) };
+    const machine = { ...draft, metadata, status: { currentStatus } } as Machine;
+    this.#machines.put(machine);
+    this.#raise(machine, this.#startMs(machine));
+  }
+
+  #startMs(machine: Machine): number {
+    return this.#durations.start?.(machine) ?? this.#durations.join(machine);
   }
 
   #born() {
@@ -135,9 +161,9 @@ export class SimulatedWorld {
     });
   }
 
-  #raise(machine: Machine): void {
+  #raise(machine: Machine, readyMs = this.#durations.join(machine)): void {
     const { name, uid } = machine.metadata;
-    this.after(this.#durations.join(machine), () => {
+    this.after(readyMs, () => {
       const born = this.#machines.get(uid);
       if (born === undefined || born.metadata.deletionTimestamp !== undefined) return;
       const labels = { ...born.metadata.labels, [Labels.Node]: born.metadata.labels?.[Labels.Node] ?? name };

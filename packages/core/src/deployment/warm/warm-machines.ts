@@ -36,7 +36,7 @@ const NAMES_IN_EVENT = 10;
  * A deployment owns its warm machines. Warm machines lack the labels of the template, so that no MachineSet counts or
  * replaces them.
  */
-function warmMachine(
+export function warmMachine(
   deployment: MachineDeployment,
   set: MachineSet,
   name: string,

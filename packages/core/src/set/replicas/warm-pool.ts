@@ -28,6 +28,10 @@ const readiest = (a: Machine, b: Machine): number =>
   createdAt(a) - createdAt(b) ||
   compareText(a.metadata.name, b.metadata.name);
 
+/** Returns the machines that a set with the template hash can use, in the order in which the set uses the machines. */
+export const inOrderOfUse = (machines: readonly Machine[], templateHash: string | undefined): readonly Machine[] =>
+  machines.filter((machine) => isUsable(machine, templateHash)).toSorted(readiest);
+
 /**
  * Gives warm machines of the deployment to a set. Both writes have the observed version as a precondition, so no other
  * controller can use the warm machine.
@@ -48,11 +52,8 @@ export class WarmPool {
   usable(set: MachineSet): readonly Machine[] {
     const deployment = deploymentOf(set, this.#context);
     if (!deployment) return [];
-    const hash = set.metadata.labels?.[Labels.TemplateHash];
-    return this.#context.machines.store
-      .byIndex(BY_CONTROLLER, deployment.metadata.uid)
-      .filter((machine) => isUsable(machine, hash))
-      .toSorted(readiest);
+    const owned = this.#context.machines.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
+    return inOrderOfUse(owned, set.metadata.labels?.[Labels.TemplateHash]);
   }
 
   /**
