@@ -167,6 +167,41 @@ describe('an evacuation while a zone has no capacity', () => {
     expect(await evented(world, 'ZoneShort')).toEqual([]);
   });
 
+  test('the set deletes a machine without a VM before it replaces a failed machine of the evacuated zone', async () => {
+    const full = new Set<string>();
+    const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
+    await using world = await start(6, { strategy }, withFullZones(full));
+    full.add('b');
+    const [first, second] = inZone(world, 'a').map(({ metadata }) => metadata.name);
+    for (const name of [first, second]) await world.setPhase(name ?? '', 'Unknown');
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.until(async () => inZone(world, 'a').length === 1 && inZone(world, 'b').length === 3, 60);
+    const going: string[] = [];
+    world.truth.onChange(({ object: { metadata } }) => {
+      if (metadata.deletionTimestamp && !going.includes(metadata.name)) going.push(metadata.name);
+    });
+    const [failed] = inZone(world, 'a').map(({ metadata }) => metadata.name);
+    const newest = inZone(world, 'b').filter(({ status }) => status?.currentStatus?.phase === undefined);
+    await world.setPhase(failed ?? '', 'Failed');
+    await refuse(world, full);
+    await world.pass(300);
+    expect(going).toEqual([newest[0]?.metadata.name, failed]);
+    expect([zoneCounts(world), world.available()]).toEqual([[0, 2, 4], 6]);
+  });
+
+  test('while another machine has a lower priority, the set does not shrink because of a machine without a VM', async () => {
+    const full = new Set<string>();
+    await using world = await start(6, {}, withFullZones(full));
+    full.add('b');
+    const [next] = inZone(world, 'c');
+    await world.patchMachine(next?.metadata.name ?? '', { metadata: { annotations: { [Annotations.Priority]: '1' } } });
+    await annotate(world, { [ZonesEvacuated]: 'a' });
+    await world.pass(5);
+    await refuse(world, full);
+    await world.pass(60);
+    expect([zoneCounts(world), world.available()]).toEqual([[2, 3, 2], 6]);
+  });
+
   test('while the deletion of a machine without a VM fails, the set loses no other machine', async () => {
     const full = new Set<string>();
     let fails = true;

@@ -4,9 +4,12 @@ import { isAvailable, isTerminating } from '../objects/machines.ts';
 import { placesFor } from './places.ts';
 import type { Zone } from './setting.ts';
 import { type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from './spread.ts';
+import { stuckMachines } from './stuck.ts';
 
 /** The rank of a machine for deletion, which depends on the state of its zone. */
 export interface ZoneRank {
+  /** Whether the machine has no VM, because its zone has no capacity and another zone is open. */
+  readonly stuck: boolean;
   readonly moves: boolean;
   readonly level: number;
   /** Whether the rollout must not delete the machine yet, because too many machines of its zone are missing. */
@@ -38,6 +41,7 @@ export function zoneRanks(
     return zone !== undefined && evacuated.has(zone);
   };
   const moves = evacuated.size > 0 && maySpare(ordered, size, isMoving);
+  const stuck = new Set(stuckMachines(states, ordered));
   const ranks = new Map<string, ZoneRank>();
   const rooms = zoneRooms(input, states, size.wanted);
   const left = new Map([...rooms].map(([zone, { missing, limit }]) => [zone, limit - missing]));
@@ -46,7 +50,7 @@ export function zoneRanks(
     if (!zone) continue;
     const level = levels.get(zone) ?? 0;
     levels.set(zone, level - 1);
-    const rank = { moves: moves && evacuated.has(zone), level };
+    const rank = { stuck: stuck.has(machine), moves: moves && evacuated.has(zone), level };
     const room = left.get(zone);
     const isLimited = room !== undefined && isAvailable(machine) && input.isOld?.(machine) === true;
     if (isLimited) left.set(zone, room - 1);

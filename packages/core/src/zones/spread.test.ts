@@ -163,6 +163,18 @@ test.each<[what: string, phase: MachinePhase, gone: string]>([
   expect(zoneOfMachine(input, first ?? machine('none'))?.name).toBe(gone);
 });
 
+test('a machine without a VM in a zone without capacity is deleted before failed machines and evacuated machines', () => {
+  const setting = settingOf({ [Annotations.ZonesEvacuated]: 'a', [Annotations.ZonesShort]: 'b=2026-01-01T00:00:00Z' });
+  const waits = inZone('b', 'CrashLoopBackOff');
+  const lastOperation = { errorCode: 'ResourceExhausted', state: 'Failed', type: 'Create' } as const;
+  const stuck = { ...waits, status: { ...waits.status, lastOperation } };
+  const machines = [inZone('a', 'Failed'), inZone('a'), inZone('c', 'Failed'), inZone('c'), stuck];
+  const input = { setting, machines };
+  const ordered = machines.toSorted(deletionOrder(NOW));
+  const ranks = zoneRanks(input, zoneStates(input), ordered, { replicas: 4, wanted: 5 });
+  expect(chooseForDeletion(machines, 1, NOW, undefined, ranks)).toEqual([stuck]);
+});
+
 test('a machine without a zone does not count', () => {
   expect(placed({}, [machine('elsewhere', { phase: 'Running' })], 3)).toEqual(['a', 'b', 'c']);
 });

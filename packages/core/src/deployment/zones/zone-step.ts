@@ -6,7 +6,6 @@ import { chooseForDeletion, deletionOrder } from '../../set/replicas/deletion-or
 import { zoneRanks } from '../../zones/ranks.ts';
 import { zoneSettingOf } from '../../zones/setting.ts';
 import { openZones, type ZoneInput, type ZoneState, zoneOfMachine, zoneStates } from '../../zones/spread.ts';
-import { stuckMachines } from '../../zones/stuck.ts';
 import { maximumMachines, type SetSize } from '../state/size.ts';
 import type { Step } from '../state/step.ts';
 import type { View } from '../state/view.ts';
@@ -24,7 +23,10 @@ interface Standing {
   readonly movers: readonly Machine[];
   /** A machine of the zone with the most machines, or undefined if no machine may move. */
   readonly surplus: Machine | undefined;
-  /** The number of machines that have no VM because their zone has no capacity. */
+  /**
+   * The number of machines that have no VM because their zone has no capacity, and that the set deletes before all other
+   * machines.
+   */
   readonly stuck: number;
 }
 
@@ -60,7 +62,6 @@ export function zoneStep(view: View): Step | undefined {
   return { resize: new Map([[current.name, size]]), measureProgress: false, because };
 }
 
-/** A set that shrinks first deletes the machines without a VM. */
 const unstuck = ({ name, replicas }: SetSize, { staying, stuck }: Standing): Step => ({
   // If the set has not created all its machines, a smaller size would delete available machines.
   resize: new Map([[name, staying.length === replicas ? replicas - stuck : replicas]]),
@@ -89,7 +90,10 @@ function standingOf(view: View, input: ZoneInput, current: SetSize): Standing {
   const ordered = staying.toSorted(deletionOrder(now, isPostponed));
   const ranks = zoneRanks(input, states, ordered, { replicas: view.replicas - 1, wanted: view.replicas });
   const [first] = rests ? chooseForDeletion(staying, 1, now, isPostponed, ranks) : [];
-  const stuck = stuckMachines(states, staying.filter(mayMove)).length;
+  const isStuck = (machine: Machine) => mayMove(machine) && ranks.get(machine.metadata.uid)?.stuck === true;
+  // A smaller set would first delete all machines with a lower priority, although they may be available.
+  const firstKept = staying.toSorted(deletionOrder(now, isPostponed, ranks)).findIndex((one) => !isStuck(one));
+  const stuck = firstKept < 0 ? staying.length : firstKept;
   const moves = first && mayMove(first) && !hasFailures(view.repairs) && isOverfull(input, states, first);
   return { current, staying, movers, surplus: moves ? first : undefined, stuck };
 }

@@ -69,6 +69,7 @@ export function deletionOrder(
     (a, b) => (preserved(a) && preserved(b) ? ascending((m) => preserveExpiry(m) ?? 0)(a, b) : 0),
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
+    first((machine) => rankOf(machine)?.stuck === true),
     first((machine) => rankOf(machine)?.moves === true),
     ascending(usefulness),
     first((machine) => !isPostponed(machine)),
