@@ -373,6 +373,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of('zones', `${CORE}/zones/places.ts`, Z, ['  return order < 0;', '  return order > 0;']),
   ...from(
+    1_800_012,
+    of('zones', `${CORE}/set/replicas/deletion-order.ts`, Z, [
+      '    first((machine) => rankOf(machine)?.stuck === true),\n',
+      '',
+    ]),
+  ),
+  ...from(
     3,
     of(
       'drift',
