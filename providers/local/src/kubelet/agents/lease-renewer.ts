@@ -16,7 +16,7 @@ export interface LeaseRenewerOptions {
   readonly nodeName: string;
   readonly paused: () => boolean;
   readonly outage: { failed(error: unknown): void; worked(): void };
-  /** Called after a late renewal, because a controller may have marked the node as NotReady. */
+  /** Called after a late or failed renewal, because a controller may have marked the node as NotReady. */
   readonly onRecovered: () => void;
   /** Returns the UID of the Node, or undefined if the Node does not exist. */
   readonly findNode: () => Promise<string | undefined>;
@@ -29,6 +29,7 @@ const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000
 export class LeaseRenewer {
   readonly #options: LeaseRenewerOptions;
   #renewedAt = 0;
+  #hasFailed = false;
   #timer: { cancel(): void } | undefined;
 
   constructor(options: LeaseRenewerOptions) {
@@ -78,11 +79,14 @@ export class LeaseRenewer {
     } catch (error) {
       if (isNotFound(error)) return this.#renewLost();
       if (!life.over) outage.failed(error);
+      this.#hasFailed = true;
       return RETRY_MS;
     }
     const late = this.#renewedAt > 0 && now.getTime() - this.#renewedAt > DURATION_SECONDS * 1_000;
+    const recovers = late || this.#hasFailed;
     this.#renewedAt = now.getTime();
-    if (late) this.#options.onRecovered();
+    this.#hasFailed = false;
+    if (recovers) this.#options.onRecovered();
     return this.#interval();
   }
 
