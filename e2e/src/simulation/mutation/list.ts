@@ -215,6 +215,15 @@ export const MUTANTS: readonly Mutant[] = [
       'due.filter((machine) => !neverJoined(machine));',
     ],
   ),
+  ...from(
+    1_900_005,
+    of(
+      'budget',
+      `${CORE}/set/replicas/outdated-size.ts`,
+      ['budgets'],
+      ['if (total >= least && !hasReportedSize(set)) return undefined;', 'if (total >= least) return undefined;'],
+    ),
+  ),
   ...of('budget', `${CORE}/deployment/rollout/rolling-update.ts`, F, [
     'unavailable: Math.min(target.unavailable, growth) }',
     'unavailable: target.replicas }',

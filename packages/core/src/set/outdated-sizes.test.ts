@@ -82,3 +82,17 @@ test('while new machines do not join, the surplus machines stay, and a rollback 
   expect([await world.sizes(), world.complete()]).toEqual(['large:0 small:2', true]);
   expect((await world.machines()).map(({ metadata }) => metadata.name)).toEqual(before);
 });
+
+test('a set with an outdated size keeps its surplus machines until the new machines of another set are available', async () => {
+  const birthMs = (_machine: Machine, index: number) => (index < 4 ? 100 : undefined);
+  await using world = await World.start(startControlPlane, { birthMs, deathMs: () => 100 });
+  await world.deploy(3, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } });
+  await world.until(() => world.complete(), 60);
+  await world.stop();
+  const [set] = await world.sets();
+  await resize(world, set, 0);
+  await world.changeClass('large');
+  await world.restart();
+  await world.pass(60);
+  expect([await world.sizes(), world.available()]).toEqual(['large:2 small:0', 2]);
+});

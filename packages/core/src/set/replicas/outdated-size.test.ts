@@ -1,28 +1,44 @@
-import type { MachineDeployment, MachineSet } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { expect, test } from 'vitest';
+import { SAFEGUARD_DEFAULTS } from '../../disruption/safeguards.ts';
 import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import { fixedContext } from '../test-caches.ts';
 import { deployment, machine, machinesOf, minutes, set } from '../test-objects.ts';
 import { spareMachines } from './outdated-size.ts';
 
-function ownedBy(owner: MachineDeployment, one: MachineSet): MachineSet {
+function ownedBy<T extends Machine | MachineSet>(owner: MachineDeployment | MachineSet, one: T): T {
   const { name, uid } = owner.metadata;
-  const reference = { apiVersion: owner.apiVersion, kind: 'MachineDeployment', name, uid, controller: true };
+  const reference = { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller: true };
   return { ...one, metadata: { ...one.metadata, ownerReferences: [reference] } };
 }
 
-function spareOf(pool: MachineDeployment, leaving: readonly string[] = []): number | undefined {
-  const [current, old] = [ownedBy(pool, set('current', 1)), ownedBy(pool, set('old', 0))];
+function spareOf(
+  pool: MachineDeployment,
+  options: {
+    readonly leaving?: readonly string[];
+    readonly more?: readonly Machine[];
+    readonly rolloutAnnotations?: boolean;
+    readonly observedGeneration?: number;
+  } = {},
+): number | undefined {
+  const { leaving = [], more = [], rolloutAnnotations = true, observedGeneration = 0 } = options;
+  const current = ownedBy(pool, set('current', 1));
+  const old = { ...ownedBy(pool, set('old', 0)), status: { observedGeneration } };
   const machines = [
     ...machinesOf(2, 'Running', 'new', { owner: current }),
     ...machinesOf(2, 'Running', 'old', { owner: old }),
+    ...more.map((one) => ownedBy(current, one)),
     machine('failed', { phase: 'Failed', owner: old }),
     machine('going', { phase: 'Running', deleting: true, owner: old }),
   ];
   const disruptions = new DisruptionsUnderWay();
   for (const name of leaving) disruptions.leaving.add(`uid-${name}`);
   const context = fixedContext(() => undefined, { deployments: [pool], sets: [current, old], machines });
-  return spareMachines(old, { ...context, disruptions } as never);
+  return spareMachines(old, {
+    ...context,
+    disruptions,
+    safeguards: { settings: { ...SAFEGUARD_DEFAULTS, rolloutAnnotations } },
+  } as never);
 }
 
 const rolling = (maxUnavailable: number) => ({
@@ -42,6 +58,21 @@ test.each<[string, MachineDeployment, number | undefined]>([
   expect(spareOf(pool)).toBe(spare);
 });
 
+test('a set that has reported its size keeps the machines that the deployment needs', () => {
+  expect(spareOf(deployment(3, rolling(2)), { observedGeneration: 1 })).toBe(3);
+});
+
+test('the limit is lower while new machines wait for capacity, if the rollout may use less surge', () => {
+  const annotations = { [Annotations.RolloutMinSurge]: '0' };
+  const pool = deployment(4, rolling(0));
+  const waits = machine('waits', { phase: 'CrashLoopBackOff' });
+  const lastOperation = { errorCode: 'ResourceExhausted', state: 'Failed', type: 'Create' } as const;
+  const stuck = { ...waits, status: { ...waits.status, lastOperation } };
+  const spareWith = (rolloutAnnotations: boolean) =>
+    spareOf({ ...pool, metadata: { ...pool.metadata, annotations } }, { more: [stuck], rolloutAnnotations });
+  expect([spareWith(true), spareWith(false)]).toEqual([1, 0]);
+});
+
 test('a machine whose delete request was sent is not available, although the cache does not show the deletion', () => {
-  expect(spareOf(deployment(3), ['new0'])).toBe(0);
+  expect(spareOf(deployment(3), { leaving: ['new0'] })).toBe(0);
 });

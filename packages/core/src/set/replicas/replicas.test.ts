@@ -391,7 +391,7 @@ describe('slow start', () => {
   });
 });
 
-describe('a set whose deployment needs more replicas than its sets have', () => {
+describe('a set whose deployment needs its surplus machines', () => {
   const plan = (spare: number, change: Partial<SetSnapshot> = {}) => {
     const machines = [machine('pending', { phase: 'Pending' }), ...machinesOf(3, 'Running', 'm', { marked: 2 })];
     const { toDelete, waiting, because } = planReplicas(snapshot(0, machines, { spare, ...change }));
@@ -403,7 +403,7 @@ describe('a set whose deployment needs more replicas than its sets have', () => 
       names: ['pending', 'm0'],
       waiting: 2,
       because:
-        'of 4 machines: 0 named for deletion, 2 surplus, 0 failed; 2 machines wait, because the MachineDeployment needs more replicas than its MachineSets have',
+        'of 4 machines: 0 named for deletion, 2 surplus, 0 failed; 2 machines wait, because too few machines of the MachineDeployment are available',
     });
   });
 

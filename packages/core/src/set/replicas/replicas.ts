@@ -28,8 +28,7 @@ export interface SetSnapshot {
   readonly isPostponed?: ((machine: Machine) => boolean) | undefined;
   readonly zoneRanks?: ReadonlyMap<string, ZoneRank> | undefined;
   /**
-   * The maximum number of available surplus machines that the set may delete, or undefined without a limit. The limit
-   * is set if the size of the set is older than the replicas of its deployment.
+   * The maximum number of available surplus machines that the set may delete, or undefined without a limit.
    */
   readonly spare?: number | undefined;
   readonly now: Date;
@@ -106,11 +105,8 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const count = Math.min(rest.length - wanted, BURST);
-  const free = unneeded(
-    snapshot,
-    rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true),
-    named,
-  );
+  const open = rest.filter(({ metadata }) => snapshot.zoneRanks?.get(metadata.uid)?.waits !== true);
+  const free = unneeded(snapshot, open, named);
   const surplus = chooseForDeletion(free, count, now, snapshot.isPostponed, snapshot.zoneRanks);
   const waiting = Math.max(count, 0) - surplus.length || undefined;
   const mayGo = (machine: Machine) =>
@@ -119,9 +115,9 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const toDelete = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
   if (toDelete.length === 0 && waiting === undefined) return nothing('the MachineSet has all its replicas');
   const cause =
-    snapshot.spare === undefined
+    open.length < count
       ? 'other machines of the same zones are missing'
-      : 'the MachineDeployment needs more replicas than its MachineSets have';
+      : 'too few machines of the MachineDeployment are available';
   const waits = waiting === undefined ? '' : `; ${waiting} machines wait, because ${cause}`;
   return {
     create: 0,
