@@ -98,7 +98,7 @@ test('the rules excuse exactly these parts of the recordings', () => {
     'driver calls with the rule "a spot request has the tags of its VM"': 5,
     'driver calls with the rule "a terminated VM counts as deleted"': 1,
     'driver calls with the rule "a throttled call gets the code Unavailable"': 12,
-    'driver calls with the rule "an answer from another server than EC2 gets the code Internal"': 2,
+    'driver calls with the rule "a response that is not from EC2 has the code Internal"': 2,
     'driver calls with the rule "if another request already used the client token, the driver uses a new token"': 1,
     'driver calls with the rule "the driver accepts more IPv6 prefixes than requested"': 3,
     'driver calls with the rule "the driver disables the source/destination check on every interface"': 1,
