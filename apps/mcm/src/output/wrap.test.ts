@@ -18,8 +18,8 @@ describe('later lines are indented below the first one', () => {
 
   test('later lines of a tree are indented below the first one, and its branches continue', () => {
     expect(wrapped('├─ machine/m  Unknown for 5m  – its node is unreachable', 32)).toEqual([
-      '├─ machine/m  Unknown for 5m  –',
-      '│             its node is',
+      '├─ machine/m  Unknown for 5m',
+      '│             – its node is',
       '│             unreachable',
     ]);
   });
@@ -49,10 +49,18 @@ describe('a row of a table continues below a cell', () => {
   test('a row continues below a cell in the left half', () => {
     expect(rows.flatMap((row) => wrapped(row, 80))).toEqual([
       'LAST SEEN  REASON             OBJECT                     MESSAGE',
-      '6m         ScalingMachineSet  machinedeployment/workers  Scaled up machine set',
-      '                              workers-65444 to 3',
-      '12m        Wait               machine/a                  The machine waits for',
-      '                              its node',
+      '6m         ScalingMachineSet  machinedeployment/workers',
+      '                              Scaled up machine set workers-65444 to 3',
+      '12m        Wait               machine/a',
+      '                              The machine waits for its node',
+    ]);
+  });
+
+  test('a last cell that fits stays in its line', () => {
+    const row = 'machine-controller  replica-of-zone-a  Serving  3s ago  default  12  -  shoot--a';
+    expect(wrapped(row, 60)).toEqual([
+      'machine-controller  replica-of-zone-a  Serving  3s ago',
+      '                    default  12  -  shoot--a',
     ]);
   });
 

@@ -18,9 +18,14 @@ export const wrappedText = (text: string, columns: number | undefined): string =
     .flatMap((line) => wrapped(line, columns))
     .join('\n');
 
+/** Returns the starts of the cells in a row of a table, except the first cell. */
+const cellStarts = (line: string, lead: string): readonly number[] =>
+  [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)]
+    .map(({ index, 0: gap }) => index + gap.length)
+    .filter((start) => start > lead.length);
+
 /** Returns the start of continuation lines for a row of a table, which are below a cell of the row. */
-function cellStart(line: string, lead: string, columns: number): number | undefined {
-  const starts = [...line.matchAll(/(?<=\S) {2,}(?=\S)/g)].map(({ index, 0: gap }) => index + gap.length);
+function continuationStart(line: string, starts: readonly number[], columns: number): number | undefined {
   return starts.findLast((start) => {
     const longest = Math.max(
       ...line
@@ -28,12 +33,13 @@ function cellStart(line: string, lead: string, columns: number): number | undefi
         .split(/\s+/)
         .map(({ length }) => length),
     );
-    return start > lead.length && start <= columns / 2 && start + longest <= columns;
+    return start <= columns / 2 && start + longest <= columns;
   });
 }
 
 /**
- * Splits a line between words, so that each part has at most `columns` characters.
+ * Splits a line between words, so that each part has at most `columns` characters. If the last cell of a table does not
+ * fit, the cell starts on a new line, because the last cell is often a sentence.
  * @param columns The width of the output.
  */
 export function wrapped(line: string, columns: number | undefined): readonly string[] {
@@ -41,13 +47,16 @@ export function wrapped(line: string, columns: number | undefined): readonly str
   const [lead = ''] = LEAD.exec(line) ?? [];
   const usual = `${below(lead)}  `;
   if (usual.length > columns / 2) return [line];
-  const cell = cellStart(line, lead, columns);
+  const starts = cellStarts(line, lead);
+  const cell = continuationStart(line, starts, columns);
   const indent = cell === undefined ? usual : below(lead).padEnd(cell);
+  const last = starts.at(-1) === cell ? undefined : starts.at(-1);
   const lines: string[] = [];
   let current = lead;
-  for (const [word] of line.slice(lead.length).matchAll(/\S+\s*/g)) {
+  for (const { 0: word, index } of line.slice(lead.length).matchAll(/\S+\s*/g)) {
     const start = lines.length === 0 ? lead : indent;
-    if (current !== start && current.length + word.trimEnd().length > columns) {
+    const part = lead.length + index === last ? line.slice(last) : word.trimEnd();
+    if (current !== start && current.length + part.length > columns) {
       lines.push(current.trimEnd());
       current = indent;
     }

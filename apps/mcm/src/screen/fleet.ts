@@ -146,6 +146,6 @@ const viewEvent = (event: EventObject): EventView => ({
   type: event.type ?? 'Normal',
   reason: printable(event.reason ?? ''),
   object: printable(`${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`),
-  message: printable(event.message ?? ''),
+  message: printable(brief(event.message ?? '')),
   count: event.count ?? 1,
 });

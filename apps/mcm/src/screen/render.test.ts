@@ -95,9 +95,26 @@ test('a narrow terminal breaks no word, and its columns are only as wide as thei
   const lines = draw({ columns: 40, hint: ['kubectl get machinedeployments,machinesets --watch'] });
   expect(lines.filter((line) => /\S…$/.test(line))).toEqual([]);
   expect(draw({ columns: 60 })).toContain('  ● control plane  https://127.0.0.1:6443');
-  expect(lines).toContain('  workers-abcde-1 Running     40s    ');
+  expect(lines).toContain('  workers-abcde-1  Running      40s    ');
   expect(lines).toContain('  00:00:59 SuccessfulCreate …');
   expect(lines.slice(-2)).toEqual(['kubectl get', '  machinedeployments,machinesets --watch']);
+});
+
+test('on a narrow terminal, the activity of a machine has its own line if the line is too long', () => {
+  const doing = 'Drain: pod default/web has a budget that allows no disruption';
+  const machines = [{ ...running(1), phase: 'Terminating', doing }, running(2), running(3)];
+  const lines = draw({ columns: 60, fleet: { ...fleet, machines } });
+  expect(lines.slice(lines.indexOf('') + 1)).toEqual(
+    expect.arrayContaining([
+      '  workers-abcde-1  Terminating  40s   ',
+      '    Drain: pod default/web has a budget that allows no …',
+    ]),
+  );
+  const low = draw({ columns: 60, rows: 15, fleet: { ...fleet, machines, events: [] } });
+  expect(low.filter((line) => /^ {2}(workers-|\u2026)/.test(line))).toEqual([
+    '  workers-abcde-1  Terminating  40s   ',
+    '  … 2 more',
+  ]);
 });
 
 const DEAD = {

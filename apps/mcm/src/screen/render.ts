@@ -31,6 +31,9 @@ const NARROW = 100;
 const widthOf = (usual: number, { columns }: ScreenView, texts: readonly string[]): number =>
   columns < NARROW ? Math.max(0, ...texts.map(({ length }) => length)) : usual;
 
+/** Returns the gap between columns. On a narrow terminal, the columns have no padding that separates their texts. */
+const gapOf = (columns: number): string => (columns < NARROW ? '  ' : ' ');
+
 type Style = Parameters<typeof styleText>[0];
 const paint = (style: Style, text: string): string => styleText(style, text, { validateStream: false });
 
@@ -151,7 +154,8 @@ function deploymentLine(
       : d.old > 0 || d.updated < d.desired
         ? rollout(d, bar)
         : paint('green', 'up to date');
-  const line = `  ${d.name.padEnd(name)} ${countsOf(d).padEnd(counts)} ${state}`;
+  const gap = gapOf(columns);
+  const line = `  ${d.name.padEnd(name)}${gap}${countsOf(d).padEnd(counts)}${gap}${state}`;
   if (!d.problem) return [line];
   if (stripVTControlCharacters(line).length + 2 + d.problem.length <= columns)
     return [`${line}  ${paint('yellow', d.problem)}`];
@@ -171,26 +175,40 @@ function machineLines(view: ScreenView, room: number): string[] {
   const { machines } = fleet;
   if (room < 2 || machines.length === 0) return [];
   const ordered = [...machines.filter((m) => m.phase !== 'Running'), ...machines.filter((m) => m.phase === 'Running')];
-  const shown = ordered.slice(0, ordered.length > room - 1 ? room - 2 : room - 1);
-  const hidden = ordered.length - shown.length;
+  // Each machine needs at least one line, so further machines do not change the widths.
+  const candidates = ordered.slice(0, room);
   const name = widthOf(
     30,
     view,
-    shown.map((one) => one.name),
+    candidates.map((one) => one.name),
   );
   const phase = widthOf(
     17,
     view,
-    shown.map((one) => one.phase),
+    candidates.map((one) => one.phase),
   );
-  return [
-    '',
-    ...shown.map(
-      (m) =>
-        `  ${m.name.padEnd(name)} ${paint(phaseStyle(m.phase), m.phase.padEnd(phase))} ${age(now.getTime() - Date.parse(m.createdAt)).padEnd(6)} ${paint('gray', m.doing)}`,
-    ),
-    ...(hidden > 0 ? [paint('gray', `  … ${hidden} more`)] : []),
-  ];
+  const gap = gapOf(view.columns);
+  const texts = candidates.map((m) => {
+    const state = paint(phaseStyle(m.phase), m.phase.padEnd(phase));
+    const line = `  ${m.name.padEnd(name)}${gap}${state}${gap}${age(now.getTime() - Date.parse(m.createdAt)).padEnd(6)}`;
+    const doing = paint('gray', m.doing);
+    const fits = stripVTControlCharacters(line).length + 1 + m.doing.length <= view.columns;
+    return fits || view.columns >= NARROW ? [`${line} ${doing}`] : [line, `    ${doing}`];
+  });
+  const isAll = ordered.length === candidates.length && texts.flat().length <= room - 1;
+  const shown = isAll ? texts : fitting(texts, room - 2);
+  const hidden = ordered.length - shown.length;
+  return ['', ...shown.flat(), ...(hidden > 0 ? [paint('gray', `  … ${hidden} more`)] : [])];
+}
+
+/** Returns the first texts that together have at most `room` lines. */
+function fitting(texts: readonly (readonly string[])[], room: number): readonly (readonly string[])[] {
+  let left = room;
+  const tooLong = texts.findIndex(({ length }) => {
+    left -= length;
+    return left < 0;
+  });
+  return tooLong < 0 ? texts : texts.slice(0, tooLong);
 }
 
 const eventLines = (events: readonly EventView[]): string[] =>
