@@ -188,6 +188,7 @@ export {
   referenceText,
   refuseOthers,
   registeredTracer,
+  reportsRefusedCredentials,
   retryAfterOf,
   type Sent,
   type StopRequest,

@@ -159,6 +159,29 @@ describe('one reading', () => {
     expect(doesAct(healths, 'machine-controller')).toBe(false);
   });
 
+  test('without a Lease, a deletion that has not started proves that the machine controller stopped', () => {
+    const deleted = (seconds: number): Machine =>
+      partial<Machine>({
+        apiVersion: API_VERSION,
+        kind: 'Machine',
+        metadata: { ...meta('m'), finalizers: ['x'], deletionTimestamp: ago(seconds).toISOString() },
+        status: { currentStatus: { phase: 'Running' }, lastOperation: { type: 'Create', state: 'Successful' } },
+      });
+    const stateOf = (machine: Machine, leases: readonly Lease[] = []) =>
+      assessControllers({ ...source(leases), machines: [machine] }, NOW).find(
+        ({ name }) => name === 'machine-controller',
+      );
+    expect(stateOf(deleted(60))).toMatchObject({
+      state: 'stopped',
+      since: ago(60).toISOString(),
+      reason: 'the Lease of the controller does not exist, and the deletion of machine m has not started',
+    });
+    expect(stateOf(deleted(59))?.state).toBe('unknown');
+    expect(stateOf(deleted(60), [lease('machine-controller', 1)])?.state).toBe('acts');
+    const draining = partial<Machine>({ ...deleted(60), status: { lastOperation: { type: 'Delete' } } });
+    expect(stateOf(draining)?.state).toBe('unknown');
+  });
+
   test('a Lease that the user cannot read does not prove that a controller stopped', () => {
     const refused = new Map([[MANAGER, 'forbidden']]);
     expect(managerOf({ ...source([]), refused })).toMatchObject({

@@ -242,8 +242,28 @@ function withoutLease(
       `${lease}, and machine ${untouched.metadata.name} has no status`,
       parseTime(untouched.metadata.creationTimestamp),
     );
+  const undeleted = name === 'machine-controller' ? undeletedMachine(machines, now) : undefined;
+  if (undeleted !== undefined)
+    return base(
+      name,
+      'stopped',
+      `${lease}, and the deletion of machine ${undeleted.metadata.name} has not started`,
+      parseTime(undeleted.metadata.deletionTimestamp),
+    );
   // Most clusters do not run the machine-config-controller, so a missing Lease is not reported.
   return name === 'machine-config-controller' ? undefined : base(name, 'unknown', lease);
+}
+
+/** Returns true if a machine in deletion still reports an earlier operation, such as its join. */
+export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
+
+/** Returns the machine whose deletion was requested first, if the machine controller has not started the deletion. */
+function undeletedMachine(machines: readonly Machine[], now: Date): Machine | undefined {
+  const requested = ({ metadata }: Machine): number => parseTime(metadata.deletionTimestamp)?.getTime() ?? Number.NaN;
+  return machines
+    .filter((machine) => isDeletionAhead(machine) && now.getTime() - requested(machine) >= BEHIND_MS)
+    .toSorted((a, b) => requested(a) - requested(b))[0];
 }
 
 function untouchedMachine(machines: readonly Machine[], now: Date): Machine | undefined {

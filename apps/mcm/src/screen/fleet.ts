@@ -1,8 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
-import { type ControllerHealth, doesAct, notActing } from '../controllers/health.ts';
+import { type ControllerHealth, doesAct, isDeletionAhead, notActing } from '../controllers/health.ts';
 import { FLEET_KINDS } from '../events/events.ts';
-import { isDeletionAhead } from '../explain/machine/machine-wait.ts';
 import { brief } from '../explain/reasons/brief.ts';
 import { problemOf } from '../explain/reasons/conditions.ts';
 import { printable } from '../output/printable.ts';

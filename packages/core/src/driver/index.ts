@@ -71,6 +71,7 @@ export {
 } from './schemas/define-driver.ts';
 export { FieldErrors } from './schemas/field-errors.ts';
 export { type Folded, foldGoJson, readGoJson, specTypeProblems } from './schemas/go-json.ts';
+export { reportsRefusedCredentials } from './schemas/hint.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './schemas/reference.ts';
 export { trimSpace } from './schemas/trim-space.ts';
 export { unknownFields } from './schemas/unknown-fields.ts';

@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditions, Taints } from '@mcm/api';
+import { counted, Labels, type Machine, type MachineDeployment, MachineDeploymentConditions, Taints } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { refusalOf } from '../machine/machine-wait.ts';
 
@@ -7,21 +7,30 @@ const MOST_NAMES = 3;
 interface MachineCure {
   readonly see: string;
   readonly name: string;
-  readonly code: string;
+  readonly code: string | undefined;
 }
 
 function machineCure(machine: Machine): MachineCure | undefined {
   const { metadata, spec, status } = machine;
   const refusal = refusalOf(machine);
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
-  const hint = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
-  if (refusal) return hint('show the error of the cloud');
+  const hint = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal });
+  if (refusal) return hint('show the error and its fix');
   if (metadata.deletionTimestamp) return hint('show the blockers of the drain');
   if (phase === 'Failed' && preserveExpiryTime)
     return hint('show why mcm preserves the machine, and the command that ends the preservation');
   if (phase === 'Pending' && spec.providerID) return hint('show its progress');
   if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return hint('show its problem');
   return undefined;
+}
+
+/** Machines with one error code usually need one fix, so the hint names only the first machine. */
+function curesOf(group: readonly MachineCure[]): readonly string[] {
+  const [first, ...others] = group;
+  if (first?.code === undefined)
+    return group.slice(0, MOST_NAMES).map(({ see, name }) => `${see}: mcm explain machine/${name}`);
+  const more = others.length > 0 ? `, and ${counted(others.length, 'other machine')}` : '';
+  return [`${first.see}: mcm explain machine/${first.name} (${first.code}${more})`];
 }
 
 export function hintsOf(
@@ -37,8 +46,8 @@ export function hintsOf(
     );
   }
   const reported = machines.flatMap((machine) => machineCure(machine) ?? []);
-  for (const [why, names] of Map.groupBy(reported, ({ see }) => see))
-    hints.push(...names.slice(0, MOST_NAMES).map(({ name, code }) => `${why}: mcm explain machine/${name}${code}`));
+  for (const group of Map.groupBy(reported, ({ see, code }) => `${see} ${code}`).values())
+    hints.push(...curesOf(group));
   const refused = machines.some(({ status }) => status?.lastOperation?.errorCode === 'InvalidArgument');
   const failed = spec.paused && machines.some((machine) => machine.status?.currentStatus?.phase === 'Failed');
   if ((refused || failed) && revisions > 1)

@@ -504,3 +504,18 @@ test('an in-place update shows the manual steps', () => {
     'b runs no pods until its critical components are ready; to remove the taint: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
   ]);
 });
+
+test('machines with one error code share one hint', () => {
+  const refused = (name: string, errorCode: string): Machine => {
+    const one = machine(name, 'CrashLoopBackOff');
+    return { ...one, status: { ...one.status, lastOperation: { type: 'Create', state: 'Failed', errorCode } } };
+  };
+  const machines = [refused('a', 'Internal'), refused('b', 'ResourceExhausted'), refused('c', 'Internal')];
+  const { hints } = explainDeployment(read([...machines, ...many(2, 'Unknown', 'u')]), NOW, []);
+  expect(hints).toEqual([
+    'show the error and its fix: mcm explain machine/a (Internal, and 1 other machine)',
+    'show the error and its fix: mcm explain machine/b (ResourceExhausted)',
+    'show its problem: mcm explain machine/u0',
+    'show its problem: mcm explain machine/u1',
+  ]);
+});

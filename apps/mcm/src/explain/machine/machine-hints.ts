@@ -43,6 +43,8 @@ function refusalCure(machine: Machine, { cause, settings, isActing }: Known): st
   };
   const known = hints[code];
   if (known !== undefined) return [isActing ? known.join('; ') : known[0]];
+  if (cause?.category === 'credentials')
+    return isActing ? [`${retry}, and immediately after a change of the class or Secret`] : [];
   const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
   return isActing ? [`${retry}; if the error persists, check the state${vm} in the cloud`] : [];
 }

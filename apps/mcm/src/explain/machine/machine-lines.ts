@@ -32,7 +32,7 @@ function livingLines(name: string, reported: LivingMachine, now: Date): string[]
     `machine ${name}`,
     `  phase  ${phase}${sinceText(reported.since, now)}${preserved ? `, ${preserved}` : ''}`,
     ...(reported.deletionCause ? [`  cause  ${reported.deletionCause}`] : []),
-    `  VM     ${reported.providerID ?? 'none yet'}`,
+    `  VM     ${reported.providerID ?? (reported.deletionCause ? 'not recorded' : 'none yet')}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${reported.class.name}${reported.class.missing ? ' (this MachineClass does not exist, so mcm cannot create or delete the VM)' : ''}`,
     ...(reported.zone

@@ -25,6 +25,7 @@ import {
   undrainablePolicyOf,
   warmStateOf,
 } from '@mcm/core';
+import { isDeletionAhead } from '../../controllers/health.ts';
 import { brief, KEPT_UPDATE } from '../reasons/brief.ts';
 
 /** What a machine currently does or waits for, with its deadline. */
@@ -131,10 +132,6 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
   const text = brief(description) || 'mcm is creating the VM, or waits for a free worker to create the VM';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
-
-/** Returns true if a machine in deletion still reports an earlier operation, such as its join. */
-export const isDeletionAhead = ({ metadata, status }: Machine): boolean =>
-  metadata.deletionTimestamp !== undefined && (status?.lastOperation?.type ?? 'Delete') !== 'Delete';
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 

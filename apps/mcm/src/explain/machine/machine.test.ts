@@ -356,6 +356,23 @@ test('a VM whose deletion the cloud refuses shows hints and no drain', async () 
   expect(text).toMatch(/^Kind of failure: /m);
 });
 
+test('refused credentials are a failure of the user, although their code is Internal', async () => {
+  await node();
+  const description =
+    'VM deletion failed due to - machine codes error: code = [Internal] message = [denied; correct the credentials in Secret default/aws (data.key), or the permissions of the account]. Aborting operation. Initiate VM deletion';
+  await machine({
+    status: { lastOperation: { description, state: 'Failed', type: 'Delete' } },
+  });
+  await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { spec: { providerID: null } } });
+  await client.resource(machines, NS).delete('m-0');
+  const text = await explain();
+  expect(text).toContain('Kind of failure: credentials. Responsible for the fix: the user');
+  expect(text).toContain(
+    'Hint: mcm retries the call automatically, about every 10m0s, and immediately after a change of the class or Secret',
+  );
+  expect(text).toContain('  VM     not recorded');
+});
+
 test('the conditions of a node at the end of a text are removed', async () => {
   await node();
   const description =

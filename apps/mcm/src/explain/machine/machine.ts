@@ -25,6 +25,7 @@ import {
   previewDrain,
   readEvidence,
   readKeptVms,
+  reportsRefusedCredentials,
   settingsOf,
   undrainablePolicyOf,
   validationWarningsOf,
@@ -227,7 +228,10 @@ function creationStepsOf(machine: Machine, node: Node | undefined): readonly Cre
 
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
-  return code ? { code, ...errorKindOf(code) } : undefined;
+  if (!code) return undefined;
+  // The drivers of the clouds report refused credentials with the code of the original, which is `Internal`.
+  const isRefused = reportsRefusedCredentials(machine.status?.lastOperation?.description ?? '');
+  return { code, ...errorKindOf(isRefused ? 'PermissionDenied' : code) };
 }
 
 export interface DrainPreview {

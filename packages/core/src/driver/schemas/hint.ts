@@ -58,11 +58,16 @@ export function placeOf({ place }: MachineError, machineClass: MachineClass): st
     : `correct the value in ${secretNames(machineClass)}`;
 }
 
+const CREDENTIALS_HINT = 'correct the credentials in Secret';
+
+/** Returns true if the text of an operation reports that the cloud refused the credentials of the class. */
+export const reportsRefusedCredentials = (text: string): boolean => text.includes(CREDENTIALS_HINT);
+
 function credentialsHint(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {
   const keys = Object.keys(secrets).filter((key) => key !== USER_DATA_KEY);
   const holder = secretKeysOf(machineClass).at(-1) ?? '';
   const which = keys.length > 0 ? ` (data.${keys.join(', data.')})` : '';
-  return `correct the credentials in Secret ${holder}${which}, or the permissions of the account`;
+  return `${CREDENTIALS_HINT} ${holder}${which}, or the permissions of the account`;
 }
 
 function networkHint(code: string, machineClass: MachineClass): string {
