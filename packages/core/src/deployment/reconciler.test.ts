@@ -411,8 +411,13 @@ describe('overshooting', () => {
     expect((await world.deployment()).metadata.labels?.freeze).toBe('True');
     await world.until(() => world.complete(), 60);
     await world.pass(2);
-    const reasons = (await world.events()).map((event) => event.reason);
-    expect(reasons.filter((reason) => reason === 'FrozeMachineSet')).toHaveLength(1);
+    const events = await world.events();
+    const reasons = events.map((event) => event.reason);
+    expect(events.filter(({ reason }) => reason === 'FrozeMachineSet').map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /^MachineSet ".*" had 6 machines at the start of the freeze, and its limit is 6\. mcm adds no machine until the number decreases$/,
+      ),
+    ]);
     expect(reasons.filter((reason) => reason === 'UnfrozeMachineSet')).toHaveLength(1);
     expect((await world.deployment()).metadata.labels ?? {}).toEqual({});
     expect(conditions(await world.deployment())).toEqual([

@@ -115,7 +115,7 @@ export class OvershootReconciler {
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
-    const message = `The number of machines backing MachineSet "${set.metadata.name}" is ${machines}, at least ${upper}. mcm adds no machine until the number decreases`;
+    const message = `MachineSet "${set.metadata.name}" had ${counted(machines, 'machine')} at the start of the freeze, and its limit is ${upper}. mcm adds no machine until the number decreases`;
     const change = {
       type: FROZEN,
       status: 'True',
