@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { serveDashboard } from '@mcm/cli';
 import { startControlPlane } from '@mcm/control-plane';
-import { createClient, type KubeClient, realClock, seededRandom } from '@mcm/kube';
+import { createClient, type KubeClient, nodes, realClock, seededRandom } from '@mcm/kube';
 import type { Page } from 'playwright-core';
 import { chromiumPath, startBrowser } from './browser.ts';
 import { addLargeFleet, addLeases, type FleetPart, statusOf } from './large-fleet.ts';
@@ -23,6 +23,12 @@ const BANDS: readonly FleetPart[] = [
 ];
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function addNode(client: KubeClient, name: string): Promise<void> {
+  await client.resource(nodes).create({ metadata: { name }, spec: {} });
+  const body = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  await client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
+}
 
 /** Replaces the machines of the deployment `gateway` one by one, so that the pages show a history. */
 async function rollGateway(client: KubeClient): Promise<string> {
@@ -56,6 +62,7 @@ async function rollGateway(client: KubeClient): Promise<string> {
     await api.patch(name, { type: 'merge', body: { spec: { providerID: `aws:///x/i-${index}` } } });
     await setStatus(name, 'joining');
     await pause(1_500);
+    await addNode(client, `ip-10-0-1-${index}`);
     await api.patch(name, { type: 'merge', body: { metadata: { labels: { node: `ip-10-0-1-${index}` } } } });
     await setStatus(name, 'running');
     await setCounts(index + 1, 13, 13);

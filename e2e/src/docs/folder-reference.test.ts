@@ -27,14 +27,24 @@ test('the error contains a folder without a description, a deleted folder and a 
 });
 
 test('the picture shows each folder within its frame', () => {
-  const svg = picture([{ layer: 'One', packages: { 'packages/a': { first: '', second: '' } } }]);
+  const folders = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`folder-${at}`, '']));
+  const layers = [
+    { layer: 'One', packages: { 'packages/a': folders, 'packages/b': {} } },
+    { layer: 'Two', packages: { 'packages/c': { second: '' } } },
+    { layer: 'Three', standalone: true, packages: { tools: {} } },
+  ];
+  const svg = picture(layers);
   const [, width, height] = svg.match(/viewBox="0 0 (\d+) (\d+)"/) ?? [];
-  for (const [, x, y] of svg.matchAll(/<text x="(\d+)" y="(\d+)"/g)) {
-    expect(Number(x)).toBeLessThan(Number(width) - 100);
+  const texts = [...svg.matchAll(/<text x="(\d+)" y="(\d+)"[^>]*>([^<]*)</g)];
+  for (const [, x, y, text = ''] of texts) {
+    // The widest letters of a sans-serif font have about this width on average.
+    expect(Number(x) + 7.6 * text.length, text).toBeLessThan(Number(width) - 12);
     expect(Number(y)).toBeLessThan(Number(height));
   }
-  expect(svg).toContain('>first<');
-  expect(svg).toContain('>second<');
+  const shown = texts.flatMap(([, , , text = '']) => text.split(/\s+/));
+  expect(shown).toEqual(expect.arrayContaining([...Object.keys(folders), 'second', 'packages/b', 'tools']));
+  expect(svg.match(/>imports</g)).toHaveLength(1);
+  expect(svg).toMatch(/width="\d+" height="\d+"/);
 });
 
 test('every path in the page of the architecture exists', () => {

@@ -9,6 +9,8 @@ const SOURCE = 'docs/contributing/folders.yaml';
 const Layers = z.array(
   z.strictObject({
     layer: z.string(),
+    /** Whether the layer above imports no package of this layer. */
+    standalone: z.boolean().optional(),
     packages: z.record(z.string(), z.record(z.string(), z.string().max(120))),
   }),
 );
@@ -78,41 +80,63 @@ function page(layers: readonly Layer[]): string {
   return `${['# Folders', GENERATED, intro, '![The packages in layers, with their folders](folders.svg)', ...sections].join('\n\n')}\n`;
 }
 
-const WIDTH = 1200;
-const LINE = 18;
+/** At this width, the text is readable on a phone, and a page of GitHub shows the picture without scaling. */
+const WIDTH = 560;
+const LINE = 20;
 const PADDING = 12;
-const COLUMN = 150;
+/** An upper limit for the average width of a character at the font size of the picture. */
+const CHARACTER = 7.6;
+const GAP = '   ';
+
+/** Splits the names of folders into lines that fit into the frame of a package. */
+function linesOf(names: readonly string[]): readonly string[] {
+  const most = Math.floor((WIDTH - 4 * PADDING) / CHARACTER);
+  const lines: string[] = [];
+  for (const name of names) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + GAP.length + name.length <= most)
+      lines.splice(-1, 1, `${last}${GAP}${name}`);
+    else lines.push(name);
+  }
+  return lines;
+}
+
+const arrow = (x: number, y: number): string =>
+  `<path d="M${x} ${y}v14m-5-5l5 5l5-5"/><text x="${x + 14}" y="${y + 13}" class="layer">imports</text>`;
 
 /** Returns a picture of the packages in their layers. */
 export function picture(layers: readonly Layer[]): string {
   let y = PADDING;
   const parts: string[] = [];
-  for (const { layer, packages } of layers) {
+  for (const [index, { layer, packages, standalone = false }] of layers.entries()) {
+    if (index > 0 && !standalone) {
+      parts.push(arrow(WIDTH / 2, y));
+      y += LINE + PADDING / 2;
+    } else if (index > 0) y += PADDING;
     parts.push(`<text x="${PADDING}" y="${y + LINE}" class="layer">${layer}</text>`);
     y += LINE + PADDING;
     for (const [path, folders] of Object.entries(packages)) {
-      const names = Object.keys(folders);
-      const columns = Math.floor((WIDTH - 3 * PADDING - 2 * COLUMN) / COLUMN);
-      const lines = Math.max(1, Math.ceil(names.length / columns));
-      const height = lines * LINE + PADDING;
+      const lines = linesOf(Object.keys(folders));
+      const height = (lines.length + 1) * LINE + PADDING;
       parts.push(`<rect x="${PADDING}" y="${y}" width="${WIDTH - 2 * PADDING}" height="${height}" rx="6"/>`);
       parts.push(`<text x="${2 * PADDING}" y="${y + LINE}" class="package">${path}</text>`);
-      names.forEach((name, at) => {
-        const x = 2 * PADDING + 2 * COLUMN + (at % columns) * COLUMN;
-        parts.push(`<text x="${x}" y="${y + LINE + Math.floor(at / columns) * LINE}">${name}</text>`);
-      });
+      for (const [at, line] of lines.entries())
+        parts.push(`<text x="${2 * PADDING}" y="${y + (at + 2) * LINE}" xml:space="preserve">${line}</text>`);
       y += height + PADDING / 2;
     }
     y += PADDING / 2;
   }
+  // A page can have a theme that differs from the theme of the system, so the picture has its own background.
   const style =
-    'text{font:14px sans-serif;fill:#24292f}.package{font-weight:bold}.layer{font-style:italic}rect{fill:#f6f8fa;stroke:#8c959f}' +
-    '@media(prefers-color-scheme:dark){text{fill:#e6edf3}rect{fill:#161b22;stroke:#6e7681}}';
+    'text{font:15px sans-serif;fill:#24292f}.package{font-weight:bold}.layer{font-style:italic}path{fill:none;stroke:#57606a;stroke-width:2}' +
+    'rect{fill:#f6f8fa;stroke:#8c959f}.back{fill:#fff;stroke:none}@media(prefers-color-scheme:dark)' +
+    '{text{fill:#e6edf3}path{stroke:#9198a1}rect{fill:#161b22;stroke:#6e7681}.back{fill:#0d1117}}';
   const attributes = [
     'xmlns="http://www.w3.org/2000/svg"',
-    `viewBox="0 0 ${WIDTH} ${y}"`,
+    `width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}"`,
     'role="img"',
-    'aria-label="The packages of mcm in layers, with their folders"',
+    'aria-label="The packages of mcm in layers, with their folders. Each layer imports only packages of its own layer and of lower layers."',
   ];
-  return `<svg ${attributes.join(' ')}><style>${style}</style>\n${parts.join('\n')}\n</svg>\n`;
+  const back = '<rect width="100%" height="100%" class="back"/>';
+  return `<svg ${attributes.join(' ')}><style>${style}</style>\n${back}\n${parts.join('\n')}\n</svg>\n`;
 }
