@@ -55,6 +55,19 @@ test('a new process repeats the creations between recorded numbers and known mac
   expect(unrecordedNames(recorded(NEW, [a, b, c, d]), [])).toEqual([]);
 });
 
+test('a new machine gets neither the name of an object nor the name of a repeated creation', () => {
+  const [a = '', b = '', c = ''] = next(NEW, 3);
+  expect(next(NEW, 2, [a])).toEqual([b, c]);
+  expect(next(NEW, 3, [], [b])).toEqual([b, a, c]);
+});
+
+test('a creation without an answer raises the next number, and is not open once its machine is known', () => {
+  const [a = '', b = ''] = next(NEW, 2);
+  const { next: first } = machineNumbersOf(NEW);
+  expect(numbersAfter(NEW, [], [b])).toEqual({ next: first + 2, open: [first + 1] });
+  expect(numbersAfter(NEW, [a, b], [b])).toEqual({ next: first + 2, open: [] });
+});
+
 test('a recorded name never returns, whether its machine is there or gone', () => {
   const first = next(NEW, 5);
   const set = recorded(NEW, first);

@@ -22,8 +22,16 @@ interface Called {
 
 const ONE_KEY: HookKeys = { read: async () => ({ keys: [new Uint8Array(32)] }) };
 
-async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string, leads = () => true, keys = ONE_KEY) {
-  const calls: Record<string, Called[]> = {};
+type Calls = Record<string, Called[]>;
+
+async function rigWith(
+  scripts: Readonly<Record<string, Script>>,
+  hooks: string,
+  leads = () => true,
+  keys = ONE_KEY,
+  hasBegun?: (calls: Calls) => boolean,
+) {
+  const calls: Calls = {};
   const outcomes: [string, HookAnswer['is']][] = [];
   const answers = (name: string) => async (request: TransportRequest) => {
     const all = calls[name] ?? [];
@@ -63,7 +71,7 @@ async function rigWith(scripts: Readonly<Record<string, Script>>, hooks: string,
     .resource<MachineClass>(machineClasses, NAMESPACE)
     .patch('small', { type: 'merge', body: { metadata: { annotations: { [Annotations.Hooks]: hooks } } } });
   await rig.createMachine('m-0');
-  await rig.until(async () => (await rig.phase('m-0')) === 'Running', 10 * MINUTE);
+  await rig.until(async () => hasBegun?.(calls) ?? (await rig.phase('m-0')) === 'Running', 10 * MINUTE);
   return { rig, calls, outcomes };
 }
 
@@ -163,4 +171,58 @@ test('a rotation of the keys needs no restart, and an invalid key file is report
   expect(signatures).toEqual([1, 2, 1, 1]);
   const warnings = rig.log.lines.filter(({ message }) => message.startsWith('Cannot read the keys of a webhook'));
   expect(warnings.map(({ fields }) => fields)).toEqual([{ webhook: 'backup', problem: 'broken' }]);
+});
+
+const after = (all: readonly Called[] = [], index: number): number =>
+  (all[index]?.at.getTime() ?? 0) - (all[index - 1]?.at.getTime() ?? 0);
+
+test('a hook of a machine that changed during the call stays, and the webhook gets another call', async () => {
+  let reads = 0;
+  const keys: HookKeys = {
+    read: async () => {
+      const body = { metadata: { annotations: { changed: 'during the call' } } };
+      if (reads++ === 0) await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+      return { keys: [new Uint8Array(32)] };
+    },
+  };
+  const hook = 'before-drain save backup 30m Block';
+  const { rig, calls } = await rigWith({ backup: ['{"done":true}'] }, hook, () => true, keys);
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  expect(calls.backup).toHaveLength(2);
+});
+
+test('a machine that is being deleted gets no calls for earlier stages', async () => {
+  const hooks = 'after-ready warm other 1h Block; before-drain save backup 1h Block';
+  const waits = ['{"done":false}'];
+  const hasBegun = ({ other = [] }: Calls): boolean => other.length > 0;
+  const { rig, calls } = await rigWith({ backup: waits, other: waits }, hooks, () => true, ONE_KEY, hasBegun);
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (calls.backup?.length ?? 0) > 0, MINUTE);
+  const count = calls.other?.length;
+  await rig.clock.advance(10 * MINUTE);
+  expect(calls.other?.length).toBe(count);
+  expect(calls.backup?.length).toBeGreaterThan(10);
+});
+
+test('a webhook delays its next call by at most five minutes and at least one second', async () => {
+  const script = [
+    '{"done":false,"retryAfterSeconds":86400}',
+    '{"done":false,"retryAfterSeconds":0.001}',
+    '{"done":true}',
+  ];
+  const { rig, calls } = await rigWith({ backup: script }, 'before-drain save backup 1h Block');
+  await rig.deleteMachine('m-0');
+  await gone(rig);
+  expect([after(calls.backup, 1), after(calls.backup, 2)]).toEqual([5 * MINUTE, SECOND]);
+});
+
+test('after a valid response, the next failure is retried soon', async () => {
+  const failures = Array<number>(8).fill(500);
+  const script = [...failures, '{"done":false,"retryAfterSeconds":1}', 500, '{"done":true}'];
+  const { rig, calls } = await rigWith({ backup: script }, 'before-drain save backup 3h Block');
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.machines()).length === 0, 180 * MINUTE);
+  expect(after(calls.backup, failures.length)).toBeGreaterThan(2 * MINUTE);
+  expect(after(calls.backup, failures.length + 2)).toBeLessThan(10 * SECOND);
 });

@@ -1,8 +1,10 @@
 import { type Machine, machineClasses, machines } from '@mcm/api';
 import { type ConfigMap, configMaps, events, nodes, parseFlags, type Transport, volumeAttachments } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import type { FakeFailure } from '../driver/testing.ts';
 import { readKeptVms } from '../evidence/kept-vms.ts';
 import { RECORD_BOUND_MS } from '../machine/deletion/keep-vm.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
@@ -208,6 +210,46 @@ test('a record whose answer is lost delays the deletion by at most half a minute
   expect(tookMs).toBeGreaterThanOrEqual(RECORD_BOUND_MS);
   expect(tookMs).toBeLessThan(RECORD_BOUND_MS + 5_000);
   expect(vmsOf(rig)).toEqual([]);
+});
+
+test('an expired record whose VM still exists does not count', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  for (const name of ['m-0', 'm-1']) await rig.createMachine(name);
+  await failed(rig, 'm-0', 'm-1');
+  await rig.deleteMachine('m-0');
+  await gone(rig, 'm-0');
+  rig.cloud.fail('delete', ...Array<FakeFailure>(100).fill({ code: 'Internal' }));
+  await rig.clock.advance(3.5 * HOUR);
+  expect(await records(rig)).toHaveLength(1);
+  await rig.deleteMachine('m-1');
+  await gone(rig, 'm-1');
+  expect(await records(rig)).toHaveLength(2);
+});
+
+test('a record that another process creates first is used', async () => {
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const isRecord = request.method === 'POST' && String(request.body).includes('kept-vm-');
+      if (isRecord) await transport(request);
+      return transport(request);
+    };
+  const rig = await started({ joinAfterMs: undefined, wrap });
+  await rig.createMachine('m-0');
+  await failed(rig, 'm-0');
+  await rig.deleteMachine('m-0');
+  await gone(rig, 'm-0');
+  expect([vmsOf(rig), (await records(rig)).length]).toEqual([['m-0'], 1]);
+});
+
+test('a process that only reports orphans keeps no VM, because no process would delete the VM', async () => {
+  const orphans = { ...ORPHAN_DEFAULTS, policy: 'report' } as const;
+  const rig = await started({ joinAfterMs: undefined, controller: { keptVms: ONE_FOR_A_WHILE, orphans } });
+  await rig.createMachine('m-0');
+  await failed(rig, 'm-0');
+  await rig.deleteMachine('m-0');
+  await gone(rig, 'm-0');
+  expect([vmsOf(rig), await records(rig)]).toEqual([[], []]);
 });
 
 test('kept VMs without an end are refused at start, with the flag to change', async () => {
