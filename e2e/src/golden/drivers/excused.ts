@@ -5,6 +5,14 @@ import type { Expected, PlayedCall } from './expected.ts';
 const CALLS = 'driver calls';
 const ENTIRELY = 'driver calls that a rule excuses entirely';
 
+const ofRule = (row: string): string => `driver calls with the rule "${row}"`;
+
+/** Returns the number of calls with each rule, in the order of the rows, and the numbers of values that are not compared. */
+export const excusedBy = (counts: Counts, rows: readonly string[]) => ({
+  rules: rows.map((row) => counts[ofRule(row)] ?? 0),
+  values: Object.fromEntries(Object.entries(counts).filter(([what]) => !what.includes(' with the rule '))),
+});
+
 /** Returns what the rules excuse in the comparison of a driver call. */
 export function excusedIn({ step, recorded, expect }: PlayedCall): Counts {
   const { expected, rows } = expect(step);
@@ -22,10 +30,7 @@ export function excusedIn({ step, recorded, expect }: PlayedCall): Counts {
     'driver calls with metrics that are compared only partly': areMetricsOpen(step.metrics, metrics),
     'driver calls with several accepted recordings': recorded.alsoAccepted !== undefined,
   };
-  return onceEach([
-    ...Object.entries(left).flatMap(([what, isLeft]) => (isLeft ? [what] : [])),
-    ...rows.map((row) => `driver calls with the rule "${row}"`),
-  ]);
+  return onceEach([...Object.entries(left).flatMap(([what, isLeft]) => (isLeft ? [what] : [])), ...rows.map(ofRule)]);
 }
 
 const hasParserText = ({ result: { errorCode, textIs, textMatches } }: Expected): boolean =>

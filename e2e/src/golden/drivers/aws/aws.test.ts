@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { excusedBy } from '../excused.ts';
 import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } from '../testing.ts';
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
@@ -84,7 +85,11 @@ test('a rule covers exactly the difference in its row', () => {
 });
 
 test('the rules excuse exactly these parts of the recordings', () => {
-  expect(all.counts).toEqual({
+  const { rules, values } = excusedBy(
+    all.counts,
+    RULES.map(({ row }) => row),
+  );
+  expect(values).toEqual({
     'driver calls': 582,
     'driver calls that a rule excuses entirely': 2,
     'driver calls with a response that is not compared': 2,
@@ -93,22 +98,8 @@ test('the rules excuse exactly these parts of the recordings', () => {
     'driver calls with requests that are compared only partly': 8,
     'driver calls with several accepted codes': 2,
     'driver calls with several accepted recordings': 2,
-    'driver calls with the rule "a call that exceeds its deadline gets the code DeadlineExceeded"': 1,
-    'driver calls with the rule "a canceled call gets the code Canceled"': 5,
-    'driver calls with the rule "a spot request has the tags of its VM"': 5,
-    'driver calls with the rule "a terminated VM counts as deleted"': 1,
-    'driver calls with the rule "a throttled call gets the code Unavailable"': 12,
-    'driver calls with the rule "a response that is not from EC2 has the code Internal"': 2,
-    'driver calls with the rule "if another request already used the client token, the driver uses a new token"': 1,
-    'driver calls with the rule "the driver accepts more IPv6 prefixes than requested"': 3,
-    'driver calls with the rule "the driver disables the source/destination check on every interface"': 1,
-    'driver calls with the rule "the driver does not retry a call that the cloud refuses because of missing capacity"': 1,
-    'driver calls with the rule "the driver reads the IPv6 prefixes of an interface from its own entry"': 3,
-    'driver calls with the rule "the driver reads the provider spec as the API server stores it"': 2,
-    'driver calls with the rule "the driver retries a throttled call more often than the original, and counts it as one call"': 1,
-    'driver calls with the rule "the driver reuses results of recent requests"': 4,
-    'driver calls with the rule "the error reports that a VM ended immediately after its launch"': 1,
   });
+  expect(rules).toEqual([2, 2, 0, 0, 1, 12, 2, 5, 1, 1, 0, 0, 1, 1, 3, 3, 1, 1, 5, 4, 0]);
 });
 
 test('every rule is needed by a recording, and has a row in the table', async () => {

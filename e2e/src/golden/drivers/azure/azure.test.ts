@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { excusedBy } from '../excused.ts';
 import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } from '../testing.ts';
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
@@ -49,27 +50,19 @@ test('a rule covers exactly the difference in its row', () => {
 });
 
 test('the rules excuse exactly these parts of the recordings', () => {
-  expect(all.counts).toEqual({
+  const { rules, values } = excusedBy(
+    all.counts,
+    RULES.map(({ row }) => row),
+  );
+  expect(values).toEqual({
     'driver calls': 342,
     'driver calls with a response that is not compared': 4,
     'driver calls with an error text in which the words of a parser are not compared': 7,
     'driver calls with metrics that are compared only partly': 4,
     'driver calls with requests that are compared only partly': 6,
     'driver calls with several accepted codes': 4,
-    'driver calls with the rule "a call that exceeds its deadline gets the code DeadlineExceeded"': 3,
-    'driver calls with the rule "a throttled request gets the code Unavailable"': 7,
-    'driver calls with the rule "mcm does not call initialize of a driver without this method"': 2,
-    'driver calls with the rule "mcm returns an error for input that crashes the original"': 4,
-    'driver calls with the rule "messages contain the URN of an image"': 6,
-    'driver calls with the rule "the driver deletes a NIC that would remain after its VM"': 1,
-    'driver calls with the rule "the driver does not register resource providers"': 3,
-    'driver calls with the rule "the driver does not send a field that only Azure sets"': 148,
-    'driver calls with the rule "the driver escapes quotes in the names of a query"': 1,
-    'driver calls with the rule "the driver requests one token for several calls"': 4,
-    'driver calls with the rule "the driver uses the code in a header if the body is not JSON"': 1,
-    'driver calls with the rule "the error of a failed deletion contains the reason"': 7,
-    'driver calls with the rule "the list ignores a data disk without a VM"': 1,
   });
+  expect(rules).toEqual([2, 4, 0, 7, 3, 7, 6, 3, 1, 0, 1, 1, 1, 4, 148, 0, 0]);
 });
 
 test('every rule is needed by a recording, and has a row in the table', async () => {

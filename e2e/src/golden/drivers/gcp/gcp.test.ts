@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { excusedBy } from '../excused.ts';
 import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } from '../testing.ts';
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
@@ -63,25 +64,19 @@ test('a rule covers exactly the difference in its row', () => {
 });
 
 test('the rules excuse exactly these parts of the recordings', () => {
-  expect(all.counts).toEqual({
+  const { rules, values } = excusedBy(
+    all.counts,
+    RULES.map(({ row }) => row),
+  );
+  expect(values).toEqual({
     'driver calls': 284,
     'driver calls with a response that is not compared': 5,
     'driver calls with an error text in which the words of a parser are not compared': 17,
     'driver calls with metrics that are compared only partly': 5,
     'driver calls with requests that are compared only partly': 2,
     'driver calls with several accepted codes': 5,
-    'driver calls with the rule "a quota error at the insertion gets the code ResourceExhausted"': 1,
-    'driver calls with the rule "a throttled request gets the code Unavailable"': 5,
-    'driver calls with the rule "mcm returns an error for input that crashes the original"': 5,
-    'driver calls with the rule "the driver checks an existing VM with the name of the machine"': 1,
-    'driver calls with the rule "the driver creates no VM for a class without the tags"': 4,
-    'driver calls with the rule "the driver has no methods for calls that GCP does not support"': 2,
-    'driver calls with the rule "the driver refuses a token host outside of Google"': 1,
-    'driver calls with the rule "the driver refuses numbers over 53 bits"': 1,
-    'driver calls with the rule "the driver requests volumes one at a time"': 1,
-    'driver calls with the rule "the driver verifies a VM if its operation completes immediately"': 2,
-    'driver calls with the rule "the list omits an instance without a name"': 1,
   });
+  expect(rules).toEqual([2, 5, 0, 1, 5, 2, 1, 0, 1, 1, 4, 1, 1, 0, 0]);
 });
 
 test('every rule is needed by a recording, and has a row in the table', async () => {
