@@ -107,6 +107,16 @@ export class ResourceHandler {
    * @throws StatusError if the request is refused
    */
   async handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
+    try {
+      return await this.#handle(request, info, call);
+    } catch (error) {
+      // A write that is not durable yet may be the reason for the error, for example an object with the same name.
+      await this.#registry.store.settled();
+      throw error;
+    }
+  }
+
+  async #handle(request: ServerRequest, info: RequestInfo, call: Call): Promise<ServerResponse> {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;

@@ -179,9 +179,9 @@ export function parseResourceVersion(text: string, failure: 400 | 500): number |
 }
 
 export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
-  if (version === undefined || version <= registry.store.revision()) return;
+  if (version === undefined || version <= registry.deliveredRevision()) return;
   await sleep(registry.clock, FUTURE_WAIT_MS);
-  if (version > registry.store.revision()) throw tooLargeResourceVersion(asked, registry.store.revision());
+  if (version > registry.deliveredRevision()) throw tooLargeResourceVersion(asked, registry.deliveredRevision());
 }
 
 /**
