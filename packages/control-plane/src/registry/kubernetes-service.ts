@@ -194,9 +194,10 @@ class KubernetesService {
 
   async #update(object: ApiObject, change: (live: ApiObject) => void): Promise<void> {
     const target = { served: this.#served(object), namespace: NAMESPACE, name: NAME, subresource: '' };
-    const next = (live: ApiObject): ApiObject => {
-      change(live);
-      return live;
+    const next = (live: () => ApiObject): ApiObject => {
+      const changed = live();
+      change(changed);
+      return changed;
     };
     const options = { dryRun: false, fieldManager: MANAGER, fieldValidation: 'Ignore', force: false } as const;
     await updateObject(this.#registry, this.#call, target, { next }, options);

@@ -51,6 +51,43 @@ test('settled writes exist after a restart, and revisions continue', async () =>
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
+test('of several writes to one object in a transaction, the file contains the last one', async () => {
+  const store = openStore();
+  store.put('/xs', draft('kept'));
+  store.put('/xs', draft('gone'));
+  await store.settled();
+  const seen: string[] = [];
+  store.subscribe('/xs', ({ type, record }) => seen.push(`${type} ${record.namespace}/${record.name}`));
+  store.put('/xs', draft('kept', 'first'));
+  store.put('/xs', draft('kept', 'second'));
+  store.put('/xs', { ...draft('kept', 'other namespace'), namespace: 'm' });
+  store.put('/ys', { ...draft('kept', 'other resource'), namespace: 'm' });
+  store.put('/xs', draft('gone', 'mark'));
+  store.delete('/xs', draft('gone'));
+  store.put('/xs', draft('new'));
+  store.delete('/xs', draft('new'));
+  store.put('/xs', draft('new', 'again'));
+  await store.settled();
+  expect(seen).toEqual([
+    'MODIFIED n/kept',
+    'MODIFIED n/kept',
+    'ADDED m/kept',
+    'MODIFIED n/gone',
+    'DELETED n/gone',
+    'ADDED n/new',
+    'DELETED n/new',
+    'ADDED n/new',
+  ]);
+  const revision = store.revision();
+  store.close();
+  const again = openStore();
+  expect(again.revision()).toBe(revision);
+  const stored = (resource: string): string[] =>
+    again.list(resource).records.map(({ namespace, name, json }) => `${namespace}/${name} ${JSON.parse(json).data}`);
+  expect(stored('/xs')).toEqual(['m/kept other namespace', 'n/kept second', 'n/new again']);
+  expect(stored('/ys')).toEqual(['m/kept other resource']);
+});
+
 test('a start waits until a former process has released the folder', async () => {
   openStore().close();
   const holder = `

@@ -198,6 +198,13 @@ function openStore(path: string): DatabaseSync {
 const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
+/** Whether the next write of the transaction changes the same object. The deletion of a pod consists of two writes. */
+const isReplaced = ({ resource, record }: StoreEvent, next: StoreEvent | undefined): boolean =>
+  next !== undefined &&
+  next.record.name === record.name &&
+  next.record.namespace === record.namespace &&
+  next.resource === resource;
+
 /**
  * A store in memory that also saves all writes in a file. All writes of one turn of the event loop are one transaction.
  * Responses and watch events wait for the transaction, so a client never sees a write that a crash can undo.
@@ -356,7 +363,8 @@ export class FileStore extends MemoryStore {
     if (this.#failure !== undefined) throw this.#failure;
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      for (const { event } of pending) {
+      for (const [index, { event }] of pending.entries()) {
+        if (isReplaced(event, pending[index + 1]?.event)) continue;
         const { namespace, name, revision, json, labels, fields } = event.record;
         if (event.type === 'DELETED') this.#delete.run(event.resource, namespace, name);
         else {

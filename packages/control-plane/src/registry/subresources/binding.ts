@@ -82,7 +82,7 @@ async function bind(
   const binding = object as Binding;
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
-  const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
+  const next = (pod: () => ApiObject): ApiObject => bound(registry, target, pod(), binding);
   await updateObject(registry, call, target, { next, admitted: true, managed: true, unchecked: true }, options);
 }
 

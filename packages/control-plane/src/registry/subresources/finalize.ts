@@ -12,6 +12,10 @@ export async function finalizeNamespace(request: SubresourceRequest): Promise<Su
   const body = await request.readBody('Namespace');
   const sent = decodeObject(body, target.served, registry.kinds, options, call.warn);
   checkName(sent, target);
-  const next = (live: ApiObject): ApiObject => ({ ...copyJson(sent), spec: sent.spec ?? {}, status: live.status });
+  const next = (live: () => ApiObject): ApiObject => ({
+    ...copyJson(sent),
+    spec: sent.spec ?? {},
+    status: live().status,
+  });
   return { status: 200, text: (await updateObject(registry, call, target, { next }, options)).text };
 }

@@ -90,7 +90,8 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     }
     return patchedScale(patch, current, request.contentType, bytes);
   };
-  const next = async (live: ApiObject): Promise<ApiObject> => {
+  const next = async (parse: () => ApiObject): Promise<ApiObject> => {
+    const live = parse();
     const scale = made(live);
     warned = true;
     const wanted = await admitScale(review, live, scale);

@@ -120,7 +120,8 @@ function finish(
   isListed: boolean,
 ): Deleted {
   const { served } = target;
-  const object = registry.parse(served, record);
+  // A deletion changes only the fields of the metadata. After `mark` has changed other fields, no code reads `old`.
+  const object: ApiObject = { ...old, metadata: { ...old.metadata } };
   const mark = isNamespace(served.kind)
     ? () => markNamespace(object, options, registry.now())
     : isListed

@@ -327,7 +327,7 @@ export function patchObject(
     patched: true,
     next: (live, old) => {
       patch ??= patcher(type, bytes, served, options);
-      const { object: patched, repeated } = patch(live as JsonObject);
+      const { object: patched, repeated } = patch(live() as JsonObject);
       problems ??= options.fieldValidation === 'Ignore' ? [] : problemsOfPatch(type, bytes);
       const facts = { strategic, problems, repeated };
       const object = decodePatched(patched, old, served, registry.kinds, quiet, options, facts);
@@ -478,7 +478,7 @@ function applyObject(
     return merged;
   };
   const transformation: Transformation = {
-    next: (live) => apply(live),
+    next: (live) => apply(live()),
     create: target.subresource === '' || makesObject(target) ? () => apply(undefined) : undefined,
     managed: true,
     patched: true,

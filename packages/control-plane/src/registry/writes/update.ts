@@ -24,7 +24,11 @@ import { createObject, matchNamespace, strategyContext, track } from './create.t
 import { schemaCauses } from './schema-causes.ts';
 
 export interface Transformation {
-  readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
+  /**
+   * Returns the new object. `live` parses a copy of the stored object. A PUT contains the whole object, so the function
+   * of a PUT does not call `live`.
+   */
+  readonly next: (live: () => ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
   /** Returns the new object if the object does not exist. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
   /** Whether the stored metadata differs from the metadata in responses. */
@@ -91,7 +95,7 @@ async function attemptUpdate(
   const { served, subresource } = target;
   const { kind } = served;
   const old = registry.parse(served, record);
-  let updated = await transformation.next(registry.parse(served, record), old);
+  let updated = await transformation.next(() => registry.parse(served, record), old);
   checkIdentity(updated, old, target, transformation.patched === true);
   const repeated = dedupOwners(updated);
   if (repeated !== undefined) call.warn(repeated);
