@@ -52,7 +52,7 @@ const flags = {
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'the manager ends the freeze of a MachineSet with this many machines less than the limit of --safety-up',
+      help: 'number of machines below the limit of --safety-up at which the manager ends the freeze of a MachineSet',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,

@@ -29,8 +29,8 @@ export const Annotations = {
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
   /**
-   * On a MachineClass, an operator lists provider IDs, separated by commas, to release VMs from quarantine, which mcm
-   * drains and deletes. Only in mcm.
+   * On a MachineClass, an operator lists provider IDs, separated by commas. mcm releases the listed VMs from
+   * quarantine, and drains and deletes these VMs. Only in mcm.
    */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
@@ -78,8 +78,8 @@ export const Annotations = {
    */
   ZonesEvacuated: 'zones.machine.sapcloud.io/evacuated',
   /**
-   * On a MachineDeployment, entries `<zone>=<RFC 3339>`, written by the manager. All machines of the zone became
-   * unreachable at the time, so the manager creates no machines in the zone. Only in mcm.
+   * On a MachineDeployment, the manager writes entries `<zone>=<RFC 3339>` with the time at which all machines of the
+   * zone became unreachable. The manager creates no machines in these zones. Only in mcm.
    */
   ZonesStandby: 'zones.machine.sapcloud.io/standby',
   /**
@@ -269,7 +269,7 @@ export const Annotations = {
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
    * On a MachineDeployment, the RFC 3339 time is the last change of the replicas by the autoscaler. On a MachineSet,
-   * the manager deletes machines that the autoscaler named up to the time.
+   * the manager deletes machines that the autoscaler named at or before the time.
    */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** On a Machine, the RFC 3339 time is when the cluster autoscaler decided to remove the machine. */
@@ -359,7 +359,7 @@ export const Annotations = {
   AutoscalerMinSize: 'autoscaler.machine.sapcloud.io/min-size',
   /** On a MachineDeployment, the integer is the largest size that an autoscaler may request over gRPC. Only in mcm. */
   AutoscalerMaxSize: 'autoscaler.machine.sapcloud.io/max-size',
-  /** On a Node, the value `true` prevents that the cluster autoscaler removes the Node. */
+  /** On a Node, the value `true` prevents the cluster autoscaler from removing the Node. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** On a Node, the value `true` records that mcm set `scale-down-disabled`, and removes the annotation later. */
   ScaleDownDisabledByMCM: 'cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm',
@@ -403,7 +403,7 @@ export const Annotations = {
   Revision: 'deployment.kubernetes.io/revision',
   /** On a MachineSet, decimals separated by commas are its former revisions that a rollback used again. */
   RevisionHistory: 'deployment.kubernetes.io/revision-history',
-  /** On a MachineSet, the decimal is the replicas of the deployment when the manager last scaled the MachineSet. */
+  /** On a MachineSet, the decimal is the number of replicas of the deployment at the last scaling of the MachineSet. */
   DesiredReplicas: 'deployment.kubernetes.io/desired-replicas',
   /** On a MachineSet, the decimal is the desired replicas plus `maxSurge`. */
   MaxReplicas: 'deployment.kubernetes.io/max-replicas',

@@ -150,7 +150,7 @@ export const machineFlags = {
     }),
     'orphan-stop-period': durationFlag({
       default: 0,
-      help: 'time between the stop and the deletion of an orphaned VM; 0: delete at once',
+      help: 'time between the stop and the deletion of an orphaned VM; 0: delete immediately',
     }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,

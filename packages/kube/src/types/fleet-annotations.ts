@@ -5,6 +5,6 @@ export const FleetAnnotations = {
    * cluster.
    */
   HandedOver: 'mcm-fleet-handed-over',
-  /** The share of the cluster in the requests of its replica, an integer from 1 to 100 (default: 1). */
+  /** The value is the share of the cluster in the requests of its replica, an integer from 1 to 100 (default: 1). */
   Share: 'mcm-fleet-share',
 } as const;

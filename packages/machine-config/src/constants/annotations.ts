@@ -36,8 +36,8 @@ export const ConfigAnnotations = {
    */
   TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /**
-   * On MachineDeployments, the value is the pool that paused the deployment; without it, the deployment stays paused by
-   * a user. Only in mcm.
+   * On MachineDeployments, the value is the pool that paused the deployment. A paused deployment without the annotation
+   * was paused by a user. Only in mcm.
    */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
   /**

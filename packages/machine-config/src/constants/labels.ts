@@ -17,6 +17,6 @@ export const NodeLabels = {
   RolePrefix: 'node-role.kubernetes.io/',
   /** On Nodes, the value is the zone. */
   Zone: 'topology.kubernetes.io/zone',
-  /** On Nodes, the value is the operating system, because a Windows node belongs to no pool. */
+  /** On Nodes, the value is the operating system; a Windows node belongs to no pool. */
   OperatingSystem: 'kubernetes.io/os',
 } as const;
