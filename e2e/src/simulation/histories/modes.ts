@@ -67,7 +67,8 @@ export const hasPools = (mode: FleetMode, seed: number): boolean => mode === 'la
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
   const isPlain = mode !== 'scaler' && isPlainMode(mode);
-  const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
+  const more = isPlain ? Number(mode === 'zones' && seed % 4 === 3) : seed % 2;
+  const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + more : seed % 2 };
   // In every fourth history, several failed machines may have replacements at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };
   if (!hasInPlace(mode, seed)) return { ...limits, ...several };

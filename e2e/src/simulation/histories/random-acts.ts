@@ -146,6 +146,7 @@ export const LARGE_FLEETS: readonly string[] = [DEPLOYMENT, ...MORE_FLEETS.map((
 /** A fleet with random actions, which its seed determines. */
 export class RandomHistory {
   readonly #world: World;
+  readonly #seed: number;
   readonly #dice: Dice;
   readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
   readonly #classes: readonly string[];
@@ -200,6 +201,7 @@ export class RandomHistory {
     this.#keptUpdates = keptUpdates;
     this.#drift = drift;
     this.#feature = feature;
+    this.#seed = seed;
     this.#dice = new Dice(seed + 1_000_000);
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
@@ -393,10 +395,12 @@ export class RandomHistory {
     await this.#scale();
   }
 
+  /** In every fourth history, the user evacuates two zones. */
   async #evacuate(): Promise<void> {
     const zone = this.#dice.one([...ZONES, undefined]);
-    this.#note(zone === undefined ? 'the user returns all zones' : `the user evacuates ${zone}`);
-    await this.#zones?.evacuate(zone);
+    const zones = zone === undefined ? [] : this.#seed % 4 === 1 ? ZONES.filter((other) => other !== zone) : [zone];
+    this.#note(zone === undefined ? 'the user returns all zones' : `the user evacuates ${zones.join(' and ')}`);
+    await this.#zones?.evacuate(...zones);
   }
 
   /** Evacuates a zone while another zone has no capacity. */
@@ -409,7 +413,7 @@ export class RandomHistory {
     const rule = { operation: 'instances.create', zone: full ?? '', error: { code: 'InsufficientCapacity' } };
     const { id } = faults.order(rule);
     this.#later(ms, () => faults.cancel(id));
-    await this.#zones?.evacuate(zone);
+    await this.#zones?.evacuate(...(zone === undefined ? [] : [zone]));
     await this.#world.clock.advance(this.#dice.pause(ms));
   }
 
@@ -477,7 +481,7 @@ export class RandomHistory {
       const deployments = world.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
       for (const { name } of this.#wanted) await deployments.patch(name, { type: 'merge', body });
     }
-    await this.#zones?.evacuate(undefined);
+    await this.#zones?.evacuate();
     this.#hooks?.away(0);
     await this.#feature?.calm(this.#first);
     if (this.#byHand) this.#selectAgainAndAgain();

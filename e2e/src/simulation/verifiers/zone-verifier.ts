@@ -25,7 +25,7 @@ function zoneIn({ metadata }: Machine, key: string): string | undefined {
 export class ZoneVerifier {
   readonly #world: World;
   readonly #machines = new Map<string, Machine>();
-  #evacuated: { readonly zone: string; readonly since: number } | undefined;
+  #evacuated: { readonly zones: readonly string[]; readonly since: number } | undefined;
   #standby: ReadonlyMap<string, number> = new Map();
   #short: ReadonlyMap<string, number> = new Map();
   readonly #runs = new Map<string, { readonly any: boolean; readonly since: number }>();
@@ -51,11 +51,11 @@ export class ZoneVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  async evacuate(zone: string | undefined): Promise<void> {
+  async evacuate(...zones: readonly string[]): Promise<void> {
     this.#evacuated = undefined;
-    await this.#world.annotate({ [Annotations.ZonesEvacuated]: zone ?? null });
+    await this.#world.annotate({ [Annotations.ZonesEvacuated]: zones.join(',') || null });
     this.#evacuationChanged = this.#now;
-    if (zone !== undefined) this.#evacuated = { zone, since: this.#now };
+    if (zones.length > 0) this.#evacuated = { zones, since: this.#now };
   }
 
   #recorded({ metadata }: MachineDeployment): void {
@@ -107,7 +107,7 @@ export class ZoneVerifier {
       this.#world.reporter.violate(`mcm created ${name} in zone ${zone}, which has no capacity`);
     if (!this.#evacuated) return;
     this.#placed++;
-    if (zone === this.#evacuated.zone && this.#now > this.#evacuated.since + lagMs)
+    if (this.#evacuated.zones.includes(zone) && this.#now > this.#evacuated.since + lagMs)
       this.#world.reporter.violate(`mcm created ${name} in the evacuated zone ${zone}`);
   }
 
@@ -124,7 +124,7 @@ export class ZoneVerifier {
   #works(zone: string, lagMs: number): boolean {
     const runs = this.#runs.get(zone);
     const isStable = this.#evacuationChanged + lagMs < this.#now;
-    const isOpen = isStable && this.#evacuated?.zone !== zone && !this.#standby.has(zone);
+    const isOpen = isStable && this.#evacuated?.zones.includes(zone) !== true && !this.#standby.has(zone);
     return isOpen && runs?.any === true && runs.since + lagMs < this.#now;
   }
 
