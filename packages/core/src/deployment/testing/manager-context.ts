@@ -46,6 +46,7 @@ interface Parts {
   readonly blockedBy?: boolean;
   readonly rollouts?: RolloutPermit | undefined;
   readonly reports?: boolean | undefined;
+  readonly traceIdOf?: ControllerContext['traceIdOf'];
 }
 
 export function managerContext({

@@ -78,6 +78,7 @@ export interface WorldOptions extends MachineLives {
   readonly buffers?: boolean;
   readonly moreCrds?: readonly object[];
   readonly wrapLog?: (log: Logger) => Logger;
+  readonly traceIdOf?: ControllerContext['traceIdOf'];
   /** Whether the CRDs have no validation rules, so that stored objects may be invalid. */
   readonly lax?: boolean;
   /** Changes a response to the controllers, or throws an error instead of the response. */
@@ -163,6 +164,7 @@ export class World implements AsyncDisposable {
       blockedBy: this.blockedBy,
       rollouts: this.#options.rollouts,
       reports: this.#options.reports,
+      traceIdOf: this.#options.traceIdOf,
     });
   }
 

@@ -155,6 +155,31 @@ test('without the flag, the manager neither reads nor changes the object of an e
   expect([await report(world), requests]).toEqual([data, []]);
 });
 
+test('each zone has a row with its circuit breaker and the evidence, and no budget', () => {
+  const { machines, census } = fixedCensus();
+  const all = new DisruptionReport({
+    settings: SAFEGUARD_DEFAULTS,
+    onFiled: (hear) => census.onFiled(hear),
+    openIn: (scope, now) => census.openIn(scope, BREAKER_DEFAULTS, now),
+    joinedIn: (scope) => census.joinedIn(scope),
+  });
+  const phases = ['Unknown', 'Unknown', 'Unknown', 'Running', 'Running', 'Running', 'Running'] as const;
+  for (const [index, phase] of phases.entries()) {
+    const labels = { 'topology.kubernetes.io/zone': phase === 'Unknown' ? 'a' : 'b' };
+    const spec = { class: { kind: 'MachineClass', name: 'small' }, nodeTemplate: { metadata: { labels } } };
+    const vm = { [Annotations.VmState]: `${at(-1)} gone` };
+    const status = { currentStatus: { phase, lastUpdateTime: at(-5) } };
+    machines.put(machine({ name: `m-${index}`, metadata: { name: `m-${index}`, annotations: vm }, spec, status }));
+  }
+  const { rows } = all.rows(NOON);
+  const [lost, healthy] = ['zone.a', 'zone.b'].map((key) => rows.get(key));
+  expect(lost).toMatchObject({ machines: 3, available: 0, causes: { unreachable: 3 }, breaker: 'Open' });
+  expect(lost?.evidence).toMatch(/^unreachable nodes: m-0, m-1, m-2\. VMs in the cloud: 3 gone$/);
+  expect(healthy).toMatchObject({ machines: 4, available: 4, breaker: 'Closed', evidence: undefined });
+  expect([lost?.allowed, healthy?.allowed]).toEqual([undefined, undefined]);
+  expect(rows.get('cluster')).toMatchObject({ machines: 7, available: 4, breaker: 'Closed' });
+});
+
 test('the report of a huge fleet stays small', () => {
   const { machines, census } = fixedCensus();
   const all = new DisruptionReport({
