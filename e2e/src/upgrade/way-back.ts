@@ -13,6 +13,9 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const REPLICAS = 3;
 
+/** In this time, a controller would find unhealthy machines, machines that do not join, and orphans. */
+const QUIET = 40 * MINUTE;
+
 /** The keys of settings and records that the original does not know. */
 const OURS = [
   /^(capacity|zones|warm|rollout|autoscaler|orphan)\.machine\.sapcloud\.io\//,
@@ -149,7 +152,7 @@ async function originalRuns(world: World, feature: Feature): Promise<void> {
     warm > 0 ? untilReplicasRun(world, replicas, endsWith) : world.untilSettled(replicas, endsWith, maxMs);
   if (!feature.isShort) {
     await settle(2 * HOUR);
-    await world.clock.advance(HOUR);
+    await world.clock.advance(QUIET);
     await settle(1);
   }
   await verifyKept(world, before, replaced, creates);
@@ -161,7 +164,7 @@ async function mcmReturns(world: World, feature: Feature): Promise<void> {
   const before = await countOf(world);
   await world.untilSettled(replicas, endsWith, 2 * HOUR);
   feature.after?.(world);
-  await world.clock.advance(HOUR);
+  await world.clock.advance(QUIET);
   await world.untilSettled(replicas, endsWith, 1);
   await verifyKept(world, before, replacedLater, replacedLater);
   await verifyQuiet(world);
