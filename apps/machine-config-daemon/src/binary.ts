@@ -40,7 +40,7 @@ const flags = {
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file that defines the changes for which the daemon does not drain and reboot the node; default: built-in policy',
+      help: 'YAML file that defines the actions of the daemon for changed files, units and SSH keys; default: built-in policy',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',

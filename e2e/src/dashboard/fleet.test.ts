@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard --fleet in a browser'
     const annotations = { 'holder-settings': `h ${unreachable}` };
     const spec = { holderIdentity: 'h', leaseDurationSeconds: 3600 };
     await client.resource<Lease>(leases, 'mcm').create({ metadata: { name, annotations }, spec });
-    const silent = 'The API server does not answer machine-controller-aws of replica 0.';
+    const silent = 'The API server does not respond to machine-controller-aws of replica 0.';
     await cluster('shoot--alone').getByText(silent).waitFor();
     await client.resource(leases, 'mcm').delete(name);
     await page.getByText('3 clusters, 1 with problems').waitFor();

@@ -201,7 +201,9 @@ const HELP: Readonly<Record<string, Help>> = {
     ],
   },
   'provider new': {
-    examples: [['mcm provider new hetzner', 'creates a package for the driver of another cloud in the folder hetzner']],
+    examples: [
+      ['mcm provider new hetzner', 'creates the folder hetzner with a package for the driver of another cloud'],
+    ],
   },
   'config render': {
     examples: [

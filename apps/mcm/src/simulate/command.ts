@@ -25,7 +25,7 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
       .option(...RECURSIVE)
       .option('--provider <driver>', 'local, or a driver: file, folder or package that exports openCloud()', 'local')
       .addOption(
-        new Option('--scenario <name>', 'scenario of each history: which changes and failures occur')
+        new Option('--scenario <name>', 'scenario that defines the changes and failures of each history')
           .choices(SCENARIO_NAMES)
           .default('random'),
       )
@@ -42,7 +42,7 @@ export function addSimulate(program: Command, environment: CommandEnvironment): 
           .default('some'),
       )
       .option('--join-time <duration>', 'time from the start of a VM until its Node registers', '30s')
-      .option('--complete-within <duration>', 'time without faults after which the fleet must be complete', '2h')
+      .option('--complete-within <duration>', 'time after the last fault within which the fleet must be complete', '2h')
       .option('--pods-per-machine <number>', 'pods for each machine, if the files contain no workload', '2')
       .option('--story', 'print the events of the first history with a violation, or of the first seed'),
   ).action(async ({ filename, ...flags }: Omit<SimulateFlags, 'filename'> & { filename?: readonly string[] }) => {

@@ -4,18 +4,18 @@ import { percentile } from '../../bench/machines/figure.ts';
 import { KilledFleet } from './world.ts';
 
 const HELP = `usage: pnpm simulate:fleet-kills [options]
-  Runs shards of a fleet with real programs, rolls random clusters, and kills a random shard with SIGKILL.
+  Runs replicas of a fleet with real programs, rolls random clusters, and kills a random replica with SIGKILL.
 
   Another process must hold each Lease of a killed process after 20 seconds.
   A Machine must not have two VMs, and must not lose its VM.
 
-  --shards N     shards; each shard has a manager and a machine controller (3)
+  --shards N     replicas; each replica has a manager and a machine controller (3)
   --planes N     target clusters, whose control planes share few processes (200)
   --machines N   machines of each cluster (2)
   --minutes N    no kill after this time (10)
   --every N      seconds between two kills (30)
   --rolls N      rollouts that start with each kill (10)
-  --seed N       seed of the shards and of the clusters (1)
+  --seed N       seed of the random kills and rollouts (1)
 The exit status is 1 after a violation and 2 after an error.
 `;
 
@@ -98,7 +98,7 @@ async function play(flags: Readonly<Record<Name, number>>): Promise<number> {
       const shard = below(shards);
       const lost = await fleet.kill(shard);
       say(
-        `killed shard ${shard} with ${lost} Leases; the rollouts of ${await fleet.unfinished()} clusters are not complete`,
+        `killed replica ${shard} with ${lost} Leases; the rollouts of ${await fleet.unfinished()} clusters are not complete`,
       );
       await watch(fleet, next);
     }

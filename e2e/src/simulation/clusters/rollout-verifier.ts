@@ -59,7 +59,7 @@ export class RolloutVerifier {
     const before = this.#record;
     this.#record = next;
     const names = Object.keys(next.claims);
-    reporter.note('state', `clusters with a claim of the rollout budget: ${names.join(', ') || 'none'}`);
+    reporter.note('state', `these clusters have a claim of the rollout budget: ${names.join(', ') || 'none'}`);
     if (names.length > Math.max(budget.maxClusters, Object.keys(before.claims).length))
       reporter.violate(
         `${names.length} clusters have a claim (${names}), more than the limit of ${budget.maxClusters}`,

@@ -99,7 +99,8 @@ export class GroupVerifier {
       return;
     }
     const { machines }: { readonly machines: readonly string[] } = JSON.parse(text);
-    if (machines.length !== by) reporter.violate(`the replicas fall by ${by} for the machines ${machines}`);
+    if (machines.length !== by)
+      reporter.violate(`the replicas fall by ${by}, but the request names the machines ${machines}`);
     for (const name of machines) {
       if (this.#removed.has(name)) reporter.violate(`two writes remove machine ${name}`);
       if (!this.#scaler.isNamed(name)) reporter.violate(`a write removes ${name}, which the autoscaler did not name`);

@@ -81,17 +81,17 @@ export class WatchedRates extends AccountRates {
     const lane = LANES[call.rank];
     // The process learns of a throttled response at the end of its instant.
     if (now < this.#closedUntil && now > this.#throttledAt)
-      violate(`a call of lane ${lane} leaves ${this.#closedUntil - now} ms before the end of Retry-After`);
+      violate(`a call of lane ${lane} is sent ${this.#closedUntil - now} ms before the end of Retry-After`);
     const isRecovered = call.since >= Math.max(this.#throttledAt, this.#closedUntil) + BOUNDS.rateRecovered.ms;
     if (isRecovered && now - call.since > BOUNDS.rateWait.ms)
-      violate(`a call of lane ${lane} waits ${now - call.since} ms long after the last throttled call`);
+      violate(`a call of lane ${lane} waits ${now - call.since} ms, although the last throttled call was long ago`);
     if (now > call.since) onVerified();
     for (const other of this.#waiting) {
       // A call that arrived at the same instant may not be in the queue yet.
       if (other === call || other.since >= now) continue;
       const isLower = call.rank > other.rank;
       if (isLower && other.others < OTHERS_BETWEEN)
-        violate(`calls of lane ${lane} leave before a waiting call of lane ${LANES[other.rank]}`);
+        violate(`calls of lane ${lane} are sent before a waiting call of lane ${LANES[other.rank]}`);
       other.others = isLower ? 0 : other.others + 1;
     }
   }

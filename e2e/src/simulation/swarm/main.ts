@@ -68,7 +68,7 @@ function named(flag: string, text: string | undefined, known: Iterable<string>):
   const all = [...known];
   const names = text?.split(',') ?? all;
   const strange = names.find((name) => !all.includes(name));
-  return strange === undefined ? names : fail(`--${flag} must be of ${all.join(', ')}, not ${strange}`);
+  return strange === undefined ? names : fail(`--${flag} must contain only ${all.join(', ')}, not ${strange}`);
 }
 
 function workers(): number {

@@ -415,7 +415,7 @@ describe('overshooting', () => {
     const reasons = events.map((event) => event.reason);
     expect(events.filter(({ reason }) => reason === 'FrozeMachineSet').map(({ message }) => message)).toEqual([
       expect.stringMatching(
-        /^MachineSet ".*" had 6 machines at the start of the freeze, and its limit is 6\. mcm adds no machine until the number decreases$/,
+        /^MachineSet ".*" had 6 machines at the start of the freeze, and its limit is 6\. mcm adds no machine until the set has fewer machines$/,
       ),
     ]);
     expect(reasons.filter((reason) => reason === 'UnfrozeMachineSet')).toHaveLength(1);

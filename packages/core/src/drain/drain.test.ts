@@ -158,7 +158,7 @@ test('a budget that allows nothing is reported by name, without a request to the
       failed: false,
       budgets: ['default/web'],
       pods: ['default/web-1'],
-      hint: 'make more pods of budget default/web healthy',
+      hint: 'increase the number of healthy pods that budget default/web selects',
     },
   ]);
   expect(plan.lookAgainAt).toEqual(later(120 * second));

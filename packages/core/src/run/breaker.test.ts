@@ -107,7 +107,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.clock.advance(20 * MINUTE);
     const held = await eventsOf(rig, 'ReplacementHeld');
     expect(held).toHaveLength(2);
-    for (const text of held) expect(text).toContain('In the cloud, its VM exists.');
+    for (const text of held) expect(text).toContain('In the cloud, the VM of the machine exists.');
   });
 
   test('an unreachable machine with a stopped VM is replaced, although its peer is unreachable too', async () => {
@@ -117,8 +117,8 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
-      expect.stringMatching(/^m-0: .*In the cloud, its VM is stopped\.$/),
-      expect.stringMatching(/^m-1: .*In the cloud, its VM exists\.$/),
+      expect.stringMatching(/^m-0: .*In the cloud, the VM of the machine is stopped\.$/),
+      expect.stringMatching(/^m-1: .*In the cloud, the VM of the machine exists\.$/),
     ]);
   });
 
@@ -128,17 +128,21 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
     expect(lookUps(rig)).toBe(1);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
-      expect.stringMatching(/^m-0: .*In the cloud, its VM exists\.$/),
+      expect.stringMatching(/^m-0: .*In the cloud, the VM of the machine exists\.$/),
     ]);
   });
 
   test.each([
-    { vm: 'is there', change: () => undefined, says: 'In the cloud, its VM exists.' },
-    { vm: 'is gone', change: (rig: Rig) => rig.cloud.lose('m-0'), says: 'In the cloud, its VM does not exist.' },
+    { vm: 'is there', change: () => undefined, says: 'In the cloud, the VM of the machine exists.' },
+    {
+      vm: 'is gone',
+      change: (rig: Rig) => rig.cloud.lose('m-0'),
+      says: 'In the cloud, the VM of the machine does not exist.',
+    },
     {
       vm: 'cannot be looked up',
       change: (rig: Rig) => rig.cloud.fail('status', { code: 'Unavailable' }),
-      says: 'The cloud did not return the state of its VM: Unavailable.',
+      says: 'The cloud did not return the state of the VM of the machine: Unavailable.',
     },
   ])('a machine without peers whose VM $vm is replaced after its health timeout and one look-up', async (row) => {
     const rig = await allUnreachable(1);

@@ -39,7 +39,7 @@ export const CONFIG_EVENTS = {
   DeferringOperatorNodeUpdate: {
     on: POOL,
     type: 'Normal',
-    means: 'The pool updates the node that runs the machine-config-controller last.',
+    means: 'The pool updates the node of the machine-config-controller after all other nodes.',
   },
   RenderFailed: {
     on: POOL,

@@ -68,7 +68,13 @@ test.each<[what: string, blocker: () => Blocker, failed: boolean, cause: string 
     'budget default/web',
     'change budget default/web to allow a disruption (minAvailable: 3, 3 of 3 pods needed), or run more replicas than the budget needs',
   ],
-  ['a budget', () => budgetBlocker(a, budget()), false, undefined, 'make more pods of budget default/web healthy'],
+  [
+    'a budget',
+    () => budgetBlocker(a, budget()),
+    false,
+    undefined,
+    'increase the number of healthy pods that budget default/web selects',
+  ],
   [
     'a budget without healthy pods',
     () => budgetBlocker(a, budget({ nothingHealthy: true })),

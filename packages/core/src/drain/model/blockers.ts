@@ -114,7 +114,7 @@ export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudge
         text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, which allows no disruption now`,
         failed: false,
         budgets: [key],
-        hint: `make more pods of budget ${key} healthy`,
+        hint: `increase the number of healthy pods that budget ${key} selects`,
       };
 
 export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {

@@ -39,7 +39,7 @@ test('a lookup that never ends blocks no machine forever', () => {
   const running = { kind: 'status', since: now } as const;
   expect(decide({ running }, { peers })).toEqual({ waitUntil: undefined });
   const overdue = { running: { ...running, overdue: failed } };
-  const answer = 'The cloud did not return the state of its VM: DeadlineExceeded.';
+  const answer = 'The cloud did not return the state of the VM of the machine: DeadlineExceeded.';
   expect(decide(overdue)).toEqual({ replace: true, answer });
   const giveUpAt = new Date('2026-01-01T00:20:00Z');
   expect(decide(overdue, { peers })).toEqual({ waitUntil: giveUpAt });

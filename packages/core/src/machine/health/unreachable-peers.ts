@@ -50,12 +50,12 @@ function reportOf({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | '
   if (outcome.ok) {
     const { ending } = outcome;
     if (ending === undefined) return { vm: 'there', answer: THERE };
-    return { vm: 'gone', answer: `In the cloud, its VM is ${ending}.` };
+    return { vm: 'gone', answer: `In the cloud, the VM of the machine is ${ending}.` };
   }
   const { code } = outcome.error;
   if (code === 'Uninitialized') return { vm: 'there', answer: THERE };
-  if (code === 'NotFound') return { vm: 'gone', answer: 'In the cloud, its VM does not exist.' };
-  return { vm: 'unknown', answer: `The cloud did not return the state of its VM: ${code}.` };
+  if (code === 'NotFound') return { vm: 'gone', answer: 'In the cloud, the VM of the machine does not exist.' };
+  return { vm: 'unknown', answer: `The cloud did not return the state of the VM of the machine: ${code}.` };
 }
 
-const THERE = 'In the cloud, its VM exists.';
+const THERE = 'In the cloud, the VM of the machine exists.';

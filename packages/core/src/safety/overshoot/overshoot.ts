@@ -115,7 +115,7 @@ export class OvershootReconciler {
   }
 
   async #freezeSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
-    const message = `MachineSet "${set.metadata.name}" had ${counted(machines, 'machine')} at the start of the freeze, and its limit is ${upper}. mcm adds no machine until the number decreases`;
+    const message = `MachineSet "${set.metadata.name}" had ${counted(machines, 'machine')} at the start of the freeze, and its limit is ${upper}. mcm adds no machine until the set has fewer machines`;
     const change = {
       type: FROZEN,
       status: 'True',
