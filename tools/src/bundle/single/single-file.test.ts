@@ -10,8 +10,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { sharedBundles } from '../shared.ts';
 import { krewManifest } from './krew.ts';
+import { type Platform, platformOf, readNodeBinary } from './node-binary.ts';
 import { packFiles, unpackFiles } from './pack.ts';
-import { platformOf, writeArchive, writeSingleFile } from './single-file.ts';
+import { writeArchive, writeSingleFile } from './single-file.ts';
 
 const run = promisify(execFile);
 const LONG = { timeout: 300_000 };
@@ -30,9 +31,10 @@ const canBuild =
 /** Only a thorough run builds the file, because it contains the whole Node.js. */
 describe.runIf(canBuild && isThorough)('the single executable file of this platform', LONG, () => {
   let file: string;
+  let platform: Platform;
   let cache: string;
   beforeAll(async () => {
-    file = await writeSingleFile(await sharedBundles(), join(folder, 'release'), process.execPath);
+    ({ file, platform } = await writeSingleFile(await sharedBundles(), join(folder, 'release'), process.execPath));
     cache = join(folder, 'a cache');
   }, LONG.timeout);
 
@@ -64,14 +66,71 @@ describe.runIf(canBuild && isThorough)('the single executable file of this platf
     'the single executable is in an archive with the license, and the krew manifest has its checksum',
     LONG,
     async () => {
-      const platform = platformOf(process.platform, process.arch);
-      const archive = await writeArchive(file, join(folder, 'release'), platform);
+      expect(platform).toEqual(platformOf(process.platform, process.arch));
+      const archive = await writeArchive({ file, platform }, join(folder, 'release'));
       const { stdout } = await run('tar', ['-tzf', archive]);
       expect(stdout.trim().split('\n')).toEqual(['kubectl-mcm', 'LICENSE']);
       const manifest: unknown = parse(await readFile(await krewManifest(join(folder, 'release'), 'URL'), 'utf8'));
       expect(manifest).toMatchObject({ spec: { platforms: [{ selector: { matchLabels: platform } }] } });
     },
   );
+});
+
+/** Returns the parts of a Node.js binary that contain its platform and its version. */
+function binary(os: string, machine: number, version: string): Buffer {
+  const data = Buffer.alloc(512);
+  data.write(`https://nodejs.org/download/release/${version}/node.tar.gz`, 256);
+  if (os === 'linux') {
+    data.write('\x7fELF\x02\x01', 0, 'latin1');
+    data.writeUInt16LE(machine, 18);
+  } else if (os === 'darwin') {
+    data.writeUInt32LE(0xfeedfacf, 0);
+    data.writeUInt32LE(machine, 4);
+  } else {
+    data.write('MZ', 0, 'latin1');
+    data.writeUInt32LE(128, 60);
+    data.write('PE\0\0', 128, 'latin1');
+    data.writeUInt16LE(machine, 132);
+  }
+  return data;
+}
+
+test.each([
+  ['linux', 62, 'amd64'],
+  ['linux', 183, 'arm64'],
+  ['darwin', 0x1000007, 'amd64'],
+  ['darwin', 0x100000c, 'arm64'],
+  ['windows', 0x8664, 'amd64'],
+  ['windows', 0xaa64, 'arm64'],
+  ['windows', 0x14c, '386'],
+])('a Node.js binary for %s with machine %d is for %s', (os, machine, arch) => {
+  expect(readNodeBinary('node', binary(os, machine, 'v24.1.2'))).toEqual({
+    platform: { os, arch },
+    version: 'v24.1.2',
+  });
+});
+
+test('the running Node.js is a binary for this platform', async () => {
+  expect(readNodeBinary('node', await readFile(process.execPath))).toEqual({
+    platform: platformOf(process.platform, process.arch),
+    version: process.version,
+  });
+});
+
+test('an error reports a binary that cannot become an executable file here', async () => {
+  const build = async (data: Buffer): Promise<unknown> => {
+    const node = join(folder, 'node');
+    await writeFile(node, data);
+    return writeSingleFile(folder, join(folder, 'refused'), node);
+  };
+  await expect(build(Buffer.from('#!/bin/sh'))).rejects.toThrow('is not a Node.js binary for Linux, macOS or Windows');
+  await expect(build(binary('windows', 0x9999, process.version))).rejects.toThrow('is not a Node.js binary');
+  const other = build(binary('linux', 183, 'v1.2.3'));
+  await expect(other).rejects.toThrow(`is Node.js v1.2.3, but ${process.version} packs the programs; use one version`);
+  if (process.platform !== 'darwin')
+    await expect(build(binary('darwin', 0x100000c, process.version))).rejects.toThrow(
+      'is a binary for macOS; run the command on macOS, which can sign the executable file',
+    );
 });
 
 test('a pack has all files with their bytes', () => {
@@ -174,7 +233,7 @@ test.each([
   async (platform, bin) => {
     const file = join(folder, 'a file');
     await writeFile(file, 'program');
-    const { stdout } = await run('tar', ['-tvzf', await writeArchive(file, folder, platform)]);
+    const { stdout } = await run('tar', ['-tvzf', await writeArchive({ file, platform }, folder)]);
     const entries = stdout
       .trim()
       .split('\n')

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { ROOT } from '../../root.ts';
+import { type NodeBinary, type Platform, platformOf, readNodeBinary } from './node-binary.ts';
 import { packFiles } from './pack.ts';
 
 const run = promisify(execFile);
@@ -15,23 +16,17 @@ const run = promisify(execFile);
 /** When a program is added to the binary, the build tool changes the marker. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-export interface Platform {
-  readonly os: string;
-  readonly arch: string;
-}
-
-const GO_OS: Readonly<Record<string, string>> = { win32: 'windows' };
-const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
-
-/** Returns the platform of a Node.js binary in the names that Go and krew use. */
-export const platformOf = (os: string, arch: string): Platform => ({
-  os: GO_OS[os] ?? os,
-  arch: GO_ARCH[arch] ?? arch,
-});
-
-async function filesOf(bundles: string): Promise<readonly { readonly path: string; readonly data: Buffer }[]> {
+/**
+ * @param isOwn Whether the files are for the platform of this computer. The compiled code works only on the platform
+ *   that compiled the code.
+ */
+async function filesOf(
+  bundles: string,
+  isOwn: boolean,
+): Promise<readonly { readonly path: string; readonly data: Buffer }[]> {
   const entries = await readdir(bundles, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.map'));
+  const unused = isOwn ? ['.map'] : ['.map', '.cache'];
+  const paths = entries.filter((entry) => entry.isFile() && !unused.some((ending) => entry.name.endsWith(ending)));
   const sorted = paths.map((entry) => join(entry.parentPath, entry.name)).toSorted();
   return Promise.all(
     sorted.map(async (path) => ({
@@ -41,16 +36,41 @@ async function filesOf(bundles: string): Promise<readonly { readonly path: strin
   );
 }
 
+const OWN = platformOf(process.platform, process.arch);
+
+const isSame = (a: Platform, b: Platform): boolean => a.os === b.os && a.arch === b.arch;
+
 /**
- * Writes Node.js and all programs as one executable file with the name `mcm`.
- * @param bundles The folder of all bundled programs.
- * @param node The Node.js binary for this platform.
- * @returns the path of the executable file.
+ * Returns the platform of a Node.js binary.
+ * @throws Error if this computer cannot build an executable file with the binary.
  */
-export async function writeSingleFile(bundles: string, into: string, node: string): Promise<string> {
+function targetOf(path: string, { platform, version }: NodeBinary): Platform {
+  if (version !== process.version)
+    throw new Error(`${path} is Node.js ${version}, but ${process.version} packs the programs; use one version`);
+  // macOS refuses to start a file without a valid signature, and only macOS has the command `codesign`.
+  if (platform.os === 'darwin' && OWN.os !== 'darwin')
+    throw new Error(`${path} is a binary for macOS; run the command on macOS, which can sign the executable file`);
+  return platform;
+}
+
+/** An executable file with all programs. */
+export interface SingleFile {
+  readonly file: string;
+  readonly platform: Platform;
+}
+
+/**
+ * Writes Node.js and all programs as one executable file with the name `mcm`, or `mcm.exe` for Windows. For another
+ * platform, the file is in a folder with the name of the platform.
+ * @param bundles The folder of all bundled programs.
+ * @param node The Node.js binary of the platform, with the version of the running Node.js.
+ */
+export async function writeSingleFile(bundles: string, into: string, node: string): Promise<SingleFile> {
+  const platform = targetOf(node, readNodeBinary(node, await readFile(node)));
+  const isOwn = isSame(platform, OWN);
   const work = await mkdtemp(join(tmpdir(), 'mcm-single-'));
   try {
-    const packed = packFiles(await filesOf(bundles));
+    const packed = packFiles(await filesOf(bundles, isOwn));
     const digest = createHash('sha256').update(packed).digest('hex');
     const [programs, start, config, blob] = ['programs.gz', 'start.cjs', 'config.json', 'blob'].map((name) =>
       join(work, name),
@@ -76,14 +96,15 @@ export async function writeSingleFile(bundles: string, into: string, node: strin
       assets: { programs, digest: join(work, 'digest') },
     };
     await writeFile(config, JSON.stringify(settings));
-    await run(node, ['--experimental-sea-config', config]);
-    await mkdir(into, { recursive: true });
-    const file = join(into, process.platform === 'win32' ? 'mcm.exe' : 'mcm');
+    await run(process.execPath, ['--experimental-sea-config', config]);
+    const folder = isOwn ? into : join(into, `${platform.os}-${platform.arch}`);
+    await mkdir(folder, { recursive: true });
+    const file = join(folder, platform.os === 'windows' ? 'mcm.exe' : 'mcm');
     await rm(file, { force: true });
     await copyFile(node, file);
     await chmod(file, 0o755);
     await inject(file, blob);
-    return file;
+    return { file, platform };
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -103,7 +124,7 @@ async function inject(file: string, blob: string): Promise<void> {
 }
 
 /** Writes the krew archive with the executable file and the license, and returns its path. */
-export async function writeArchive(file: string, into: string, { os, arch }: Platform): Promise<string> {
+export async function writeArchive({ file, platform: { os, arch } }: SingleFile, into: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'apps/mcm/package.json'), 'utf8')) as { version: string };
   const path = join(into, `mcm-v${version}-${os}-${arch}.tar.gz`);
   const work = await mkdtemp(join(tmpdir(), 'mcm-archive-'));
