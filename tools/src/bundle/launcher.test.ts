@@ -83,7 +83,7 @@ test('the launcher bundles again after an update of the clone', async () => {
     'case $3 in --into) mkdir -p "$4/mcm/dist" && : >"$4/mcm/dist/main.js" ;; *) printf "%s\\n" "$@" ;; esac',
   );
   const updated = await launch(['tree']);
-  expect(updated.log).toBe('mcm: bundling the command for its first run; this takes a few seconds\n');
+  expect(updated.log).toBe('mcm: bundling for the first run; this takes some seconds\n');
   expect(updated.lines).toEqual([join(clone, bundleOf(after)), 'tree']);
   expect((await launch(['tree'])).log).toBe('');
 });
