@@ -14,6 +14,7 @@ export interface LoadRequest {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
+const CLOSED = 'the server has closed the connection';
 const LENGTH = /\r\ncontent-length: (\d+)\r\n/i;
 
 /** A complete HTTP client would need more CPU time per request than the server. */
@@ -31,7 +32,7 @@ export class LoadConnection {
     this.#head = `host: localhost\r\naccept: application/json\r\nauthorization: Bearer ${token}\r\nuser-agent: bench\r\n`;
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', (error) => this.#waiting?.reject(error));
-    socket.on('close', () => this.#waiting?.reject(new Error('the server has closed the connection')));
+    socket.on('close', () => this.#waiting?.reject(new Error(CLOSED)));
   }
 
   static open(target: LoadTarget): Promise<LoadConnection> {
@@ -47,6 +48,7 @@ export class LoadConnection {
   }
 
   send({ method, path, body = '', contentType = 'application/json' }: LoadRequest): Promise<number> {
+    if (this.#socket.destroyed) return Promise.reject(new Error(CLOSED));
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.#waiting = { resolve, reject };
     const entity = body === '' ? '' : `content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;

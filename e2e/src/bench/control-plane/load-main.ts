@@ -39,6 +39,10 @@ async function atRate(perSecond: number, signal: AbortSignal, call: (dueAt: numb
   }
 }
 
+function* posts(times: number, path: string, body: (index: number) => string): Generator<LoadRequest> {
+  for (let index = 0; index < times; index++) yield { method: 'POST', path, body: body(index) };
+}
+
 class Load {
   readonly #plan: LoadPlan;
   readonly #loop: OpenLoop;
@@ -54,13 +58,9 @@ class Load {
     this.#pod = plan.pods;
   }
 
-  /** Creates the nodes before the pods. */
+  /** Creates the Leases of the nodes, and then the pods. */
   async fill(connections: readonly LoadConnection[]): Promise<void> {
     const { nodes, pods } = this.#plan;
-    const posts = function* (times: number, path: string, body: (index: number) => string): Generator<LoadRequest> {
-      for (let index = 0; index < times; index++) yield { method: 'POST', path, body: body(index) };
-    };
-    await drive(connections, posts(nodes, NODES, node), 201);
     await Promise.all(
       Array.from({ length: nodes }, (_, index) => index).map(
         (index) =>
@@ -125,10 +125,13 @@ class Load {
 
 async function run({ target, plan }: LoadOrder): Promise<void> {
   const open = (count: number) => Promise.all(Array.from({ length: count }, () => LoadConnection.open(target)));
-  const [fillers, connections] = await Promise.all([open(FILLERS), open(CONNECTIONS)]);
+  const fillers = await open(FILLERS);
+  const fillStart = performance.now();
+  await drive(fillers, posts(plan.nodes, NODES, node), 201);
+  // The server closes a connection that sends no request for ten seconds, and the creation of the nodes can take longer.
+  const connections = await open(CONNECTIONS);
   const loop = new OpenLoop(connections);
   const load = new Load(plan, loop);
-  const fillStart = performance.now();
   await load.fill(fillers);
   for (const connection of fillers) connection.close();
   tell({ filled: true, seconds: (performance.now() - fillStart) / 1000 });
