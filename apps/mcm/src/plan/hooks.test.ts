@@ -6,7 +6,7 @@ import {
   type MachineDeployment,
   type MachineSet,
 } from '@mcm/api';
-import { MACHINE_DEFAULTS, SAFEGUARD_DEFAULTS, templateHash } from '@mcm/core';
+import { type DrainExplanation, MACHINE_DEFAULTS, SAFEGUARD_DEFAULTS, templateHash } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { planLines } from './lines.ts';
@@ -209,4 +209,14 @@ test('a plan contains the hooks of warm machines that are created, and of machin
   ]);
   const { waits: alone } = await plan({ small, fleet });
   expect(alone[0]).toBe('1 machine waits for after-ready/check of db for at most 6m0s (Continue)');
+});
+
+test('a plan that waits for a drain without an end has no longest duration', async () => {
+  const pod = { pod: 'x/y', fate: 'blocked', because: '', volumes: [], budgets: [] } as const;
+  const drain = { node: 'm-0', drained: false, overAt: NOW, pods: [pod], blockers: [{ text: 'a budget' }] };
+  const held = new Map([['m-0', { ...drain, policy: 'Hold' } as unknown as DrainExplanation]]);
+  const given = { small: 'before-drain backup db 30m Continue', template: templateOf('large') };
+  const stuck = await planDeployment(source(given), GIVEN, () => Promise.resolve(held), NOW);
+  expect([stuck.complete, stuck.longest]).toEqual([false, undefined]);
+  expect(stuck.waits[0]).toContain('for before-drain/backup of db');
 });

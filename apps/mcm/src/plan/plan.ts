@@ -37,7 +37,7 @@ export interface DeploymentPlan {
   readonly wants: string;
   readonly steps: readonly PlannedStep[];
   readonly lasts: string;
-  /** The duration with the longest waits for hooks, or `unlimited`. Without hooks, `longest` is undefined. */
+  /** The duration with the longest waits for hooks, or `unlimited`. Without hooks, or if the plan is incomplete, `longest` is undefined. */
   readonly longest?: string | undefined;
   /** Whether the deployment has reached its spec at the end of the plan. */
   readonly complete: boolean;
@@ -86,7 +86,11 @@ export async function planDeployment(
   const unseen = disrupted.length - (seen === null ? 0 : looked.length);
   const durations = asAssumed ? assumed : known;
   const { hooks, lines } = hooksOfPlan(source, simulation, deletingOf(source), durations.join, now);
-  const longest = hooks.length > 0 ? longestOf(simulated(source, withHooks(durations, source, now), now)) : undefined;
+  // A plan that is incomplete without the waits has no duration that hooks could extend.
+  const longest =
+    hooks.length > 0 && simulation.complete
+      ? longestOf(simulated(source, withHooks(durations, source, now), now))
+      : undefined;
   const estimates = { unseen, given, now, durations };
   return { ...described(source, simulation, drains, estimates), hooks, waits: lines, longest };
 }
