@@ -60,6 +60,13 @@ test.each([503, 500, 429])('GCP: a token host that answers with %i is temporaril
   expect(rows).toContain(DOWN);
 });
 
+test.each([400, 401, 403])('a token host that answers with %i is available', async (status) => {
+  const azure = changed(await caseOf('azure', 'secrets/015'), /oauth2\/v2\.0\/token$/, { status }, {});
+  const gcp = changed(await caseOf('gcp', 'secrets/040'), /oauth2\.googleapis\.com\/token$/, { status }, {});
+  expect((await rowsOf(playAzure, azure)).rows).not.toContain(DOWN);
+  expect((await rowsOf(playGcp, gcp)).rows).not.toContain(DOWN);
+});
+
 test('AWS: an STS that answers with 503 is temporarily unavailable', async () => {
   const recorded = await caseOf('aws', 'secret/wi-sts-AccessDenied');
   const error = { http: 503, code: 'ServiceUnavailable', message: 'not now' };
@@ -87,6 +94,7 @@ test.each([
   const { failure, rows } = await rowsOf(playAzure, nothing);
   expect(failure).toBeUndefined();
   expect(rows).toContain(NOBODYS);
+  expect('VM is not found').not.toMatch(await patternOf(playAzure, nothing));
 });
 
 test.each([
@@ -101,6 +109,13 @@ test.each([
   const { failure, rows } = await rowsOf(playGcp, nothing);
   expect(failure).toBeUndefined();
   expect(rows).toContain('A 404 without an error of Google');
+});
+
+test('GCP: a 404 with an error of Google shows that a VM is deleted', async () => {
+  const error = { code: 404, message: 'not found', errors: [{ reason: 'notFound', message: 'not found' }] };
+  const reply = { status: 404, body: { error } };
+  const gone = changed(await caseOf('gcp', DELETION), /instances\/\*$|instances\/golden-m-1$/, reply, {});
+  expect((await rowsOf(playGcp, gone)).rows).not.toContain('A 404 without an error of Google');
 });
 
 test.each([
@@ -236,24 +251,74 @@ test.each(['\ufeff', '<a>'])(
   },
 );
 
+/** Resolves with the pattern for the text of a call that a rule expects. */
+async function patternOf(play: PlayCase, recorded: RecordedCase): Promise<RegExp> {
+  let pattern: RegExp | undefined;
+  await play(recorded, ({ step, expect: expectationOf }) => {
+    pattern = expectationOf(step).expected.result.textMatches;
+  });
+  if (!pattern) throw new Error(`no rule expects another text in ${recorded.name}`);
+  return pattern;
+}
+
+const OF_NIC =
+  'DELETE /subscriptions/s/resourceGroups/g/providers/Microsoft.Network/networkInterfaces/a-nic: 403 Forbidden';
+
+test.each<[name: string, place: RegExp, right: string, wrong: readonly string[]]>([
+  ['delete/011', /<nil>/, OF_NIC, ['', '<nil>', 'no', 'DELETE a: 403 Forbidden', OF_NIC.replace('403', 'no')]],
+  ['marketplace/008', /\{.*\}/, 'pub:off:sku:1.2.3', ['', 'pub', 'pub:off:sku', 'pub off sku 1.2.3']],
+  [
+    'marketplace/009',
+    /\{.*\}/,
+    'pub:off:sku:1.2.3: GET https://a/b: 500 InternalError',
+    ['', 'pub:off:sku:1.2.3', 'pub:off:sku:1.2.3: failed', 'pub:off:sku:1.2.3: GET https://a/b: failed'],
+  ],
+])(
+  'Azure: %s must have another text that contains exactly the details of its rule',
+  async (name, place, right, wrong) => {
+    const recorded = await caseOf('azure', name);
+    const pattern = await patternOf(playAzure, recorded);
+    const text = String(recorded.result?.errorText);
+    expect(text.replace(place, () => right)).toMatch(pattern);
+    for (const each of wrong) expect(text.replace(place, () => each)).not.toMatch(pattern);
+  },
+);
+
+const IN_HEADER = 'the driver uses the code in a header if the body is not JSON';
+
+async function refusedWith(reply: object): Promise<RecordedCase> {
+  const recorded = await caseOf('azure', 'create-fields/001');
+  const put = (recorded.requests ?? []).findIndex(
+    ({ method, path }) => method === 'PUT' && path.includes('/virtualMachines/'),
+  );
+  const requests = (recorded.requests ?? []).slice(0, put + 1);
+  return changed(recorded, /virtualMachines\/[^/]*$/, reply, { requests, result: refused, metrics: undefined });
+}
+
+const pageWith = (code: string, words: string) => ({
+  status: 409,
+  headers: { 'x-ms-error-code': code },
+  text: `<html>${words}</html>`,
+});
+
 test.each([
   ['BadRequest', 'not supported'],
   ['OperationNotAllowed', 'exceeding the quota'],
   ['AllocationFailed', 'no room'],
 ])('Azure: the code %s in a header counts with the text of a page: %s', async (code, words) => {
-  const recorded = await caseOf('azure', 'create-fields/001');
-  const put = (recorded.requests ?? []).findIndex(
-    ({ method, path }) => method === 'PUT' && path.includes('/virtualMachines/'),
-  );
-  const reply = { status: 409, headers: { 'x-ms-error-code': code }, text: `<html>${words}</html>` };
-  const lacking = changed(recorded, /virtualMachines\/[^/]*$/, reply, {
-    requests: (recorded.requests ?? []).slice(0, put + 1),
-    result: refused,
-    metrics: undefined,
-  });
-  const { failure, rows } = await rowsOf(playAzure, lacking);
+  const { failure, rows } = await rowsOf(playAzure, await refusedWith(pageWith(code, words)));
   expect(failure).toBeUndefined();
-  expect(rows).toContain('the driver uses the code in a header if the body is not JSON');
+  expect(rows).toContain(IN_HEADER);
+});
+
+test.each([
+  ['BadRequest', 'exceeding the quota'],
+  ['OperationNotAllowed', 'not supported'],
+  ['Conflict', 'exceeding the quota, not supported'],
+])('Azure: the code %s in a header is no lack of capacity with the text of a page: %s', async (code, words) => {
+  const { failure, rows } = await rowsOf(playAzure, await refusedWith(pageWith(code, words)));
+  expect(failure).toBeUndefined();
+  expect(rows).not.toContain(IN_HEADER);
 });
 
 test('Azure: an unknown priority is reported together with the other problems', async () => {

@@ -193,6 +193,21 @@ test('keys that are not UTF-8 are refused', async () => {
   expect(rows).toContain('A value of a Secret that is not UTF-8');
 });
 
+test.each([
+  ['user data that is not UTF-8 is sent unchanged', { secretBase64: { userData: '/w==' } }],
+  [
+    'an error page of EC2 is an error',
+    { cloud: { script: [{ action: 'DescribeInstances', raw: { http: 400, body: '' } }] } },
+  ],
+  [
+    'a call that fails before its first request is refused for the reason in the recording',
+    { providerSpec: { region: '-' }, requests: [], result: refused('Internal', 'x') },
+  ],
+])('%s: no rule applies', async (_what, change) => {
+  const { rows } = await played({ ...(await caseOf('aws', LISTING)), ...change });
+  expect(rows).toEqual([]);
+});
+
 test('a provider spec that ends the process of the original is refused', async () => {
   const recorded = await caseOf('aws', LISTING);
   const result = { response: null, errorCode: null, panic: 'nil pointer' };
