@@ -136,7 +136,7 @@ function inFolder(context: TestContext, env: Readonly<Record<string, string>> = 
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
   /**
-   * Creates and deletes a machine of a class for each additional login.
+   * For each additional login method, creates and deletes a machine whose class uses the method.
    * @param more Additional fields of the provider spec, and a prefix of the machine names.
    */
   const liveWithEachLogin = (

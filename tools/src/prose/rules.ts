@@ -60,7 +60,13 @@ function checkStart({ kind, line, text, headings: [column = ''] = [] }: Text): V
       { rule: 'fragment', line, message: `a message that is only the end of a sentence: "${text.slice(0, 60)}…"` },
     ];
   if (kind === 'cell' && ORIGINAL_OR_REASON.test(column) && !/^(?:[^.;]*\boriginal\b|reason: )/.test(text))
-    return [{ rule: 'cause', line, message: `write "the original" or "reason: ": "${text.slice(0, 60)}…"` }];
+    return [
+      {
+        rule: 'cause',
+        line,
+        message: `a cell must contain "the original" or begin with "reason: ": "${text.slice(0, 60)}…"`,
+      },
+    ];
   return [];
 }
 

@@ -19,7 +19,7 @@ export interface ReportOptions {
   readonly scenario: string;
   readonly driver: string;
   readonly faults: boolean;
-  /** Returns the command that repeats the history of a seed. */
+  /** Returns the command that repeats the simulation with this random seed. */
   readonly replayOf: (seed: number) => string;
   readonly story: boolean;
 }

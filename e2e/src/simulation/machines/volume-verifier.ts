@@ -33,7 +33,7 @@ export class VolumeVerifier {
     options.cache.pods.onChange(({ type, object: { metadata } }) => {
       const move = this.#moves.get(metadata.uid);
       if (!move) return;
-      // A removal without a grace period changes the deletion time again, so only the first time counts.
+      // A later deletion without a grace period changes `deletionTimestamp`, so only its first value counts.
       if (metadata.deletionTimestamp && move.countsUntil === Number.POSITIVE_INFINITY)
         move.countsUntil = new Date(metadata.deletionTimestamp).getTime() + COUNTED_MS;
       if (type === 'deleted') move.goneAt ??= this.#now();

@@ -18,7 +18,7 @@ const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 /**
  * Reports what a rollout changes although it must wait. These rules apply:
  * - Only if the user scales, the size of a set changes.
- * - A set creates and deletes machines only until it has its size, or because machines failed.
+ * - A set creates and deletes machines only to reach its size, or to replace failed machines.
  * - If only one set has machines, it may grow to the size of the deployment, because the rollout may have stopped after
  *   a deletion.
  * - If the node of a machine postpones the rollout, only the user, a scale-in, or the end of the phase Running deletes

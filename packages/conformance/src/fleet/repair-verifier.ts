@@ -105,7 +105,7 @@ export class RepairVerifier {
     // Without a rollout, only `--max-unhealthy-replacements` applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const largest = Math.max(...replicas);
-    // After a scale-in there are too many machines, and failed machines are deleted first.
+    // If a set has more machines than replicas, it deletes failed machines first.
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.size > 0 ? ` (${Math.min(updated.size, unavailable)} by in-place updates)` : '';

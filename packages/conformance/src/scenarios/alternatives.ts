@@ -32,13 +32,13 @@ async function alternative(stage: Stage): Promise<void> {
   const { alternative: chosen } = stage.target;
   const process = stage.process({ alternatives: chosen ? [chosen] : [] });
   if (!process.driver.alternatives) throw new Skip('the driver does not support capacity alternatives');
-  if (!chosen) throw new Skip('the configuration has no field with a capacity alternative');
+  if (!chosen) throw new Skip('the configuration has no field for an alternative offering');
   const problems = process.invoker.alternativeProblems(stage.classWith([chosen]));
   expect(problems.length === 0, problems.join('; '));
   const plain = stage.machine('alternative');
   await refusedFirst(stage, process, plain);
   const machine = withRecord(plain, chosen);
-  const made = await stage.must('creation with a capacity alternative', stage.create(process, machine));
+  const made = await stage.must('the creation of a VM with an alternative offering', stage.create(process, machine));
   const other = stage.process({ alternatives: [chosen] });
   const again = await stage.must('repeated creation by a new process', stage.create(other, machine));
   expect(again.providerId === made.providerId, `a repeated creation creates a second VM: ${again.providerId}`);

@@ -49,7 +49,7 @@ export const interruptions: readonly Scenario[] = [
       for (const { providerId: id, deadline, noticedAt } of first) {
         expect(
           id === providerId,
-          `a notice contains VM ${id} instead of ${providerId}; the other VM is ${other.providerId}`,
+          `an interruption notice names VM ${id}, but the interrupted VM is ${providerId}; VM ${other.providerId} is not interrupted`,
         );
         expect(
           !Number.isNaN(Date.parse(noticedAt)),

@@ -3,7 +3,7 @@ import type { Clock } from '../clock/clock.ts';
 /** Verifies that this process is the leader, before an action that cannot be undone, such as a request to a cloud. */
 export interface Fence {
   /**
-   * Resolves if no other process can be the leader now, and renews the Lease first after a suspension of the process.
+   * Resolves if no other process can be the leader now. If this process was suspended, `confirm` first renews the Lease.
    */
   confirm(): Promise<void>;
   /**

@@ -60,7 +60,7 @@ export const fleetFlags = flagGroup('Fleet mode', {
   }),
   'fleet-hibernate-after': durationFlag({
     default: 0,
-    help: 'time without machines and work after which the replica closes its connection to a cluster; 0: keep all connections',
+    help: 'if a cluster has had no machines and no work for this time, the replica closes its connection to the cluster; 0: keep all connections',
   }),
   'fleet-total-requests': integerFlag({
     min: 1,

@@ -140,7 +140,7 @@ export const DAEMON_EVENTS = {
     on: NODE,
     type: 'Warning',
     means:
-      'Before a new configuration, the daemon found a manual change on the disk. The daemon does not apply the new configuration.',
+      'Before the daemon applied a new configuration, it found a file that a user had changed. The daemon does not apply the new configuration.',
     help: 'Revert the manual change, or add the change to a MachineConfig.',
   },
 } as const satisfies Readonly<Record<string, ConfigEventMeaning>>;

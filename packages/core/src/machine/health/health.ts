@@ -357,7 +357,8 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
     return { deadline: lookAgainAt, because: heldBecause(o.breaker), blockedBy: [breakerBlock(scope)] };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
-    const because = 'the machine is unreachable in a small cluster: checking its VM in the cloud';
+    const because =
+      'the machine is unreachable, and the cluster has too few nodes to compare: checking the VM in the cloud';
     if ('ask' in o.unconfirmed) return { ask: true, because };
     return { deadline: o.unconfirmed.waitUntil, because };
   }
