@@ -58,6 +58,30 @@ test('an available machine that is deleted without a request of the user is repo
 });
 
 test.each([
+  ['that may not have read it', 20_000, 0],
+  ['that has read it', 5_000, 1],
+] as const)(
+  'a name is used twice, and the set wrote its record after the end of the machine, from a manager %s',
+  async (_, lagMs, violations) => {
+    const clock = new VirtualClock();
+    const reporter = new Reporter(clock, { recordedAt: () => 8, lagMs: () => lagMs });
+    reporter.wishes('workers', { replicas: 1, maxSurge: 1, maxUnavailable: 0 });
+    const machine = (uid: string, resourceVersion: string) =>
+      partial<Machine>({
+        metadata: { name: 'a', uid, resourceVersion, ownerReferences: [{ uid: 'set', controller: true }] },
+        spec: { class: { kind: 'MachineClass', name: 'blue' } },
+      });
+    reporter.managerStarts();
+    reporter.onChange({ type: 'added', key: 'a', object: machine('first', '5') });
+    reporter.managerStarts();
+    await clock.advance(10_000);
+    reporter.onChange({ type: 'deleted', key: 'a', object: machine('first', '7') });
+    reporter.onChange({ type: 'added', key: 'a', object: machine('second', '9') });
+    expect(reporter.violations).toHaveLength(violations);
+  },
+);
+
+test.each([
   ['before the first machine, and its manager ended', { recordedAt: 4, restarts: true }, 0],
   ['after the first machine', { recordedAt: 6, restarts: true }, 1],
   ['before the first machine, and its manager still runs', { recordedAt: 4, restarts: false }, 1],

@@ -23,6 +23,8 @@ interface Naming {
   readonly uid: string;
   readonly version: number;
   readonly managers: number;
+  /** The version of the deletion, if the manager at that time may not have read the machine. */
+  readonly goneUnread?: number;
 }
 
 /** Records every state of every machine in the API server, writes the history, and reports violations. */
@@ -38,7 +40,9 @@ export class Reporter {
   readonly #recordedAt: ReporterRules['recordedAt'];
   readonly #repeatsUnread: ReporterRules['repeatsUnread'];
   readonly #deploymentOf: ReporterRules['deploymentOf'];
+  readonly #lagMs: ReporterRules['lagMs'];
   #managers = 0;
+  #managerSince = 0;
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
@@ -60,6 +64,7 @@ export class Reporter {
     } = rules;
     this.#repeatsUnread = repeatsUnread;
     this.#recordedAt = recordedAt;
+    this.#lagMs = lagMs;
     this.#deploymentOf = deploymentOf;
     const violate = (text: string): void => this.violate(text);
     const options = { clock, replicasOf, largestSince, reducedAt, totalOf, limit, patienceMs, lagMs, violate };
@@ -165,6 +170,7 @@ export class Reporter {
     const fleet = this.#foreign.has(name) || isWarm(object) ? undefined : this.#fleetOf(object);
     if (type === 'deleted') {
       this.#machines.delete(name);
+      this.#noteGone(object);
       fleet?.gone(object);
       this.note('state', `machine ${name} no longer exists`);
       return;
@@ -192,6 +198,15 @@ export class Reporter {
   /** Records that a manager starts to work. */
   managerStarts(): void {
     this.#managers += 1;
+    this.#managerSince = this.#clock.now().getTime();
+  }
+
+  /** A manager that has just started may not have read a machine before its end, so its record lacks the machine. */
+  #noteGone({ metadata: { name, uid, resourceVersion } }: Machine): void {
+    const earlier = this.#named.get(name);
+    const isRead = this.#clock.now().getTime() > this.#managerSince + this.#lagMs();
+    if (earlier?.uid !== uid || isRead) return;
+    this.#named.set(name, { ...earlier, goneUnread: Number(resourceVersion) });
   }
 
   #nameOf({ metadata: { name, uid, resourceVersion } }: Machine): void {
@@ -209,7 +224,9 @@ export class Reporter {
     const earlier = this.#named.get(name);
     const set = controllerOf(machine)?.uid;
     if (earlier !== undefined && earlier.uid !== uid && !this.#foreign.has(name)) {
-      const wasRecorded = set === undefined || this.#recordedAt(set) > earlier.version;
+      const { version, goneUnread = Number.POSITIVE_INFINITY } = earlier;
+      const recordedAt = set === undefined ? undefined : this.#recordedAt(set);
+      const wasRecorded = recordedAt === undefined || (recordedAt > version && recordedAt < goneUnread);
       const endedEarly = !wasRecorded && earlier.managers !== this.#managers;
       if (!endedEarly && !this.#repeatsUnread(name)) this.violate(`machine ${name} has the name of an earlier machine`);
     }
