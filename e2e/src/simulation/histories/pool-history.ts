@@ -31,8 +31,12 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-const isStranded = (node: Node): boolean =>
-  ['Degraded', 'Unreconcilable'].includes(annotation(node, State)) && node.spec?.unschedulable === true;
+const hasFailed = (node: Node): boolean => ['Degraded', 'Unreconcilable'].includes(annotation(node, State));
+const isStranded = (node: Node): boolean => hasFailed(node) && node.spec?.unschedulable === true;
+
+/** A schedulable node that refused an earlier configuration applies nothing, so the node does not use the limit. */
+const hasRefused = (node: Node, desired: string): boolean =>
+  hasFailed(node) && node.spec?.unschedulable !== true && annotation(node, DesiredConfig) !== desired;
 
 /** Verifies that pools respect their limit of parallel updates. */
 export class TargetVerifier {
@@ -92,7 +96,7 @@ export class TargetVerifier {
         this.#world.reporter.violate(`node ${name} gets configuration ${desired} although its pool is paused`);
       const busy = [...this.#charged.keys()].flatMap((one) => {
         const found = this.#nodes.get(one);
-        return found && isBusy(found) ? [found.metadata.name] : [];
+        return found && isBusy(found) && !hasRefused(found, desired) ? [found.metadata.name] : [];
       });
       if (busy.length > this.#allowed() && !isStranded(old)) {
         this.#world.reporter.violate(
