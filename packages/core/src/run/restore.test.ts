@@ -2,7 +2,7 @@ import { Annotations, type Machine, type MachineClass, machineClasses, machines 
 import type { RestorablePlane, StoreSnapshot } from '@mcm/control-plane';
 import { events, nodes, pause, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
+import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
@@ -88,6 +88,25 @@ test('the next process also keeps a VM that is younger than the backup', async (
   rig.start();
   await rig.clock.advance(40 * MINUTE);
   expect(rig.cloud.vms).toHaveLength(2);
+});
+
+test('a process with the policy report keeps the record of a VM in quarantine for the next process', async () => {
+  const orphans: { -readonly [Key in keyof OrphanOptions]: OrphanOptions[Key] } = { ...ORPHAN_DEFAULTS };
+  const stage = await restored({ controller: { orphans } });
+  const { rig } = stage;
+  const [, young] = rig.cloud.vms;
+  await rejoin(stage);
+  await rig.until(async () => (await quarantined(rig)) !== undefined, HOUR);
+  await rig.kill();
+  orphans.policy = 'report';
+  rig.start();
+  await rig.clock.advance(40 * MINUTE);
+  expect(await quarantined(rig)).toBe(young?.providerId);
+  await rig.kill();
+  orphans.policy = 'delete';
+  rig.start();
+  await rig.clock.advance(2 * HOUR);
+  expect([await quarantined(rig), rig.cloud.vms.length]).toEqual([young?.providerId, 2]);
 });
 
 test('a VM that an operator releases is drained, then deleted, and the class reports it no longer', async () => {
